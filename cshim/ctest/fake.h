@@ -87,6 +87,7 @@ void test_node(void);
 void test_looks(void);
 void test_route(void);
 void test_pull(void);
+void test_push(void);
 void test_lane(void);
 void test_rules(void);
 void test_hostile(void);

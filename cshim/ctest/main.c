@@ -18,7 +18,8 @@ static const struct {
 	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's
                                 */
 	{"node", test_node},       {"looks", test_looks},       {"route", test_route},
-	{"pull", test_pull},       {"trace", test_trace},       {"lane", test_lane},
+	{"pull", test_pull},       {"push", test_push},         {"trace", test_trace},
+	{"lane", test_lane},
 	{"rules", test_rules},     {"hostile", test_hostile},   {"barrier", test_barrier},
 	{"outbox", test_outbox},   {"progress", test_progress}, {"lock", test_lock},
 	{"block", test_block},     {"wait", test_wait},         {"stress", test_stress},

@@ -160,7 +160,8 @@ static fate receive_served(cshim_context *context, cshim_lane *lane, node_peer *
 
 	if (result == NODE_OTHERS)
 		return LEFT;
-	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW || arrival->kind == NODE_PULL)
+	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW ||
+	    arrival->kind == NODE_PULL || arrival->kind == NODE_PUSH)
 		cshim_lane_used(lane, peer); /* the answer */
 	if (result == NODE_LATER)
 		return golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer))

@@ -15,12 +15,12 @@
 enum {
 	/* bytes that a route is chosen for: with less the choice costs more than it may bring */
 	ROUTED_MIN = 2048,
-	PULL_MIN = 16 << 10, /* bytes of a put that the target may read: less is over sooner */
+	RENDEZVOUS_MIN = 16 << 10, /* bytes that the target may move: less is over sooner */
 	DIRECT_MIN = 4096, /* bytes of a put from which a target that does not poll is written to */
 	WAKE_LEAST = 32,   /* gets from a target that sleeps, before it is woken for one */
 	WAKE_MOST = 1024,
 	LOOKS = 4000, /* for what is timed, and one more for so many bytes of it: */
-	LOOK_BYTES = 64
+	LOOK_BYTES = 16
 };
 
 static uint64_t now_ns(void)
@@ -44,8 +44,8 @@ static int drained(node_peer *peer, uint64_t n)
 	return node_await_consumed(peer, peer->sender.tail, looks_for(n)) == NODE_SENT;
 }
 
-/* The route of a transfer to or from a target that polls. */
-static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint64_t n)
+/* The route of a transfer to or from a target that polls. whole: it cannot be made in halves. */
+static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint64_t n, int whole)
 {
 	node_link *link = cshim_link_of(lane);
 	uint32_t allowed = 1 << NODE_ROUTE_PIPELINE;
@@ -53,9 +53,9 @@ static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint6
 		return NODE_ROUTE_PIPELINE;
 	if (peer->direct)
 		allowed |= 1 << NODE_ROUTE_ORIGIN;
-	if (peer->direct && direction == NODE_ROUTE_PUT && !peer->pull_refused &&
-	    n > lane->copy_max && (n >= PULL_MIN || link->routes.forced < NODE_ROUTES))
-		allowed |= 1 << NODE_ROUTE_TARGET | 1 << NODE_ROUTE_HALVES;
+	if (peer->direct && (n >= RENDEZVOUS_MIN || link->routes.forced < NODE_ROUTES) &&
+	    (direction == NODE_ROUTE_GET || (!peer->pull_refused && n > lane->copy_max)))
+		allowed |= 1 << NODE_ROUTE_TARGET | (whole ? 0 : 1 << NODE_ROUTE_HALVES);
 	return node_route_choose(&link->routes, direction, n, allowed, node_chunk_step(link, n),
 	                         peer->sender.turn == link->turn);
 }
@@ -172,7 +172,7 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 		                    : CSHIM_LANE_PASS;
 	if (!polls)
 		return put_in_messages(context, lane, peer, *put, org_cntr);
-	route = route_of(lane, peer, NODE_ROUTE_PUT, put->n);
+	route = route_of(lane, peer, NODE_ROUTE_PUT, put->n, 0);
 	timed = (route & NODE_ROUTE_TIMED) && !context->progress.calling && drained(peer, put->n);
 	route &= ~NODE_ROUTE_TIMED;
 	begin = timed ? now_ns() : 0;
@@ -241,6 +241,7 @@ static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer
 		if (found != NODE_SOME || arrival.kind != NODE_REPLY ||
 		    node_op_of(link, peer, &arrival) != wanted)
 			break;
+		looks = looks_for(wanted->n); /* it goes on */
 		result = node_serve(link, peer, &arrival, NODE_BY_OWNER, &link->event);
 	}
 	if (result != NODE_SERVED)
@@ -250,11 +251,16 @@ static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer
 	return result == NODE_ANSWERED;
 }
 
+/* The target sends it, or writes it or a half of it here, by the route. */
 static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                     const node_transfer *get, uint64_t org_cntr, int *timed)
+                     const node_transfer *get, uint64_t org_cntr, uint32_t route, int *timed)
 {
-	node_op *op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, get->remote, get->local,
-	                       get->n, get->notice[0], 0);
+	node_link *link = cshim_link_of(lane);
+	node_op *op = route == NODE_ROUTE_PIPELINE
+	                      ? node_get(link, peer, NODE_BY_OWNER, get->remote, get->local, get->n,
+	                                 get->notice[0], 0)
+	                      : node_pushed_get(link, peer, NODE_BY_OWNER, get,
+	                                        route == NODE_ROUTE_HALVES);
 
 	if (!op)
 		return CSHIM_LANE_PASS;
@@ -294,7 +300,8 @@ static int get_from_idle(cshim_context *context, cshim_lane *lane, node_peer *pe
 	node_route_passed(&link->routes, NODE_ROUTE_GET, get->n);
 	if (get->n < lane->bulk_min && wakes(link, peer)) {
 		node_route_try_soon(&link->routes, NODE_ROUTE_GET, get->n);
-		return get_asked(context, lane, peer, get, org_cntr, &(int){0});
+		return get_asked(context, lane, peer, get, org_cntr, NODE_ROUTE_PIPELINE,
+		                 &(int){0});
 	}
 	return get_read(context, lane, peer, *get, org_cntr);
 }
@@ -309,15 +316,17 @@ int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 
 	if (get->n >= lane->bulk_min || !node_polls(peer))
 		return get_from_idle(context, lane, peer, get, org_cntr);
-	route = route_of(lane, peer, NODE_ROUTE_GET, get->n);
+	/* The target would change its counter while this task still reads its half. */
+	route = route_of(lane, peer, NODE_ROUTE_GET, get->n, get->notice[0] != 0);
 	timed = (route & NODE_ROUTE_TIMED) && !context->progress.calling && link->ops == 0 &&
 	        drained(peer, get->n);
 	route &= ~NODE_ROUTE_TIMED;
 	begin = timed ? now_ns() : 0;
 	done = route == NODE_ROUTE_ORIGIN && get_read(context, lane, peer, *get, org_cntr);
 	if (!done) {
-		timed = timed && route == NODE_ROUTE_PIPELINE;
-		done = get_asked(context, lane, peer, get, org_cntr, &timed);
+		timed = timed && route != NODE_ROUTE_ORIGIN;
+		done = get_asked(context, lane, peer, get, org_cntr,
+		                 route == NODE_ROUTE_ORIGIN ? NODE_ROUTE_PIPELINE : route, &timed);
 	}
 	if (__builtin_expect(timed && done, 0))
 		node_route_timed(&link->routes, NODE_ROUTE_GET, get->n, route, now_ns() - begin);

@@ -27,7 +27,10 @@
 /* node_copied_header, right behind a NODE_PULL of the same put: its other half was written. n is 0
  * if that could not be: then the put comes again, and the notice is nobody's. */
 #define NODE_HALF 41
-#define NODE_KIND_END 42
+/* node_push_header: a get, all or the second half of which the receiver writes to the origin's
+ * memory; it answers with NODE_REPLY, or as to NODE_GET where it cannot write */
+#define NODE_PUSH 42
+#define NODE_KIND_END 43
 
 typedef struct node_put_header {
 	uint64_t addr;
@@ -67,6 +70,17 @@ typedef struct node_get_header {
 	uint64_t token; /* the origin's; the answer repeats it */
 } node_get_header;
 
+/* A get whose data its target writes. The origin reads the first half by itself unless it is
+ * NODE_PUSH_WHOLE. */
+typedef struct node_push_header {
+	node_get_header get; /* all of it; the token with NODE_PUSH_WHOLE and era << NODE_PUSH_ERA */
+	uint64_t to;         /* where all of it goes at the origin */
+} node_push_header;
+
+#define NODE_PUSH_WHOLE ((uint64_t)1 << 32)
+#define NODE_PUSH_ERA 33            /* a shift: what is above is the origin's era (segment.h) */
+#define NODE_PUSH_ERA_MASK 0x7fffffff /* so much of it */
+
 typedef struct node_rmw_header {
 	uint64_t addr, operand, compare;
 	uint32_t token;
@@ -101,7 +115,8 @@ typedef struct node_pulled {
 _Static_assert(sizeof(node_put_header) == 24 && sizeof(node_part_header) == 16 &&
                        sizeof(node_copied_header) == 24 && sizeof(node_get_header) == 40 &&
                        sizeof(node_rmw_header) == 32 && sizeof(node_reply_header) == 16 &&
-                       sizeof(node_pull_header) == 48 && sizeof(node_pulled) == 24,
+                       sizeof(node_pull_header) == 48 && sizeof(node_pulled) == 24 &&
+                       sizeof(node_push_header) == 48,
                "headers have no holes and are whole units");
 #endif
 

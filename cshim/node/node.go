@@ -237,6 +237,9 @@ func Ask(l *layout.NodeLink, ring int) Result { return Result(C.node_ask(of(l), 
 // Rest gives chunk memory that nothing was sent in for long back.
 func Rest(l *layout.NodeLink, ring int) { C.node_chunks_rest(peerOf(l, ring)) }
 
+// Sever sees to it that nothing is written here that the peer was asked for before.
+func Sever(l *layout.NodeLink, ring int) { C.node_sever(peerOf(l, ring)) }
+
 // Wake rings a peer's bell if it sleeps.
 func Wake(l *layout.NodeLink, ring int) { C.node_ring_bell(peerOf(l, ring)) }
 

@@ -132,7 +132,7 @@ typedef struct node_peer {
 typedef struct node_op {
 	uint32_t token; /* index | how often the place was used << 8: a late answer finds nothing */
 	uint8_t kind;
-	uint8_t width; /* of an operation on a word: 4 or 8 bytes; of a put: below */
+	uint8_t width; /* of an operation on a word: 4 or 8 bytes; of others: 0, or below */
 	uint8_t by;    /* who issued it, below */
 	uint8_t note;  /* the issuer's */
 	int32_t task;
@@ -146,6 +146,10 @@ typedef struct node_op {
 #define NODE_PULL_ALL 0       /* none: the target reads all */
 #define NODE_PULL_HALF 1      /* the first half */
 #define NODE_PULL_UNWRITTEN 2 /* it should have, and could not */
+/* likewise of a get that the target writes: which part of it this task reads */
+#define NODE_PUSH_HALF 4   /* the first half */
+#define NODE_PUSH_UNREAD 5 /* it should have, and could not: all of it follows in messages */
+#define NODE_PUSH_NONE 6   /* the target writes all */
 
 #define NODE_BY_LINK 0  /* transport/shm: only it takes the answer */
 #define NODE_BY_OWNER 1 /* the owner's fast path: only it takes the answer */

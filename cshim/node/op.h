@@ -32,6 +32,7 @@ static inline node_op *node_op_take(node_link *link, const node_peer *peer, uint
 	link->free_op = op->next;
 	link->ops++;
 	op->kind = kind;
+	op->width = 0;
 	op->by = by;
 	op->task = peer->task;
 	return op;

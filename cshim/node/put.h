@@ -49,6 +49,23 @@ int node_copy(node_link *link, node_peer *peer, int read, node_transfer *transfe
 /* The message of n bytes moved: NODE_WRITTEN, NODE_READ or NODE_HALF. */
 int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
                      const uint64_t notice[2]);
+/* Bytes of a transfer of n that the origin moves, of two halves: whole pages, as the kernel copies
+ * by pages. */
+static inline uint64_t node_first_half(uint64_t n)
+{
+	return n / 2 & ~(uint64_t)(NODE_PAGE - 1);
+}
+
+/* 1 if so many slots are free at the tail. */
+static inline int node_has_room(node_peer *peer, uint64_t slots)
+{
+	uint64_t tail = peer->sender.tail;
+
+	return tail + slots - peer->sender.consumed <= NODE_RING_SLOTS ||
+	       node_await_consumed(peer, tail + slots - NODE_RING_SLOTS, NODE_ROOM_LOOKS) ==
+	               NODE_SENT;
+}
+
 /*
  * pull.c: a put of which the peer reads all, or (halves) the second half while this task writes the
  * first. The operation, whose tags are the caller's to fill, or NULL: there is no room, or the peer
@@ -57,8 +74,21 @@ int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n
  */
 node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const node_transfer *put,
                          int halves);
+/*
+ * push.c: likewise a get of which the peer writes all, or (halves) the second half while this task reads the
+ * first. Without a notice if halves: the peer would give it while this task still reads. The answer
+ * ends it as that of node_get.
+ */
+node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const node_transfer *get,
+                         int halves);
 /* 1 once the answer to op is the next message of the peer's; looks for it at most so many times. */
 int node_await_answer(const node_peer *peer, const node_op *op, int looks);
+/*
+ * Nothing that the peer was asked to write to this process's memory is written once this has
+ * returned. A copy that is under way is waited for, as long as one may take: a peer that was stopped
+ * within the few instructions between its look and its copy, for longer than that, copies late.
+ */
+void node_sever(const node_peer *peer);
 /* Tells the peer how many bytes were read of it, if it has not been told. */
 int node_say_read(node_link *link, node_peer *peer);
 

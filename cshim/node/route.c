@@ -8,6 +8,9 @@
  * route left them; then the route in use gets one, because its samples may be of a worse time. If
  * it still is better it takes over. One that loses is tried less and less often.
  *
+ * A route that was never tried is tried at once, on credit: what that has cost is paid back before
+ * anything is tried again.
+ *
  * A route's time is the least of its latest samples: what disturbs makes a transfer slower, never
  * faster; and what was true long ago is forgotten.
  */
@@ -21,6 +24,7 @@ enum {
 	STREAM_EACH = 512, /* in a stream that never pauses one in so many may be timed */
 	SHARE = 64,        /* trials may cost the time of one transfer in so many */
 	TRIAL = 3,         /* transfers of a trial; the last is timed */
+	FIRST_TRIAL = 2,   /* of a route's first one */
 	COST_MAX = 16, /* a trial's loss counts as so many transfers at most: it was disturbed */
 	/* what long traffic without a trial may have saved up, in transfers: that of the dearest */
 	SAVED_MAX = TRIAL * COST_MAX,
@@ -126,6 +130,15 @@ static int64_t expected_cost(const node_route_class *class, uint32_t route)
 	return known - best < COST_MAX * best ? known - best : COST_MAX * best;
 }
 
+static void begin_trial_of(node_route_class *class, uint32_t route, uint8_t transfers)
+{
+	class->tried |= (uint8_t)(1u << route);
+	class->candidate = (uint8_t)route;
+	class->to_try = TRY_EACH << class->patience[route];
+	class->run = transfers;
+	class->running = TRYING;
+}
+
 /* Begins a trial, if it has been paid for. Each route has its turn: one that is dear keeps the
  * others waiting. */
 static int begin_trial(node_route_class *class, uint32_t allowed)
@@ -138,13 +151,21 @@ static int begin_trial(node_route_class *class, uint32_t allowed)
 			continue;
 		if (class->credit < TRIAL * expected_cost(class, route))
 			return 0;
-		class->candidate = (uint8_t)route;
-		class->to_try = TRY_EACH << class->patience[route];
-		class->run = TRIAL;
-		class->running = TRYING;
+		begin_trial_of(class, route, TRIAL);
 		return 1;
 	}
 	return 0;
+}
+
+/* The same with a route that was never tried, if there is one. */
+static int begin_first_trial(node_route_class *class, uint32_t allowed)
+{
+	uint32_t untried = allowed & ~(class->tried | 1u << class->best);
+
+	if (!untried)
+		return 0;
+	begin_trial_of(class, (uint32_t)__builtin_ctz(untried), FIRST_TRIAL);
+	return 1;
 }
 
 /* Puts the share of a transfer aside. */
@@ -202,6 +223,8 @@ static uint32_t choose(node_route_class *class, uint64_t n, uint32_t allowed, ui
 		class->to_time = 0;
 		return class->best | NODE_ROUTE_TIMED;
 	}
+	if (best && is_good_moment(class, stream) && begin_first_trial(class, allowed))
+		return next_of_run(class);
 	if (class->to_try) {
 		class->to_try--;
 	} else if (best && is_good_moment(class, stream) && begin_trial(class, allowed)) {

@@ -45,7 +45,8 @@ typedef struct node_route_class {
 	uint8_t candidate;             /* the one that is, or was last, tried */
 	uint8_t run;                   /* transfers left of the candidate's run */
 	uint8_t running; /* 1: a trial, 2: a run is under way, or waits for its verdict */
-	uint8_t line[24];
+	uint8_t tried; /* a bit for each route that was, once */
+	uint8_t line[23];
 } node_route_class;
 
 typedef struct node_routes {

@@ -42,7 +42,7 @@
 #include "barrier.h"
 
 #define NODE_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
-#define NODE_SEGMENT_VERSION 7
+#define NODE_SEGMENT_VERSION 8
 #define NODE_MAX_RINGS 128 /* tasks of one node: MAX_SHM_TASKS of the LAPI guide's Appendix F */
 #define NODE_SLOT_SIZE 64  /* one cache line */
 /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */
@@ -116,7 +116,12 @@ typedef struct node_ring_control {
 	/* Written by the receiver, rarely. */
 	/* 1: the receiver does not look at this ring unless its bit in pending is set */
 	uint32_t cold;
-	uint8_t line1[60];
+	/* How often the receiver has given up what was under way with the sender: what the sender
+	   was asked for before, it must not write to the receiver's memory any more (pull.c). */
+	uint32_t era;
+	/* Odd while the receiver writes the sender's memory, as it was asked to. */
+	uint32_t pushing;
+	uint8_t line1[52];
 	/* Set by the sender before it sleeps, taken by the receiver. */
 	uint32_t waiting; /* 1: wake the sender when consumed or held changes */
 	uint8_t line2[60];

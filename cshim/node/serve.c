@@ -124,15 +124,14 @@ static int request_fault(node_link *link, node_peer *peer, node_event *event, ui
 	return NODE_FAULT;
 }
 
-/* A get that cannot be answered by one slot, now. */
-static int serve_long_get(node_link *link, node_peer *peer, const node_get_header *get,
-                          node_event *event)
+int node_serve_long_get(node_link *link, node_peer *peer, const node_get_header *get, uint64_t at,
+                        node_event *event)
 {
 	int rc = NODE_BUSY;
 
 	event->token = (uint32_t)get->token;
 	event->addr = get->addr;
-	event->value = 0;
+	event->value = at;
 	event->op = NODE_OP_GET;
 	if (!peer->closed)
 		rc = node_answer_get(link, peer, event->token, get->addr, get->n, &event->value);
@@ -163,7 +162,7 @@ static int serve_get(node_link *link, node_peer *peer, const node_arrival *arriv
 	take_notice(event, get.notice);
 	if (node_answer_slots_get(link, peer, &get))
 		return NODE_WAS_READ;
-	return serve_long_get(link, peer, &get, event);
+	return node_serve_long_get(link, peer, &get, 0, event);
 }
 
 /* An operation on a word that cannot be done now; of words that are not aligned all of a process
@@ -243,6 +242,8 @@ static int serve_reply(node_link *link, node_peer *peer, const node_arrival *arr
 		result = NODE_STRANDED;
 	} else if (answer.state == NODE_REPLY_PART) {
 		return NODE_SERVED;
+	} else if (op->width && op->kind == NODE_OP_GET && node_push_goes_on(link, op, arrival->data)) {
+		return NODE_SERVED;
 	}
 	event->op = op->kind;
 	event->done = (uint32_t)(op - link->op);
@@ -272,6 +273,8 @@ static int serve(node_link *link, node_peer *peer, const node_arrival *arrival, 
 		return node_serve_pull(link, peer, arrival, event);
 	case NODE_HALF:
 		return node_serve_half(link, peer, arrival, event);
+	case NODE_PUSH:
+		return node_serve_push(link, peer, arrival, event);
 	case NODE_REPLY:
 		op = node_op_of(link, peer, arrival);
 		return op && op->by != by ? NODE_OTHERS
@@ -284,7 +287,8 @@ static int serve(node_link *link, node_peer *peer, const node_arrival *arrival, 
 /* What tells of a single copy is no packet of the statistics: the copy itself was counted. */
 static int tells_of_copy(uint32_t kind)
 {
-	return kind == NODE_WRITTEN || kind == NODE_READ || kind == NODE_PULL || kind == NODE_HALF;
+	return kind == NODE_WRITTEN || kind == NODE_READ || kind == NODE_PULL ||
+	       kind == NODE_HALF || kind == NODE_PUSH;
 }
 
 int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, uint8_t by,

@@ -44,6 +44,14 @@ int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arriva
                     node_event *event);
 int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *arrival,
                     node_event *event);
+/* push.c: a get whose data this task writes to the peer's memory. */
+int node_serve_push(node_link *link, node_peer *peer, const node_arrival *arrival,
+                    node_event *event);
+/* An answer to such a get that says that it is over, with so many bytes: 1 if another follows. */
+int node_push_goes_on(node_link *link, node_op *op, uint64_t data);
+/* Answers a get with messages, from a byte of it on. */
+int node_serve_long_get(node_link *link, node_peer *peer, const node_get_header *get, uint64_t at,
+                        node_event *event);
 /* The answer to a pull: NODE_REPLY_OK or NODE_REPLY_AGAIN. NODE_SENT, or NODE_BUSY … */
 int node_answer_pull(node_link *link, node_peer *peer, uint32_t token, uint32_t state,
                      uint64_t value, const node_pulled *pulled);

@@ -98,7 +98,9 @@ type (
 		Held     uint64
 		Line0    [48]uint8
 		Cold     uint32
-		Line1    [60]uint8
+		Era      uint32
+		Pushing  uint32
+		Line1    [52]uint8
 		Waiting  uint32
 		Line2    [60]uint8
 		Line3    [64]uint8
@@ -275,7 +277,8 @@ type (
 		Candidate uint8
 		Run       uint8
 		Running   uint8
-		Line      [24]uint8
+		Tried     uint8
+		Line      [23]uint8
 	}
 	NodeArrival struct {
 		Kind   uint32
@@ -542,7 +545,7 @@ const (
 	ProgressError  = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x7
+	SegmentVersion = 0x8
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -602,7 +605,7 @@ const (
 	NodeOpPut    = 0x3
 	NodeByOwner  = 0x1
 	NodeKindMax  = 0x1f
-	NodeKindEnd  = 0x2a
+	NodeKindEnd  = 0x2b
 	NodeCopyMax  = 0x2000000
 	LookAgainNs  = 0x989680
 	NodeFault    = 0x16

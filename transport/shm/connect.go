@@ -208,6 +208,7 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 // Close, because a handler or a send may be looking at it.
 func (l *Link) drop(p *peer, err error) {
 	l.endEpochChange(p)
+	node.Sever(l.node, p.ring)
 	p.held.Clear()
 	node.Deactivate(l.node, p.ring)
 	l.settleHolding(p)

@@ -134,6 +134,24 @@ static void finds(const machine *m)
 	}
 }
 
+/* Short traffic gains, too: each route is tried early, once, and the best is in use after some tens
+ * of transfers. */
+static void soon(const machine *m)
+{
+	static node_routes routes;
+	machine calm = *m;
+	uint64_t n;
+
+	calm.spread = calm.disturbed = 0;
+	for (n = 16 << 10; n <= 16 << 20; n *= 2) {
+		node_route_class *class = &routes.class[NODE_ROUTE_PUT][node_route_class_of(n)];
+
+		begin(&routes);
+		run(&routes, &calm, n, 64);
+		CHECK(time_of(&calm, class->best, n) <= 1.06 * best_of(&calm, n));
+	}
+}
+
 /* A machine that becomes another: some thousand transfers later the route is the other's. */
 static void follows(const machine *first, const machine *then)
 {
@@ -277,6 +295,9 @@ void test_route(void)
 	finds(&direct);
 	finds(&reading);
 	finds(&steady);
+	soon(&pipelined);
+	soon(&direct);
+	soon(&reading);
 	follows(&pipelined, &direct);
 	follows(&direct, &pipelined);
 	follows(&direct, &reading);
