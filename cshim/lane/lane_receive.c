@@ -247,6 +247,74 @@ void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *pe
 	cshim_lane_used(lane, peer);
 }
 
+/* How many operations are in flight with a peer. */
+static uint32_t in_flight(const node_link *link, const node_peer *peer)
+{
+	uint32_t i, n = 0, left = link->ops;
+
+	for (i = 0; i < NODE_OPS && left > 0; i++) {
+		if (link->op[i].kind == NODE_OP_FREE)
+			continue;
+		left--;
+		n += link->op[i].task == peer->task;
+	}
+	return n;
+}
+
+/* Takes one message: 1 if it is an answer that ends an operation, 0 if it is no more than news of
+ * one, negative if it is left. */
+static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                       const node_arrival *arrival)
+{
+	node_link *link = cshim_link_of(lane);
+	int result;
+
+	if (arrival->kind == CSHIM_MSG_COUNTER && !lane->off) {
+		if (receive_counter(context, lane, peer, arrival) == LEFT)
+			return -1;
+		node_take(link, peer, arrival);
+		return 0;
+	}
+	if (arrival->kind != NODE_REPLY)
+		return -1;
+	result = node_serve(link, peer, arrival, NODE_BY_OWNER, &link->event);
+	if (result == NODE_OTHERS)
+		return -1;
+	heed(context, lane, peer, result);
+	return result == NODE_ANSWERED || result == NODE_FAILED || result == NODE_STRANDED ||
+	       result == NODE_AGAIN;
+}
+
+int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                      const node_op *wanted, int looks)
+{
+	node_link *link = cshim_link_of(lane);
+	uint32_t token = wanted ? wanted->token : 0, pending = wanted ? 1 : in_flight(link, peer);
+	int left = looks;
+
+	while (pending > 0 && left > 0 && !peer->stopped) {
+		node_arrival arrival;
+		int found = node_next(peer, &arrival), took;
+
+		if (found == NODE_NONE) {
+			left--;
+			cshim_between_polls();
+			continue;
+		}
+		took = found == NODE_SOME ? take_answer(context, lane, peer, &arrival) : -1;
+		if (took < 0)
+			break;
+		left = looks; /* it goes on */
+		if (wanted)
+			pending = wanted->token == token;
+		else
+			pending -= (uint32_t)took;
+	}
+	if (peer->receiver.head != peer->receiver.published && !peer->stopped)
+		node_publish_consumed(peer);
+	return pending == 0;
+}
+
 /*
  * What one ring holds, up to a batch, or until counter, if it is not NULL, has reached val. Returns
  * how many messages, with CSHIM_LANE_CORE if the next one is core's.

@@ -44,6 +44,13 @@ static int drained(node_peer *peer, uint64_t n)
 	return node_await_consumed(peer, peer->sender.tail, looks_for(n)) == NODE_SENT;
 }
 
+/* 1 when nothing is under way with the target any more, and none of this task's handlers is. */
+static int alone(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
+{
+	return !context->progress.calling &&
+	       cshim_lane_settle(context, lane, peer, NULL, looks_for(n)) && drained(peer, n);
+}
+
 /* The route of a transfer to or from a target that polls. whole: it cannot be made in halves. */
 static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint64_t n, int whole)
 {
@@ -117,8 +124,8 @@ static int put_written(cshim_context *context, cshim_lane *lane, node_peer *peer
 }
 
 /* The target reads all, or half. Its answer frees the buffer. */
-static int put_pulled(cshim_lane *lane, node_peer *peer, node_transfer put, uint64_t org_cntr,
-                      int halves, int *timed)
+static int put_pulled(cshim_context *context, cshim_lane *lane, node_peer *peer, node_transfer put,
+                      uint64_t org_cntr, int halves, int *timed)
 {
 	uint64_t completion = put.notice[0] ? 0 : put.notice[1];
 	node_op *op;
@@ -132,7 +139,7 @@ static int put_pulled(cshim_lane *lane, node_peer *peer, node_transfer put, uint
 	op->tag[CSHIM_TAG_COMPLETION] = completion;
 	if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]++;
-	*timed = *timed && node_await_answer(peer, op, looks_for(put.n));
+	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(put.n));
 	return CSHIM_LANE_DONE;
 }
 
@@ -147,7 +154,8 @@ static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
 		return put_written(context, lane, peer, *put, org_cntr);
 	case NODE_ROUTE_TARGET:
 	case NODE_ROUTE_HALVES:
-		return put_pulled(lane, peer, *put, org_cntr, route == NODE_ROUTE_HALVES, timed);
+		return put_pulled(context, lane, peer, *put, org_cntr, route == NODE_ROUTE_HALVES,
+		                  timed);
 	}
 	done = put_in_messages(context, lane, peer, *put, org_cntr);
 	*timed = *timed && done && drained(peer, put->n);
@@ -173,7 +181,7 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 	if (!polls)
 		return put_in_messages(context, lane, peer, *put, org_cntr);
 	route = route_of(lane, peer, NODE_ROUTE_PUT, put->n, 0);
-	timed = (route & NODE_ROUTE_TIMED) && !context->progress.calling && drained(peer, put->n);
+	timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, put->n);
 	route &= ~NODE_ROUTE_TIMED;
 	begin = timed ? now_ns() : 0;
 	done = put_by(context, lane, peer, put, org_cntr, route, &timed);
@@ -222,35 +230,6 @@ static int get_read(cshim_context *context, cshim_lane *lane, node_peer *peer, n
 	return CSHIM_LANE_DONE;
 }
 
-/* Takes the answer to a get that is timed, as long as nothing else comes. 1 if it came. */
-static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                       const node_op *wanted)
-{
-	node_link *link = cshim_link_of(lane);
-	int looks = looks_for(wanted->n), result = NODE_SERVED;
-
-	while (result == NODE_SERVED && looks > 0 && !peer->stopped) {
-		node_arrival arrival;
-		int found = node_next(peer, &arrival);
-
-		if (found == NODE_NONE) {
-			looks--;
-			cshim_between_polls();
-			continue;
-		}
-		if (found != NODE_SOME || arrival.kind != NODE_REPLY ||
-		    node_op_of(link, peer, &arrival) != wanted)
-			break;
-		looks = looks_for(wanted->n); /* it goes on */
-		result = node_serve(link, peer, &arrival, NODE_BY_OWNER, &link->event);
-	}
-	if (result != NODE_SERVED)
-		cshim_lane_answered(context, lane, peer, result, &link->event);
-	if (peer->receiver.head != peer->receiver.published && !peer->stopped)
-		node_publish_consumed(peer);
-	return result == NODE_ANSWERED;
-}
-
 /* The target sends it, or writes it or a half of it here, by the route. */
 static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
                      const node_transfer *get, uint64_t org_cntr, uint32_t route, int *timed)
@@ -265,7 +244,7 @@ static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	if (!op)
 		return CSHIM_LANE_PASS;
 	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);
-	*timed = *timed && take_answer(context, lane, peer, op);
+	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(get->n));
 	return CSHIM_LANE_DONE;
 }
 
@@ -318,8 +297,7 @@ int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 		return get_from_idle(context, lane, peer, get, org_cntr);
 	/* The target would change its counter while this task still reads its half. */
 	route = route_of(lane, peer, NODE_ROUTE_GET, get->n, get->notice[0] != 0);
-	timed = (route & NODE_ROUTE_TIMED) && !context->progress.calling && link->ops == 0 &&
-	        drained(peer, get->n);
+	timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, get->n);
 	route &= ~NODE_ROUTE_TIMED;
 	begin = timed ? now_ns() : 0;
 	done = route == NODE_ROUTE_ORIGIN && get_read(context, lane, peer, *get, org_cntr);

@@ -103,6 +103,13 @@ static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, nod
 
 /* lane_receive.c: tells the task of peer what cshim_lane_tell has put off. */
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer);
+/*
+ * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of the
+ * lane's operations with it are; only as long as nothing else comes, so that no handler runs. Looks
+ * so many times for each message. 1 if it is over.
+ */
+int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                      const node_op *wanted, int looks);
 /* Tells the origin that its message is complete, at the latest at the end of this ring's turn. */
 static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, node_peer *peer,
                                    uint64_t cmpl_cntr)

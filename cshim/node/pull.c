@@ -51,23 +51,6 @@ node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const nod
 	return op;
 }
 
-int node_await_answer(const node_peer *peer, const node_op *op, int looks)
-{
-	const node_slot *slot = node_slot_at(peer->in_slots, peer->receiver.head);
-	uint64_t sequence = (uint32_t)peer->receiver.head | NODE_SEQUENCE_VALID, word;
-
-	for (; looks > 0; looks--) {
-		word = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
-		if ((uint32_t)word == sequence)
-			/* an answer's header begins with its token */
-			return (word >> 32 & 0xff) == NODE_REPLY &&
-			       __atomic_load_n((const uint32_t *)(const void *)slot->bytes,
-			                       __ATOMIC_RELAXED) == op->token;
-		cshim_between_polls();
-	}
-	return 0;
-}
-
 int node_answer_pull(node_link *link, node_peer *peer, uint32_t token, uint32_t state,
                      uint64_t value, const node_pulled *pulled)
 {

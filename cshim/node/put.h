@@ -81,8 +81,6 @@ node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const nod
  */
 node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const node_transfer *get,
                          int halves);
-/* 1 once the answer to op is the next message of the peer's; looks for it at most so many times. */
-int node_await_answer(const node_peer *peer, const node_op *op, int looks);
 /*
  * Nothing that the peer was asked to write to this process's memory is written once this has
  * returned. A copy that is under way is waited for, as long as one may take: a peer that was stopped
