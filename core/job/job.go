@@ -36,6 +36,7 @@ const (
 	RouteOrigin
 	RouteTarget
 	RouteHalves
+	RouteWide
 )
 
 // Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All

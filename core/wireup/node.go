@@ -39,7 +39,7 @@ func (n *Net) chooseNode() error {
 // routes has LAPI_ROUTE in the link's words.
 var routes = [...]shm.Route{job.RouteAuto: shm.RouteAuto, job.RoutePipeline: shm.RoutePipeline,
 	job.RouteOrigin: shm.RouteOrigin, job.RouteTarget: shm.RouteTarget,
-	job.RouteHalves: shm.RouteHalves}
+	job.RouteHalves: shm.RouteHalves, job.RouteWide: shm.RouteWide}
 
 // openShared makes this task's segment. Without it the tasks are reached by UDP, where that is
 // allowed.
@@ -49,11 +49,12 @@ func (n *Net) openShared() error {
 	}
 	// the others' processors are not known yet
 	crowded := len(n.OnNode) > runtime.NumCPU()
+	area, most := shm.Area(len(n.OnNode), crowded)
 	l, err := shm.New(shm.Config{Task: n.me, NumTasks: n.job.NumTasks, Tasks: n.OnNode,
 		Clock: n.cfg.Clock, PeerFailed: n.cfg.PeerFailed,
 		Timeout: n.cfg.Timeout, NoTimeout: n.job.NoTimeout,
 		Barrier: n.cfg.Barrier && n.remote == 0,
-		Area:    shm.Area(len(n.OnNode), crowded), Route: routes[n.job.Route],
+		Area:    area, AreaMost: most, Route: routes[n.job.Route],
 		Tracer: n.job.LauncherProcess()})
 	if err == nil {
 		n.Shm = l

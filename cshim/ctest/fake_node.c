@@ -39,7 +39,8 @@ static void attach(int task, int peer_bell, uint32_t fenced)
 	for (i = 0; i < NODE_CHUNK_CLASSES; i++)
 		link->chunk_of[i] = 8192;
 	link->routes.forced = NODE_ROUTES;
-	link->chunk_units = NODE_CHUNK_AREA_LEAST / NODE_CHUNK_UNIT;
+	link->chunk_units = link->chunk_narrow = link->chunk_limit =
+		NODE_CHUNK_AREA_LEAST / NODE_CHUNK_UNIT;
 	link->peer[task].closed = NODE_CLOSED_LINK;
 	peer->out_head = address(&segments[other].head);
 	peer->out_control = address(&segments[other].control[task]);

@@ -24,7 +24,7 @@ int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t 
 		return cshim_lane_get_long(context, lane, peer, &get, org_cntr);
 	}
 	op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, tgt_addr, org_addr, len, tgt_cntr,
-	              0);
+	              0, 0);
 	if (!op)
 		return CSHIM_LANE_PASS;
 	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);

@@ -44,6 +44,12 @@ static int drained(node_peer *peer, uint64_t n)
 	return node_await_consumed(peer, peer->sender.tail, looks_for(n)) == NODE_SENT;
 }
 
+/* Both ends copy, through chunks. */
+static int is_pipeline(uint32_t route)
+{
+	return route == NODE_ROUTE_PIPELINE || route == NODE_ROUTE_WIDE;
+}
+
 /* 1 when nothing is under way with the target any more, and none of this task's handlers is. */
 static int alone(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
 {
@@ -58,6 +64,8 @@ static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint6
 	uint32_t allowed = 1 << NODE_ROUTE_PIPELINE;
 	if (n < ROUTED_MIN && link->routes.forced == NODE_ROUTES)
 		return NODE_ROUTE_PIPELINE;
+	if (link->chunk_units > link->chunk_narrow)
+		allowed |= 1 << NODE_ROUTE_WIDE;
 	if (peer->direct)
 		allowed |= 1 << NODE_ROUTE_ORIGIN;
 	if (peer->direct && (n >= RENDEZVOUS_MIN || link->routes.forced < NODE_ROUTES) &&
@@ -95,10 +103,17 @@ static int put_whole(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	return CSHIM_LANE_DONE;
 }
 
+/* route: one of the pipelines, or any other: as is best for what no route is chosen for. */
 static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                           node_transfer put, uint64_t org_cntr)
+                           node_transfer put, uint64_t org_cntr, uint32_t route)
 {
-	if (node_put(cshim_link_of(lane), peer, &put) != NODE_SENT)
+	node_link *link = cshim_link_of(lane);
+	int rc;
+
+	node_chunks_limit(link, route);
+	rc = node_put(link, peer, &put);
+	node_chunks_limit(link, NODE_ROUTES);
+	if (rc != NODE_SENT)
 		return put_rest(context, lane, peer, &put, org_cntr);
 	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
 	return CSHIM_LANE_DONE;
@@ -157,7 +172,7 @@ static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
 		return put_pulled(context, lane, peer, *put, org_cntr, route == NODE_ROUTE_HALVES,
 		                  timed);
 	}
-	done = put_in_messages(context, lane, peer, *put, org_cntr);
+	done = put_in_messages(context, lane, peer, *put, org_cntr, route);
 	*timed = *timed && done && drained(peer, put->n);
 	return done;
 }
@@ -179,19 +194,21 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 		return peer->direct ? put_written(context, lane, peer, *put, org_cntr)
 		                    : CSHIM_LANE_PASS;
 	if (!polls)
-		return put_in_messages(context, lane, peer, *put, org_cntr);
+		return put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
 	route = route_of(lane, peer, NODE_ROUTE_PUT, put->n, 0);
 	timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, put->n);
 	route &= ~NODE_ROUTE_TIMED;
+	if (timed && route == NODE_ROUTE_WIDE)
+		node_chunks_widen(cshim_link_of(lane), peer);
 	begin = timed ? now_ns() : 0;
 	done = put_by(context, lane, peer, put, org_cntr, route, &timed);
 	if (__builtin_expect(timed && done, 0))
 		node_route_timed(&cshim_link_of(lane)->routes, NODE_ROUTE_PUT, put->n, route,
 		                 now_ns() - begin);
 	/* What a single copy cannot do messages may: they also say which address is bad. */
-	return done || route == NODE_ROUTE_PIPELINE
+	return done || is_pipeline(route)
 	               ? done
-	               : put_in_messages(context, lane, peer, *put, org_cntr);
+	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
 }
 
 void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *peer,
@@ -209,7 +226,7 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 		put.notice[1] = completion;
 	else if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]--;
-	if (!peer->closed && put_in_messages(context, lane, peer, put, org_cntr))
+	if (!peer->closed && put_in_messages(context, lane, peer, put, org_cntr, NODE_ROUTES))
 		return;
 	cshim_lane_used(lane, peer);
 	memcpy(link->transfer, &put, sizeof(put));
@@ -235,9 +252,9 @@ static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
                      const node_transfer *get, uint64_t org_cntr, uint32_t route, int *timed)
 {
 	node_link *link = cshim_link_of(lane);
-	node_op *op = route == NODE_ROUTE_PIPELINE
+	node_op *op = is_pipeline(route)
 	                      ? node_get(link, peer, NODE_BY_OWNER, get->remote, get->local, get->n,
-	                                 get->notice[0], 0)
+	                                 get->notice[0], 0, node_get_flag(route))
 	                      : node_pushed_get(link, peer, NODE_BY_OWNER, get,
 	                                        route == NODE_ROUTE_HALVES);
 

@@ -32,10 +32,18 @@ static uint64_t free_at(const node_chunks *chunks, uint64_t at, uint64_t units)
 	return latest;
 }
 
-/* So many units of the area are in use: what is in flight decides, not how much there is. */
-static uint64_t circle(const node_chunks *chunks)
+/* So many units of the area have memory: what is in flight decides, not how much there is. */
+static uint64_t touched(const node_chunks *chunks)
 {
 	return chunks->used ? chunks->used : NODE_CHUNK_LEAST;
+}
+
+/* So many of them are used now. */
+static uint64_t circle(const node_link *link, const node_chunks *chunks)
+{
+	uint64_t all = touched(chunks);
+
+	return all < link->chunk_limit ? all : link->chunk_limit;
 }
 
 /*
@@ -64,15 +72,15 @@ static void touch(uint64_t address, uint64_t n)
 static int grow(const node_link *link, node_peer *peer, uint64_t units)
 {
 	node_chunks *chunks = &peer->chunks;
-	uint64_t before = circle(chunks), used = before;
+	uint64_t before = circle(link, chunks), used = before;
 
-	if (before == link->chunk_units)
+	if (before == link->chunk_limit)
 		return 0;
 	if (free_at(chunks, chunks->next, before - chunks->next) > peer->sender.consumed)
 		chunks->next = (uint32_t)before;
 	while (used == before || used < chunks->next + units)
 		used *= 2;
-	chunks->used = (uint32_t)(used < link->chunk_units ? used : link->chunk_units);
+	chunks->used = (uint32_t)(used < link->chunk_limit ? used : link->chunk_limit);
 	if (few(link))
 		touch(peer->out_chunks + before * NODE_CHUNK_UNIT,
 		      (chunks->used - before) * NODE_CHUNK_UNIT);
@@ -86,11 +94,13 @@ static int find_room(const node_link *link, node_peer *peer, uint64_t units, uin
 	node_chunks *chunks = &peer->chunks;
 
 	for (;;) {
-		uint64_t until = UINT64_MAX;
-		int whole = circle(chunks) == link->chunk_units, rc = NODE_BUSY;
+		uint64_t until = UINT64_MAX, end = circle(link, chunks);
+		int whole = end == link->chunk_limit, rc = NODE_BUSY;
 
-		*at = chunks->next + units > circle(chunks) ? 0 : chunks->next;
-		if (units <= circle(chunks))
+		if (chunks->next > end)
+			chunks->next = 0; /* it was wider */
+		*at = chunks->next + units > end ? 0 : chunks->next;
+		if (units <= end)
 			until = free_at(chunks, *at, units);
 		if (peer->sender.consumed >= until)
 			return NODE_SENT;
@@ -101,6 +111,17 @@ static int find_room(const node_link *link, node_peer *peer, uint64_t units, uin
 		if (rc != NODE_BUSY || !grow(link, peer, units))
 			return rc;
 	}
+}
+
+void node_chunks_widen(const node_link *link, node_peer *peer)
+{
+	uint64_t before = touched(&peer->chunks);
+
+	if (before >= link->chunk_units)
+		return;
+	peer->chunks.used = link->chunk_units;
+	touch(peer->out_chunks + before * NODE_CHUNK_UNIT,
+	      (link->chunk_units - before) * NODE_CHUNK_UNIT);
 }
 
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
@@ -150,7 +171,7 @@ int node_chunk_end(node_link *link, node_peer *peer, const node_message *message
 int node_chunks_rest(node_peer *peer)
 {
 	node_chunks *chunks = &peer->chunks;
-	uint64_t kept = NODE_CHUNK_LEAST * NODE_CHUNK_UNIT, all = circle(chunks) * NODE_CHUNK_UNIT;
+	uint64_t kept = NODE_CHUNK_LEAST * NODE_CHUNK_UNIT, all = touched(chunks) * NODE_CHUNK_UNIT;
 
 	if (all == kept || node_is_behind(peer))
 		return 0;

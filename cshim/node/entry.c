@@ -123,7 +123,7 @@ int node_link_transfer(node_link *link, uint32_t ring, int how)
 	case NODE_ASK:
 		return issued(link, peer,
 		              node_get(link, peer, NODE_BY_LINK, t->remote, t->local, t->n,
-		                       t->notice[0], t->notice[1]));
+		                       t->notice[0], t->notice[1], 0));
 	case NODE_OPERATE:
 		return issued(link, peer,
 		              node_rmw(link, peer, NODE_BY_LINK, (uint32_t)t->at, (uint32_t)t->n,

@@ -67,8 +67,12 @@ typedef struct node_pull_header {
 typedef struct node_get_header {
 	uint64_t addr, n; /* at the target */
 	uint64_t notice[2];
-	uint64_t token; /* the origin's; the answer repeats it */
+	uint64_t token; /* the origin's, which the answer repeats; with NODE_GET_ flags */
 } node_get_header;
+
+/* Of the two pipelines the one for the answer; neither flag: the target's choice. */
+#define NODE_GET_NARROW ((uint64_t)1 << 32)
+#define NODE_GET_WIDE ((uint64_t)1 << 33)
 
 /* A get whose data its target writes. The origin reads the first half by itself unless it is
  * NODE_PUSH_WHOLE. */

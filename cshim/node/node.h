@@ -60,7 +60,8 @@ typedef struct node_receiver {
 typedef struct node_chunks {
 	uint32_t next; /* unit to write, unless the message does not fit before the circle's end */
 	/* Units that are in use, in a circle: grows with what is in flight, up to
-	 * node_link.chunk_units, and is given back in silence. 0: NODE_CHUNK_LEAST. */
+	 * node_link.chunk_units, and is given back in silence; of these chunk_limit are
+	 * used. 0: NODE_CHUNK_LEAST. */
 	uint32_t used;
 	uint64_t sent; /* messages */
 	/* The unit is in use until consumed is so far. */
@@ -198,8 +199,9 @@ typedef struct node_link {
 	/* also in the segment's head, to prove that cross-memory attach reaches this memory */
 	uint64_t cookie;
 	uint64_t scratch; /* for that proof */
-	/* constant: so many units of each area this task's messages use: a power of two */
-	uint64_t chunk_units;
+	/* Constant: so many units of each area this task's messages use at most; in the narrow
+	 * pipeline. Powers of two. */
+	uint32_t chunk_units, chunk_narrow;
 	uint64_t sleeps; /* times that this task was armed: the number of the sleep */
 	/* constant: the peers need no barrier of their own, this task calls membarrier for them */
 	uint32_t fencing;
@@ -213,7 +215,8 @@ typedef struct node_link {
 	uint64_t transfer[6]; /* likewise: the node_transfer of the latest call */
 	/* constant, 1: peers may send this task messages, and nothing that touches its memory */
 	uint32_t messages_only;
-	uint8_t line[4];
+	/* so many units of each area messages use now: chunk_units or chunk_narrow */
+	uint32_t chunk_limit;
 	node_barrier barrier;
 	node_routes routes;
 	node_op op[NODE_OPS];

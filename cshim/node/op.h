@@ -47,12 +47,20 @@ static inline node_op *node_op_sent(node_link *link, node_op *op, int rc)
 	return NULL;
 }
 
+/* The flag of a get whose answer is to come by a route. */
+static inline uint64_t node_get_flag(uint32_t route)
+{
+	return route == NODE_ROUTE_WIDE ? NODE_GET_WIDE : NODE_GET_NARROW;
+}
+
 /*
- * Asks for n bytes, some, at addr of the peer, to be put at local. The operation, whose tags are
+ * Asks for n bytes, some, at addr of the peer, to be put at local; flag: NODE_GET_, or 0. The
+ * operation, whose tags are
  * the caller's to fill, or NULL: there is no room, or the peer has left, and nothing was done.
  */
 static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, uint64_t addr,
-                                uint64_t local, uint64_t n, uint64_t notice0, uint64_t notice1)
+                                uint64_t local, uint64_t n, uint64_t notice0, uint64_t notice1,
+                                uint64_t flag)
 {
 	node_get_header *header;
 	node_op *op;
@@ -62,7 +70,7 @@ static inline node_op *node_get(node_link *link, node_peer *peer, uint8_t by, ui
 	op = node_op_take(link, peer, NODE_OP_GET, by);
 	op->local = local;
 	op->n = n;
-	*header = (node_get_header){addr, n, {notice0, notice1}, op->token};
+	*header = (node_get_header){addr, n, {notice0, notice1}, op->token | flag};
 	return node_op_sent(link, op, node_short_end(link, peer, NODE_GET, sizeof(*header), 0));
 }
 

@@ -182,15 +182,20 @@ static void save(node_route_class *class, uint32_t best)
  */
 static uint32_t in_use(const node_route_class *class, uint64_t n, uint64_t chunk, int stream)
 {
+	uint32_t route = NODE_ROUTE_PIPELINE, pipeline, wide;
 	uint64_t chunks;
-	uint32_t pipeline;
 
-	if (!stream || class->best == NODE_ROUTE_PIPELINE)
+	if (!stream || class->best == NODE_ROUTE_PIPELINE || class->best == NODE_ROUTE_WIDE)
 		return class->best;
 	chunks = (n + chunk - 1) / chunk;
 	pipeline = node_route_time(class, NODE_ROUTE_PIPELINE);
+	wide = node_route_time(class, NODE_ROUTE_WIDE);
+	if (wide && wide < pipeline) {
+		pipeline = wide;
+		route = NODE_ROUTE_WIDE;
+	}
 	pipeline = (uint32_t)((uint64_t)pipeline * chunks / (chunks + 1));
-	return clearly_less(pipeline, class->in_use) ? NODE_ROUTE_PIPELINE : class->best;
+	return clearly_less(pipeline, class->in_use) ? route : class->best;
 }
 
 /* The first transfers of a class, by the route in use: then its time is known. */
@@ -204,6 +209,13 @@ static uint32_t first_ones(const node_route_class *class)
 static int is_good_moment(const node_route_class *class, int stream)
 {
 	return !stream || class->transfers % STREAM_EACH == 0;
+}
+
+/* The first transfer of a class: what others have found of the two pipelines holds for it. */
+static void begin_class(const node_routes *routes, node_route_class *class, uint32_t allowed)
+{
+	if (routes->wide && allowed >> NODE_ROUTE_WIDE & 1)
+		class->best = NODE_ROUTE_WIDE;
 }
 
 static uint32_t choose(node_route_class *class, uint64_t n, uint32_t allowed, uint64_t chunk,
@@ -236,14 +248,16 @@ static uint32_t choose(node_route_class *class, uint64_t n, uint32_t allowed, ui
 uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
                            uint64_t chunk, int stream)
 {
+	node_route_class *class = &routes->class[direction][node_route_class_of(n)];
 	uint32_t route;
 
 	if (routes->forced < NODE_ROUTES)
 		return allowed >> routes->forced & 1 ? routes->forced : NODE_ROUTE_PIPELINE;
 	if (!(allowed & ~(1u << NODE_ROUTE_PIPELINE)))
 		return NODE_ROUTE_PIPELINE;
-	route = choose(&routes->class[direction][node_route_class_of(n)], n, allowed, chunk,
-	               stream);
+	if (class->transfers == 0)
+		begin_class(routes, class, allowed);
+	route = choose(class, n, allowed, chunk, stream);
 	return allowed >> (route & ~NODE_ROUTE_TIMED) & 1 ? route : NODE_ROUTE_PIPELINE;
 }
 
@@ -280,6 +294,16 @@ static void reconsider(node_route_class *class)
 		}
 }
 
+/* Which of the two pipelines is for all that no route is chosen for. */
+static void compare_widths(node_routes *routes, const node_route_class *class)
+{
+	uint32_t narrow = node_route_time(class, NODE_ROUTE_PIPELINE);
+	uint32_t wide = node_route_time(class, NODE_ROUTE_WIDE);
+
+	if (narrow && wide)
+		routes->wide = wide < narrow;
+}
+
 static void pay(node_route_class *class, uint32_t ns)
 {
 	int64_t best = class->in_use, loss = (int64_t)ns - best;
@@ -298,6 +322,7 @@ void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t r
 
 	scaled = one < 1 ? 1 : one > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)one;
 	keep_sample(class, route, scaled);
+	compare_widths(routes, class);
 	if (route == class->best) {
 		reconsider(class);
 		return;

@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 /* The routes. */
-#define NODE_ROUTE_PIPELINE 0 /* through chunks: both ends copy, one behind the other */
+#define NODE_ROUTE_PIPELINE 0 /* through a few chunks: both ends copy, one behind the other */
 #define NODE_ROUTE_ORIGIN 1   /* the origin copies straight to or from the target's memory */
 #define NODE_ROUTE_TARGET 2   /* the target copies straight from the origin's memory */
 #define NODE_ROUTE_HALVES 3   /* the origin one half, the target the other, at once */
-#define NODE_ROUTES 4
+#define NODE_ROUTE_WIDE 4     /* as the pipeline, through the whole chunk area */
+#define NODE_ROUTES 5
 /* or'd: the transfer is to be timed */
 #define NODE_ROUTE_TIMED 8u
 
@@ -46,13 +47,15 @@ typedef struct node_route_class {
 	uint8_t run;                   /* transfers left of the candidate's run */
 	uint8_t running; /* 1: a trial, 2: a run is under way, or waits for its verdict */
 	uint8_t tried; /* a bit for each route that was, once */
-	uint8_t line[23];
+	uint8_t line[5];
 } node_route_class;
 
 typedef struct node_routes {
 	/* constant: the route that is forced (LAPI_ROUTE), NODE_ROUTES: none */
 	uint32_t forced;
-	uint32_t line[15];
+	/* 1: the wide pipeline is the faster of the two, as far as is known */
+	uint32_t wide;
+	uint32_t line[14];
 	node_route_class class[NODE_ROUTE_DIRECTIONS][NODE_ROUTE_CLASSES];
 } node_routes;
 

@@ -242,6 +242,18 @@ int node_chunk_end(node_link *link, node_peer *peer, const node_message *message
 /* Nothing was sent in chunks for long: gives all but a page of the memory back, if the peer has
  * consumed everything. 1: something was. */
 int node_chunks_rest(node_peer *peer);
+/* Makes the whole area of a sender's ready, so that no transfer that is timed pays for it. */
+void node_chunks_widen(const node_link *link, node_peer *peer);
+/* How much of each area messages use from now on: for those by one of the two pipelines, and
+ * (any other route) for all others. */
+static inline void node_chunks_limit(node_link *link, uint32_t route)
+{
+	int wide = route == NODE_ROUTE_PIPELINE ? 0
+	           : route == NODE_ROUTE_WIDE   ? 1
+	                                        : link->routes.wide != 0;
+
+	link->chunk_limit = wide ? link->chunk_units : link->chunk_narrow;
+}
 /* Memory of a segment that holds nothing any more. */
 void node_give_back(uint64_t address, uint64_t n);
 

@@ -152,6 +152,7 @@ static int serve_get(node_link *link, node_peer *peer, const node_arrival *arriv
                      node_event *event)
 {
 	node_get_header get;
+	int result;
 
 	if (arrival->header != sizeof(get) || arrival->data != 0)
 		return NODE_BROKEN;
@@ -162,7 +163,12 @@ static int serve_get(node_link *link, node_peer *peer, const node_arrival *arriv
 	take_notice(event, get.notice);
 	if (node_answer_slots_get(link, peer, &get))
 		return NODE_WAS_READ;
-	return node_serve_long_get(link, peer, &get, 0, event);
+	if (get.token & (NODE_GET_NARROW | NODE_GET_WIDE))
+		node_chunks_limit(link, get.token & NODE_GET_WIDE ? NODE_ROUTE_WIDE
+		                                                  : NODE_ROUTE_PIPELINE);
+	result = node_serve_long_get(link, peer, &get, 0, event);
+	node_chunks_limit(link, NODE_ROUTES);
+	return result;
 }
 
 /* An operation on a word that cannot be done now; of words that are not aligned all of a process

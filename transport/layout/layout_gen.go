@@ -214,7 +214,8 @@ type (
 		ChunkOf         [32]uint32
 		Cookie          uint64
 		Scratch         uint64
-		ChunkUnits      uint64
+		ChunkUnits      uint32
+		ChunkNarrow     uint32
 		Sleeps          uint64
 		Fencing         uint32
 		Unordered       uint32
@@ -226,7 +227,7 @@ type (
 		Message         [10]uint64
 		Transfer        [6]uint64
 		MessagesOnly    uint32
-		Line            [4]uint8
+		ChunkLimit      uint32
 		Barrier         Barrier
 		Routes          NodeRoutes
 		Op              [256]NodeOp
@@ -261,24 +262,25 @@ type (
 	}
 	NodeRoutes struct {
 		Forced uint32
-		Line   [15]uint32
+		Wide   uint32
+		Line   [14]uint32
 		Class  [2][32]RouteClass
 	}
 	RouteClass struct {
-		Sample    [4][4]uint32
+		Sample    [5][4]uint32
 		Transfers uint64
 		Credit    int64
 		InUse     uint32
 		ToTime    uint32
 		ToTry     uint32
-		Next      [4]uint8
-		Patience  [4]uint8
+		Next      [5]uint8
+		Patience  [5]uint8
 		Best      uint8
 		Candidate uint8
 		Run       uint8
 		Running   uint8
 		Tried     uint8
-		Line      [23]uint8
+		Line      [5]uint8
 	}
 	NodeArrival struct {
 		Kind   uint32
@@ -612,7 +614,7 @@ const (
 	NodeFailed   = 0x14
 	NodeStranded = 0x15
 
-	Routes        = 0x4
+	Routes        = 0x5
 	RoutePut      = 0x0
 	RouteGet      = 0x1
 	RouteClasses  = 0x20
@@ -621,6 +623,7 @@ const (
 	RouteOrigin   = 0x1
 	RouteTarget   = 0x2
 	RouteHalves   = 0x3
+	RouteWide     = 0x4
 
 	PeerUsed     = 0x0
 	PeerKind     = 0x1

@@ -139,6 +139,7 @@ const (
 	RouteOrigin   = C.NODE_ROUTE_ORIGIN
 	RouteTarget   = C.NODE_ROUTE_TARGET
 	RouteHalves   = C.NODE_ROUTE_HALVES
+	RouteWide     = C.NODE_ROUTE_WIDE
 
 	PeerUsed     = C.CSHIM_PEER_USED
 	PeerKind     = C.CSHIM_PEER_KIND

@@ -35,6 +35,20 @@ func tabulate(table *[layout.ChunkClasses]uint32) {
 	}
 }
 
+// setChunks says how chunks are used.
+func (l *Link) setChunks() {
+	n, rings := l.node, len(l.tasks)
+	tabulate(&n.ChunkOf)
+	n.ChunkLimit = uint32(chunkUnits(rings, l.config.Area))
+	n.ChunkUnits, n.ChunkNarrow = n.ChunkLimit, n.ChunkLimit
+	if l.config.AreaMost == 0 {
+		return
+	}
+	n.ChunkUnits = uint32(chunkUnits(rings, max(l.config.Area, l.config.AreaMost)))
+	n.ChunkNarrow = uint32(chunkUnits(rings, areaLeast))
+	n.Routes.Wide = flag(n.ChunkLimit > n.ChunkNarrow)
+}
+
 // chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the
 // area has at most, and a longest message at least.
 func chunkUnits(rings int, area uint64) uint64 {
@@ -46,14 +60,19 @@ func chunkUnits(rings int, area uint64) uint64 {
 }
 
 // Area is how much data one task of a node should have on its way to another at most, in chunks,
-// bytes. Its tasks; and whether they have to share processors.
+// bytes, as long as nothing was measured; and how much it may be. Its tasks; and whether they have
+// to share processors.
 //
 // What the sender writes next is then long gone from both processors' own caches to the one that
 // they share, from where it comes sooner than out of the other's: if what is on its way is more
 // than an own cache holds, and the shared one holds that of all pairs. Measured: 512 KiB and 32
-// MiB, docs/performance.md; with 1 MiB of own cache the least was best.
-func Area(tasks int, crowded bool) uint64 {
-	return areaOf("/", tasks, crowded)
+// MiB, docs/results.md. With 1 MiB of own cache the least was best on one machine, and a quarter as
+// fast on another.
+func Area(tasks int, crowded bool) (first, most uint64) {
+	if crowded {
+		return areaLeast, areaLeast
+	}
+	return areaOf("/", tasks, crowded), areaMost
 }
 
 func areaOf(root string, tasks int, crowded bool) uint64 {

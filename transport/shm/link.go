@@ -71,8 +71,9 @@ type Config struct {
 	// Barrier: this task can take part in the barrier of the node's tasks.
 	Barrier bool
 	// Area is how many bytes of data may be in chunks on the way to one task, of those that
-	// there are for it; 0: all.
-	Area uint64
+	// there are for it; 0: all. With AreaMost that is where the link begins: it may be so much
+	// where that is found to be faster (the two pipelines of docs/bulk.md).
+	Area, AreaMost uint64
 	// Route is the way that is forced for data that is too long for slots, to a peer that
 	// polls.
 	Route Route
@@ -169,8 +170,7 @@ func (l *Link) create() error {
 	l.node.Fencing = flag(l.fencing)
 	l.node.MessagesOnly = flag(l.config.MessagesOnly)
 	l.node.Routes.Forced = l.config.Route.forced()
-	tabulate(&l.node.ChunkOf)
-	l.node.ChunkUnits = chunkUnits(len(l.tasks), l.config.Area)
+	l.setChunks()
 	l.node.Rings, l.node.OwnRing = uint32(len(l.tasks)), uint32(l.index)
 	if l.own, err = createSegment(len(l.tasks)); err != nil {
 		return err

@@ -18,17 +18,19 @@ const (
 	RouteOrigin
 	RouteTarget
 	RouteHalves
+	RouteWide
 )
 
 // forced is r for C.
 func (r Route) forced() uint32 {
 	return [...]uint32{RouteAuto: layout.Routes, RoutePipeline: layout.RoutePipeline,
 		RouteOrigin: layout.RouteOrigin, RouteTarget: layout.RouteTarget,
-		RouteHalves: layout.RouteHalves}[r]
+		RouteHalves: layout.RouteHalves, RouteWide: layout.RouteWide}[r]
 }
 
 var routeNames = [layout.Routes]string{layout.RoutePipeline: "pipeline",
-	layout.RouteOrigin: "origin", layout.RouteTarget: "target", layout.RouteHalves: "halves"}
+	layout.RouteOrigin: "origin", layout.RouteTarget: "target", layout.RouteHalves: "halves",
+	layout.RouteWide: "wide"}
 
 // Routes is a table of what was found, a line for each class of lengths that was used; "" if none
 // was.

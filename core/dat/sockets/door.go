@@ -207,7 +207,10 @@ func (n *Network) receiveNode(fd int32, m dat.Arrivals) (got int) {
 
 // nodeArea is how much data may be on its way to a process of the node, in memory, bytes: as much
 // as LAPI takes for two tasks.
-var nodeArea = sync.OnceValue(func() uint64 { return shm.Area(2, runtime.NumCPU() < 2) })
+var nodeArea = sync.OnceValue(func() uint64 {
+	first, _ := shm.Area(2, runtime.NumCPU() < 2)
+	return first
+})
 
 // NodeLink implements dat.Network.
 func (n *Network) NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link,

@@ -178,7 +178,7 @@ static uint64_t await_answers(void)
 static void get(uint64_t n)
 {
 	while (!node_get(fake_node_link(0), fake_node_peer(0), NODE_BY_LINK, (uintptr_t)source,
-	                 (uintptr_t)copy, n, 0, 0))
+	                 (uintptr_t)copy, n, 0, 0, 0))
 		sched_yield();
 	await_answers();
 	CHECK(memcmp(copy, source, n) == 0);
@@ -262,7 +262,7 @@ static void beginnings_and_ends(void)
 	      peer->sender.tail == 0);
 	node_head(peer->out_head)->armed = NODE_CLOSED;
 	CHECK(node_send(link, peer, KIND, &i, 8, 0, 0) == NODE_GONE);
-	CHECK(!node_get(link, peer, NODE_BY_LINK, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0) &&
+	CHECK(!node_get(link, peer, NODE_BY_LINK, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0, 0) &&
 	      link->ops == 0);
 }
 
@@ -346,7 +346,7 @@ static void debts(void)
 	CHECK(!node_is_due(link, peer, &heard) && heard != before);
 	CHECK(node_arm(link)); /* there is room again */
 	node_disarm(link);
-	op = node_get(link, peer, NODE_BY_OWNER, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0);
+	op = node_get(link, peer, NODE_BY_OWNER, (uintptr_t)source, (uintptr_t)copy, 8, 0, 0, 0);
 	CHECK(op && node_next(other, &arrival) == NODE_SOME);
 	other->closed = NODE_CLOSED_QUEUE; /* others' answers wait for room */
 	CHECK(node_serve(fake_node_link(1), other, &arrival, NODE_BY_OWNER, &event) == NODE_LATER);
@@ -396,9 +396,9 @@ static void places(void)
 
 	start();
 	for (i = 0; i < NODE_OPS - 1; i++)
-		CHECK(node_get(link, peer, NODE_BY_LINK, 1, 1, 1, 0, 0));
+		CHECK(node_get(link, peer, NODE_BY_LINK, 1, 1, 1, 0, 0, 0));
 	token = link->op[link->free_op].token;
-	CHECK(node_get(link, peer, NODE_BY_LINK, 1, 1, 1, 0, 0));
+	CHECK(node_get(link, peer, NODE_BY_LINK, 1, 1, 1, 0, 0, 0));
 	CHECK(link->ops == NODE_OPS && !node_rmw(link, peer, NODE_BY_LINK, NODE_ADD, 4, 1, 1, 1));
 	node_op_free(link, &link->op[token % NODE_OPS]);
 	CHECK(link->ops == NODE_OPS - 1 && link->op[link->free_op].token != token &&
