@@ -34,7 +34,7 @@ type kept struct {
 	keeper  *Keeper
 	id      groupID
 	round   uint32
-	part    *wire.Message // of that round, without descriptors, while it is not answered
+	part    *wire.Message // of that round, while it is not answered; descriptors: until it is sent
 	leaving bool          // it has said Leave
 	ending  bool          // it has said Ending
 	gone    bool          // its socket has ended
@@ -182,7 +182,8 @@ func (s *kept) standing() going {
 // repeat says to another hub what the last one has not answered. mu is held.
 func (s *kept) repeat() {
 	if s.part != nil {
-		s.way.send(*s.part, nil)
+		s.pass(*s.part)
+		s.part.Files = nil // a second time it cannot succeed
 	}
 	if s.ending {
 		s.way.send(wire.Message{Kind: wire.Ending}, nil)
@@ -249,6 +250,9 @@ func (s *kept) readAll() {
 	s.gone = true
 	if !s.leaving {
 		s.over = true
+		if s.part != nil {
+			s.part.CloseFiles()
+		}
 		s.keeper.lost = append(s.keeper.lost, s.id)
 	}
 	s.release()
@@ -278,6 +282,9 @@ func (s *kept) said(m wire.Message) error {
 	defer s.keeper.mu.Unlock()
 	switch m.Kind {
 	case wire.Part:
+		if s.part != nil { // it does not wait for the answer: that is for the hub to refuse
+			s.part.CloseFiles()
+		}
 		s.part = &wire.Message{Kind: wire.Part, Number: m.Number, Data: m.Data}
 	case wire.Leave:
 		s.leaving = true
@@ -287,14 +294,18 @@ func (s *kept) said(m wire.Message) error {
 		m.CloseFiles()
 		return io.ErrUnexpectedEOF
 	}
-	files := m.Files
-	if s.way == nil {
-		closeFiles(files)
-		return nil
+	if s.way != nil {
+		s.pass(m)
+	} else if m.Kind == wire.Part {
+		s.part.Files = m.Files
+	} else {
+		m.CloseFiles()
 	}
-	s.way.send(m, func() { closeFiles(files) })
 	return nil
 }
+
+// pass sends a message, and with it its descriptors. mu is held.
+func (s *kept) pass(m wire.Message) { s.way.send(m, func() { m.CloseFiles() }) }
 
 // hear takes what the hub says, until that has ended.
 func (s *kept) hear(w *keptWay) {
