@@ -114,6 +114,7 @@ type Config struct {
 
 	start      starter
 	openField  func() (pmi.Launcher, int, error) // of a launcher, and its socket
+	serverPort uint16                            // of a PMIx server on this node; 0: unknown
 	device     string                            // MP_EUIDEVICE, if a launcher started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
 	spans      bool                              // the job is on several nodes; after Meet

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 			fmt.Println("no role", name)
 			os.Exit(3)
 		}
+		if host := os.Getenv(hostVariable); host != "" {
+			job.SetPlace(host)
+		}
 		if err := role(); err != nil {
 			fmt.Println("FAIL:", err)
 			os.Exit(1)

@@ -88,7 +88,10 @@ func (m *meeting) hold(c *Config) error {
 		return fmt.Errorf("the launcher cannot be asked: %w", err)
 	}
 	m.asked, m.socket, m.control = c.start != byAddress, socket, -1
-	if m.asked {
+	switch {
+	case c.serverPort != 0:
+		m.daemon = listeningAncestor(c.serverPort)
+	case m.asked:
 		m.daemon = daemonOf(socket)
 	}
 	mine, err := m.ownCard(c)

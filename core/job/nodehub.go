@@ -79,8 +79,8 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, door net.Listener) (contr
 		}
 	}
 	m.hub = n
-	if HasHub != nil {
-		HasHub()
+	if EndsAnswered != nil {
+		EndsAnswered()
 	}
 	if err := n.listen(); err != nil {
 		return -1, err

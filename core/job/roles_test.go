@@ -33,6 +33,7 @@ var roles = map[string]func() error{
 	"forker":    forkerRole,
 	"squatter":  squatterRole,
 	"attacker":  attackerRole,
+	"ancestor":  ancestorRole,
 	"sleeper":   func() error { time.Sleep(guard); return nil },
 }
 
@@ -45,7 +46,6 @@ func config() (*job.Config, error) {
 			text)
 	})
 	if host := os.Getenv(hostVariable); host != "" && err == nil {
-		job.SetPlace(host)
 		_, err = c.Meet()
 	}
 	return c, err
@@ -409,5 +409,18 @@ func attackerRole() error {
 	}
 	m, err := next(conn)
 	fmt.Printf("answer: %d %v\n", m.Kind, err)
+	return nil
+}
+
+// ancestorRole waits for the end of what listens at the server's address.
+func ancestorRole() error {
+	f := job.ListeningAncestor()
+	if f == nil {
+		fmt.Println("none")
+		return nil
+	}
+	fmt.Println("found")
+	_, err := unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}, int(guard/time.Millisecond))
+	fmt.Println("ended", err)
 	return nil
 }

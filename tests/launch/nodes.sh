@@ -129,6 +129,7 @@ ends_over_nodes() {
 	over 2 1 "$exited" 0 '^end of' n0:1,n1:3 -- "$ends" Lx
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
 	over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
+	over 1 1 137 2 "$waits" n0:2 --when 2 "$waits" kill-launcher -- "$ends" Lw
 	[ -z "$daemon_killed" ] ||
 		over 2 1 "$daemon_killed" 4 "$waits" n0:2,n1:2 \
 			--when 4 "$waits" kill-daemon -- "$ends" Lw
