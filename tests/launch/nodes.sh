@@ -77,6 +77,15 @@ further_programs_over_nodes() {
 	sample 2 2 lapi_api/Am
 }
 
+# Each task in turn has its node's hub, and is killed. Of the one launcher that lets the others live;
+# it throws away what a task has said when another was killed by a signal, so a shell stands between.
+successors_over_nodes() {
+	local remote="mpiexec.hydra -disable-auto-cleanup ${remote#mpiexec.hydra }" hosts
+	for hosts in n0:3,n1:3 n0:2,n1:1,n2:2; do
+		over 3 1 0 1 '^end of Ld$' $hosts -- sh -c "trap '' USR1; $ends Ld; exit 0"
+	done
+}
+
 # Many tasks: of the one launcher that starts them fast.
 many_over_nodes() {
 	local LIMIT=900
@@ -243,6 +252,7 @@ nodes_cases() {
 	remote='mpiexec.hydra -launcher ssh -launcher-exec node-shell -hosts'
 	away="${remote% -hosts} -iface eth1 -hosts"
 	cases_over_nodes
+	successors_over_nodes
 	[ -z "${FULL-}" ] || many_over_nodes
 	delegated
 	sealed_keys
