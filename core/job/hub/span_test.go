@@ -29,6 +29,20 @@ type spanned struct {
 
 func newSpanned(t *testing.T, nodes int) *spanned {
 	t.Helper()
+	s := newSpannedHubs(t, nodes)
+	for task := range 2 * nodes {
+		s.control = append(s.control, s.admit(s.hubs[task/2], task, 2*nodes))
+	}
+	for high := range nodes {
+		for low := range high {
+			s.connect(high, low)
+		}
+	}
+	return s
+}
+
+// newSpannedHubs has the hubs only.
+func newSpannedHubs(t *testing.T, nodes int) *spanned {
 	s := &spanned{bench: bench{t: t}, trunks: make(map[[2]int]net.Conn)}
 	table := make([]int, 2*nodes)
 	for task := range table {
@@ -38,14 +52,6 @@ func newSpanned(t *testing.T, nodes int) *spanned {
 		h := New(len(table), testKey)
 		h.Span(table, 2*node, nil)
 		s.hubs = append(s.hubs, h)
-		for task := 2 * node; task < 2*node+2; task++ {
-			s.control = append(s.control, s.admit(h, task, len(table)))
-		}
-	}
-	for high := range nodes {
-		for low := range high {
-			s.connect(high, low)
-		}
 	}
 	return s
 }
@@ -443,16 +449,7 @@ func TestTrunkOnce(t *testing.T) {
 func TestTrunkCrossed(t *testing.T) {
 	for _, highFirst := range []bool{true, false} {
 		s := newSpanned(t, 2)
-		for _, h := range s.hubs {
-			h.mu.Lock()
-			for _, t := range h.span.trunks {
-				if t != nil && t.way != nil {
-					t.way.Close()
-					t.way = nil
-				}
-			}
-			h.mu.Unlock()
-		}
+		s.disconnect()
 		var calls [2]func()
 		for me, task := range []int{0, 2} {
 			w, err := s.call(s.hubs[1-me], task)
