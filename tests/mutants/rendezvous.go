@@ -63,7 +63,7 @@ var rendezvous = []mutation{
 		kill:   "go ./core/job/rendezvous TestNoSignal"},
 	{name: "rendezvous-host-silent",
 		file:   "core/job/rendezvous/host.go",
-		old:    "h.sendAll(waiting, kindFailed, newContent(cut(err.Error())))",
+		old:    "h.sendAll(waiting, kindFailed, proved.NewContent(cut(err.Error())))",
 		new:    "_ = waiting",
 		broken: "tasks that wait in vain are not told which are missing",
 		kill:   "go ./core/job/rendezvous TestTimeout"},
