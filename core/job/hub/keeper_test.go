@@ -258,36 +258,63 @@ func TestKeeperEarly(t *testing.T) {
 	m.CloseFiles()
 }
 
+// A session hears of each end once, and not of that of a task that has left, whatever the hub says.
+func TestKeeperFilters(t *testing.T) {
+	b, first, next := scripted(t, nil, 6)
+	c, session := b.play(first)
+	for _, m := range []wire.Message{{Kind: wire.Died, Number: 1}, {Kind: wire.Died, Number: 1},
+		notice(wire.Left, 2), {Kind: wire.Died, Number: 2}, {Kind: wire.Ended, Number: 3},
+		{Kind: wire.Died, Number: 3}, {Kind: wire.Died, Number: 99}, {Kind: wire.Parts},
+		{Kind: wire.Died, Number: 4}} {
+		if err := session.send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []uint32{1, 3, 4} {
+		if m, _ := b.next(c); m.Number != want || m.Kind != wire.Died && m.Kind != wire.Ended {
+			t.Errorf("%+v, not the end of task %d", m, want)
+		}
+	}
+	next()
+}
+
+// play is a hub at the other end of a keeper's control socket: it returns the task's end of a
+// session and its own.
+func (b *bench) play(first int) (task *wire.Conn, session *link) {
+	b.t.Helper()
+	control, err := newLink(first)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(control.close)
+	task = b.join(0, 0)
+	for session == nil { // it comes with the first hello, or in one of its own
+		m, err := control.receive()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if len(m.Files) == 1 {
+			if session, err = newLink(m.Files[0]); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+	return task, session
+}
+
 // What a hub has said before its end is heard.
 func TestKeeperLastWords(t *testing.T) {
 	const tasks, words = 400, 200
 	b, first, next := scripted(t, nil, tasks)
 	next()
-	control, err := newLink(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer control.close()
-	c := b.join(0, 0)
-	var session *link
-	for session == nil { // the session comes with the first hello, or in one of its own
-		m, err := control.receive()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(m.Files) == 1 {
-			if session, err = newLink(m.Files[0]); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	c, session := b.play(first)
 	for n := range uint32(words) {
 		if err := session.send(wire.Message{Kind: wire.Died, Number: n + 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	session.close()
-	control.shutdown()
+	_ = unix.Shutdown(first, unix.SHUT_RDWR)
 	for n := range uint32(words) {
 		if m := b.expect(c, wire.Died); m.Number != n+1 {
 			t.Fatalf("%d instead of %d", m.Number, n+1)

@@ -340,6 +340,27 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// Nothing is answered before the notice is in the sockets of all keepers: of the node, and of others.
+func TestAnswersWait(t *testing.T) {
+	for _, leaver := range []int{1, 3} {
+		s := newSpanned(t, 2)
+		all := s.joinAll()
+		gate := make(chan struct{})
+		h := s.hubs[0]
+		h.mu.Lock()
+		h.groups[groupID{}].members[0].send(wire.Message{}, func() { <-gate }) // it is slow
+		h.mu.Unlock()
+		s.send(all[leaver], wire.Message{Kind: wire.Leave})
+		time.Sleep(50 * time.Millisecond)
+		var scratch wire.Scratch
+		if m, ok, err := all[leaver].Receive(&scratch); ok || err != nil {
+			t.Errorf("task %d is answered: %+v %v", leaver, m, err)
+		}
+		close(gate)
+		s.expect(all[leaver], wire.Left)
+	}
+}
+
 // Notices of many tasks become one message, in their order among others.
 func TestMerge(t *testing.T) {
 	left := func(task int) outgoing { return outgoing{m: notice(wire.Left, task)} }
@@ -442,6 +463,10 @@ func TestTrunkOnce(t *testing.T) {
 	}
 	if _, err := s.call(s.hubs[0], 2); !errors.Is(err, ErrNotTaken) {
 		t.Errorf("a call of who was followed: %v", err)
+	}
+	s.disconnect()
+	if _, err := s.call(s.hubs[0], 2); !errors.Is(err, ErrNotTaken) {
+		t.Errorf("a call of who was followed, without a trunk: %v", err)
 	}
 }
 
