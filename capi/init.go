@@ -34,7 +34,7 @@ func init() {
 		return c, nil
 	}
 	job.Munge = munge.New()
-	job.HasHub = func() { C.cshim_exit_notice_wait() }
+	job.EndsAnswered = func() { C.cshim_exit_notice_wait() }
 	job.MPIIsUsed = func() bool { return C.cshim_mpi_is_used() != 0 }
 }
 

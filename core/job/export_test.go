@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // SlotName is the abstract socket of a task, for tests that are not in this package.
 func SlotName(c *Config, instance, task int) string {
@@ -20,4 +23,15 @@ func WireUpWithin(c *Config, limit time.Duration) error {
 	defer up.closeDialed()
 	up.limit = limit
 	return up.run()
+}
+
+// SetPlace has this process be on a host of that name.
+func SetPlace(host string) {
+	met.place = func() (place, error) { return place{text: host, network: "machine", host: host}, nil }
+}
+
+// ListeningAncestor is the process that a PMIx server's address in the environment leads to, or nil.
+func ListeningAncestor() *os.File {
+	r := &reader{getenv: os.LookupEnv}
+	return listeningAncestor(r.pmixPort())
 }

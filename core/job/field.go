@@ -35,9 +35,9 @@ var OpenPMIx func() (pmi.Launcher, error)
 // nil: it is not.
 var MPIIsUsed func() bool
 
-// HasHub is told that this process has its node's hub, so that its end is to wait until others know
-// of it. Likewise set by who links both.
-var HasHub func()
+// EndsAnswered is told that the end of this process, without LAPI_Term, is answered: when the other
+// nodes know of it. Likewise set by who links both.
+var EndsAnswered func()
 
 const pmiVariable = "PMI_FD"
 
@@ -85,7 +85,7 @@ func (r *reader) fieldIdentity(c *Config) error {
 	}
 	switch c.start {
 	case byPMIx:
-		return pmixIdentity(c)
+		return r.pmixIdentity(c)
 	case byPort:
 		return r.portIdentity(c)
 	}
@@ -158,7 +158,7 @@ func (r *reader) portIdentity(c *Config) error {
 }
 
 // pmixIdentity asks the server, as only it knows the number of tasks.
-func pmixIdentity(c *Config) error {
+func (r *reader) pmixIdentity(c *Config) error {
 	l, err := OpenPMIx()
 	if err != nil {
 		return &EnvError{"PMIX_NAMESPACE", codeNoEnvVar,
@@ -168,6 +168,7 @@ func pmixIdentity(c *Config) error {
 	if err := checkIdentity(c, "PMIX_RANK"); err != nil {
 		return err
 	}
+	c.serverPort = r.pmixPort()
 	c.openField = func() (pmi.Launcher, int, error) { return l, -1, nil }
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"lapi/core/job/adapters"
-	"lapi/core/job/hub"
 	"lapi/core/job/pmi"
 )
 
@@ -116,12 +115,12 @@ type Config struct {
 
 	start      starter
 	openField  func() (pmi.Launcher, int, error) // of a launcher, and its socket
+	serverPort uint16                            // of a PMIx server on this node; 0: unknown
 	device     string                            // MP_EUIDEVICE, if a launcher started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
-	hub        *hub.Hub                          // the node's, if it is here; after Meet
 	spans      bool                              // the job is on several nodes; after Meet
 	daemon     *os.File                          // the launcher's process on this node; nil: unknown
-	launcherFD int                               // to lapirun if Launched, to the hub if spans
+	launcherFD int                               // to lapirun if Launched, to the keeper if spans
 	say        func(text string)                 // to the user at once; nil: to nobody
 	munge      sealing                           // LAPI_MUNGE
 	keyFile    string                            // LAPI_JOB_KEY_FILE

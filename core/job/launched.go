@@ -10,7 +10,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// launched is a session with a hub: lapirun's, or that of the node (nodehub.go). It has a socket of
+// launched is a session with a hub: lapirun's, or, by the keeper of this process, that of the node
+// (nodehub.go). It has a socket of
 // its own, of which the launcher gets the other end through the inherited socket: so sessions of
 // several instances need not know of each other, and a session's end is seen when its process ends.
 type launched struct {
@@ -22,6 +23,7 @@ type launched struct {
 	round          uint32
 	events         []Event
 	gone           bool // the launcher has closed its end
+	answers        bool // Leave is answered: when it is known on all nodes
 }
 
 // server is who has the hub, for messages.
@@ -29,7 +31,7 @@ func (c *Config) server() string {
 	if c.Launched {
 		return "lapirun"
 	}
-	return "the task with this node's hub"
+	return "the keeper of this process"
 }
 
 // LauncherProcess is the process whose descendants the tasks of this node are; 0: the task was
@@ -89,6 +91,9 @@ func connectLauncher(c *Config, purpose wire.Purpose, instance int) (*wire.Conn,
 	return conn, nil
 }
 
+// leaveLimit is how long a task waits at most until other nodes know that it has left.
+const leaveLimit = 3 * time.Second
+
 // await returns the next message, however long it takes; the launcher answers or ends.
 func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
 	for {
@@ -128,7 +133,7 @@ func openLaunched(c *Config, instance int) (Session, error) {
 		return nil, err
 	}
 	return &launched{task: c.Task, numTasks: c.NumTasks, server: c.server(), conn: conn, watch: w,
-		scratch: new(wire.Scratch)}, nil
+		scratch: new(wire.Scratch), answers: c.spans}, nil
 }
 
 // Exchange waits without limit, because a task of the job may call LAPI_Init hours after another;
@@ -250,7 +255,23 @@ func (s *launched) receive() {
 	}
 }
 
-func (s *launched) Leave() { sendLast(s.conn) }
+func (s *launched) Leave() {
+	sendLast(s.conn)
+	for end := time.Now().Add(leaveLimit); s.answers; {
+		m, ok, err := s.conn.Receive(s.scratch)
+		switch {
+		case err != nil || m.Kind == wire.Left:
+			return
+		case ok:
+			s.note(m)
+			continue
+		}
+		set := []unix.PollFd{{Fd: int32(s.conn.Fd()), Events: unix.POLLIN}}
+		if ok, err := pollFor(set, end); !ok || err != nil {
+			return
+		}
+	}
+}
 
 func (s *launched) ExitNotice() ([]byte, []int) {
 	return wire.Record(wire.Ending),

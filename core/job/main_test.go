@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 		if !ok {
 			fmt.Println("no role", name)
 			os.Exit(3)
+		}
+		if host := os.Getenv(hostVariable); host != "" {
+			job.SetPlace(host)
 		}
 		if err := role(); err != nil {
 			fmt.Println("FAIL:", err)
@@ -105,6 +109,23 @@ func (j *tasks) startByHand(i, n int, role string, env ...string) {
 		strings.ReplaceAll(j.t.Name(), "/", "."))
 	j.start(i, n, role, nil, append([]string{partition, "LAPI_USE_SHM=yes",
 		"MP_COMMON_TASKS=" + common}, env...))
+}
+
+var jobsOverNodes atomic.Uint32
+
+// overNodes starts n tasks by hand on two nodes, the lower half on one, which meet by the address of
+// task 0.
+func overNodes(t *testing.T, n int, role string, env ...string) *tasks {
+	t.Helper()
+	pid := os.Getpid() // each job has an address of its own
+	address := fmt.Sprintf("127.%d.%d.%d:7711", 1+pid>>8&127, pid&255, jobsOverNodes.Add(1))
+	j := &tasks{t: t}
+	for i := range n {
+		j.start(i, n, role, nil, append([]string{fmt.Sprintf("LAPI_RENDEZVOUS=%s", address),
+			"MP_PARTITION=4711", "LAPI_USE_SHM=yes",
+			fmt.Sprintf("%s=%d", hostVariable, 2*i/(n+n%2))}, env...))
+	}
+	return j
 }
 
 func (j *tasks) start(i, n int, role string, control *os.File, env []string) {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/adapters"
-	"lapi/core/job/hub"
 	"lapi/core/job/wire"
 )
 
@@ -29,9 +28,9 @@ type meeting struct {
 	// of this task, unless the user gave some; and MP_UDP_PACKET_SIZE likewise, 0: none
 	adapters   []Adapter
 	packetSize int
-	control    int      // the socket to this node's hub; -1: all tasks are on one node
+	control    int      // the socket to this process's keeper; -1: all tasks are on one node
 	daemon     *os.File // the launcher's process on this node; nil: it is not known
-	hub        *hub.Hub // of this node, if this process has it
+	hub        *nodeHub // this process's part in it, if the job is on several nodes
 	warnings   []string
 
 	place func() (place, error)         // nil: ownPlace; for tests
@@ -70,7 +69,6 @@ func (c *Config) Meet() ([]string, error) {
 // tell writes into c what is known.
 func (m *meeting) tell(c *Config) {
 	c.CommonTasks, c.Partition = slices.Clone(m.node), m.partition
-	c.hub = m.hub
 	c.spans, c.launcherFD, c.daemon = m.control >= 0, m.control, m.daemon
 	if c.Adapters == nil {
 		c.Adapters = slices.Clone(m.adapters)
@@ -90,7 +88,10 @@ func (m *meeting) hold(c *Config) error {
 		return fmt.Errorf("the launcher cannot be asked: %w", err)
 	}
 	m.asked, m.socket, m.control = c.start != byAddress, socket, -1
-	if m.asked {
+	switch {
+	case c.serverPort != 0:
+		m.daemon = listeningAncestor(c.serverPort)
+	case m.asked:
 		m.daemon = daemonOf(socket)
 	}
 	mine, err := m.ownCard(c)

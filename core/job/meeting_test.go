@@ -219,6 +219,25 @@ func TestSpanning(t *testing.T) {
 	})
 }
 
+// TestLowestLeads: of the tasks of a node that live the lowest has its hub, and no other, however it is
+// asked.
+func TestLowestLeads(t *testing.T) {
+	_, got := meet(t, "a", "b", "a", "a", "b")
+	for task, leads := range []bool{true, true, false, false, false} {
+		if h := got[task].hub.lead(); (h != nil) != leads {
+			t.Errorf("task %d has a hub: %v", task, h != nil)
+		}
+	}
+	for _, c := range []interface{ Close() error }{got[0].hub.socket, got[0].hub.door} {
+		if err := c.Close(); err != nil { // as far as it can be seen task 0 has ended
+			t.Fatal(err)
+		}
+	}
+	if got[3].hub.lead() != nil || got[2].hub.lead() == nil {
+		t.Error("not the next one has the hub")
+	}
+}
+
 // TestRendezvous: tasks started by hand meet by the address of task 0. Without a key file the job is
 // not authenticated.
 func TestRendezvous(t *testing.T) {

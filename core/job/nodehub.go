@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,74 +21,78 @@ import (
 	"lapi/core/job/wire"
 )
 
-// In a job on several nodes that lapirun has not started, the lowest task of each node has the
-// node's hub in its process (package hub): goroutines, which go on whatever the task does. The
-// others of the node reach it by a socket in the abstract name space, hubs each other by TCP. The
-// hub of a node dials those of the nodes before it.
+// In a job on several nodes that lapirun has not started one task of each node has the node's hub
+// in its process (package hub): goroutines, which go on whatever the task does. It is the lowest
+// task that lives. The others of the node reach it by a socket in the abstract name space, hubs
+// each other by TCP.
+//
+// Every task listens for both from the beginning to its end, the door before its card goes out. So
+// who refuses a connection there has ended, and no two tasks can hold each other for the lowest:
+//
+//   - a task that misses its hub tries all tasks of its node, from the lowest on, up to itself;
+//   - a hub that misses another node's does the same by TCP;
+//   - a task that is found so has a hub from then on if all before it have ended. Else it hangs up.
+//
+// So a hub is made when somebody looks for it, and not while tasks end one after another.
+type nodeHub struct {
+	task   int
+	nodes  []int // the node of each task
+	mates  []int // the tasks of this node, ascending, this one too
+	cards  []fieldCard
+	key    []byte // what hubs prove themselves by
+	name   string // of the node's sockets, but for the task
+	door   net.Listener
+	socket *os.File // where tasks of this node come
+
+	mu    sync.Mutex
+	hub   *hub.Hub     // of this node, once it is in this process
+	ended map[int]bool // tasks of this node that are known to have ended
+}
 
 const (
 	hubLimit   = 60 * time.Second // for all hubs to reach each other, or be reached
 	dialLimit  = 5 * time.Second  // for one address of a hub
 	maxComing  = 64               // connections that have not proved anything yet
 	acceptRest = 10 * time.Second // longer than hubLimit, so that who dials says why it failed
+	// a hub answers a call at once, unless its machine is loaded
+	firstCall = time.Second
+	lastCall  = 10 * time.Second
+	// between two looks whether a task of the node that has not come has ended
+	firstLook = 100 * time.Millisecond
+	lastLook  = time.Second
 )
 
-// reachHub connects this task to its node's hub, which it makes if it is the one. It takes the door
-// over unless there is an error.
+// reachHub begins this process's part in its node's hub, and returns the socket that sessions say
+// hello on. It takes the door over unless there is an error.
 func (m *meeting) reachHub(c *Config, all []fieldCard, door net.Listener) (control int, err error) {
-	task := c.Task
-	me := m.nodes[task]
-	address := &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/%d/%s/hub/%x", os.Geteuid(), m.partition,
-		all[task].node[:8])}
-	if task == m.leader(me) {
-		err = m.lead(c, me, all, door, address)
-	} else {
-		door.Close()
-	}
-	if err == nil {
-		if control, err = dialPatiently(address); err != nil {
-			err = fmt.Errorf("task %d, which has the hub of this node, is not reached: %w",
-				m.leader(me), err)
+	n := &nodeHub{task: c.Task, nodes: m.nodes, cards: all, key: m.key, door: door,
+		ended: make(map[int]bool), name: fmt.Sprintf("@lapi/%d/%s/hub/%x", os.Geteuid(),
+			m.partition, all[c.Task].node[:8])}
+	for t, node := range m.nodes {
+		if node == m.nodes[c.Task] {
+			n.mates = append(n.mates, t)
 		}
 	}
-	if err != nil {
-		return -1, err
-	}
-	g := wire.Greeting{Purpose: wire.Join, Task: task, NumTasks: len(m.nodes), PID: os.Getpid()}
-	if err = wire.SendTo(control, wire.Message{Kind: wire.Hello, Data: g.Encode()}); err != nil {
-		unix.Close(control)
-		return -1, fmt.Errorf("the hub of task %d: %w", m.leader(me), err)
-	}
-	return control, nil
-}
-
-// dialPatiently waits for somebody to listen there.
-func dialPatiently(address *unix.SockaddrUnix) (int, error) {
-	for retry, end := firstRetry, time.Now().Add(hubLimit); ; retry = min(2*retry, lastRetry) {
-		fd, _, err := dial(address)
-		if err == nil {
-			return fd, nil
-		}
-		if time.Now().After(end) || err != unix.ECONNREFUSED && err != unix.EAGAIN &&
-			err != unix.EINTR {
+	if c.keyFile != "" {
+		if n.key, err = readKeyFile(c.keyFile); err != nil {
 			return -1, err
 		}
-		time.Sleep(retry)
 	}
+	m.hub = n
+	if EndsAnswered != nil {
+		EndsAnswered()
+	}
+	if err := n.listen(); err != nil {
+		return -1, err
+	}
+	return hub.Keep(n.task, len(n.nodes), n.reach)
 }
 
-// lead makes this process the one that has its node's hub.
-func (m *meeting) lead(c *Config, me int, all []fieldCard, door net.Listener,
-	address *unix.SockaddrUnix) error {
-	key, err := m.hubKey(c)
-	if err != nil {
-		return err
-	}
-	h := hub.New(len(m.nodes), key)
-	h.Span(m.nodes, me)
+// listen begins to be found by the tasks of the node and by other hubs.
+func (n *nodeHub) listen() error {
 	fd, err := wire.Socket()
 	if err == nil {
-		if err = unix.Bind(fd, address); err == nil {
+		if err = unix.Bind(fd, n.address(n.task)); err == nil {
 			err = unix.Listen(fd, unix.SOMAXCONN)
 		}
 		if err != nil {
@@ -95,30 +102,161 @@ func (m *meeting) lead(c *Config, me int, all []fieldCard, door net.Listener,
 	if err != nil {
 		return fmt.Errorf("the socket of this node's hub: %w", err)
 	}
-	m.hub = h
-	if HasHub != nil {
-		HasHub()
-	}
-	go admitTasks(h, os.NewFile(uintptr(fd), "hub")) // non-blocking, so the poller takes it
-	go m.acceptHubs(h, key, door, slices.Max(m.nodes)-me, all)
-	for node := range me {
-		go m.dialNode(h, key, me, node, all)
-	}
+	n.socket = os.NewFile(uintptr(fd), "hub") // non-blocking, so the poller takes it
+	go n.admitTasks()
+	go n.hearHubs()
 	return nil
 }
 
-// hubKey is what hubs prove themselves by: the key file's, or else what task 0 has made. It stays
-// for as long as the process.
-func (m *meeting) hubKey(c *Config) ([]byte, error) {
-	if c.keyFile != "" {
-		return readKeyFile(c.keyFile)
+func (n *nodeHub) address(task int) *unix.SockaddrUnix {
+	return &unix.SockaddrUnix{Name: fmt.Sprintf("%s/%d", n.name, task)}
+}
+
+// reach connects to the node's hub, which may be this process's own.
+func (n *nodeHub) reach() (socket int, err error) {
+	for retry, begin := firstRetry, time.Now(); ; retry = min(2*retry, lastRetry) {
+		for _, t := range n.mates {
+			if t == n.task {
+				return n.ownSocket()
+			}
+			fd, _, err := dial(n.address(t))
+			if err == nil {
+				return fd, nil
+			}
+			if !n.hasEnded(t, err, time.Since(begin)) {
+				break
+			}
+		}
+		time.Sleep(retry)
 	}
-	return m.key, nil
+}
+
+// ownSocket is one to the hub of this process.
+func (n *nodeHub) ownSocket() (int, error) {
+	h := n.lead()
+	if h == nil { // not before all others have ended, which reach has found
+		return -1, errors.New("this task does not have its node's hub")
+	}
+	mine, theirs, err := wire.Pair()
+	if err != nil {
+		return -1, err
+	}
+	if err := h.Admit(theirs); err != nil {
+		unix.Close(mine)
+		return -1, err
+	}
+	return mine, nil
+}
+
+// hasEnded says whether a task of this node has ended, by how a try to reach it has failed. One that
+// is about to begin refuses, too, but not at its door. Who does so for very long does not come.
+func (n *nodeHub) hasEnded(task int, why error, since time.Duration) bool {
+	n.mu.Lock()
+	known := n.ended[task]
+	n.mu.Unlock()
+	if known {
+		return true
+	}
+	switch {
+	case why == errNobody || since > hubLimit:
+	case why != unix.ECONNREFUSED || since < lastRetry:
+		return false
+	default:
+		door := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(n.cards[task].port)))
+		conn, err := net.DialTimeout("tcp", door, dialLimit)
+		if err == nil {
+			conn.Close()
+		}
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return false
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ended[task] = true
+	return true
+}
+
+// lead is the hub, if this process has it, or has to have it from now on.
+func (n *nodeHub) lead() *hub.Hub {
+	n.mu.Lock()
+	h := n.hub
+	n.mu.Unlock()
+	if h != nil {
+		return h
+	}
+	for _, t := range n.mates[:slices.Index(n.mates, n.task)] {
+		fd, _, err := dial(n.address(t))
+		if err == nil {
+			unix.Close(fd)
+			return nil
+		}
+		if !n.hasEnded(t, err, lastRetry) {
+			return nil
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hub == nil {
+		n.hub = n.make()
+	}
+	return n.hub
+}
+
+// make makes this process the one that has its node's hub.
+func (n *nodeHub) make() *hub.Hub {
+	h := hub.New(len(n.nodes), n.key)
+	h.Span(n.nodes, n.task, func(node int) { n.call(h, node) })
+	first := n.task == n.mates[0]
+	for _, t := range n.mates {
+		if t < n.task {
+			h.TaskEnded(t, "has ended")
+		} else if t > n.task {
+			go n.look(h, t)
+		}
+	}
+	me := n.nodes[n.task]
+	for node := range slices.Max(n.nodes) + 1 {
+		if node < me || node != me && !first { // of the first hubs the higher ones call
+			go n.call(h, node)
+		}
+	}
+	if first {
+		time.AfterFunc(hubLimit+acceptRest, func() { n.miss(h) })
+	}
+	return h
+}
+
+// look tells the hub of a task of the node that has ended before it came.
+func (n *nodeHub) look(h *hub.Hub, task int) {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		time.Sleep(pause)
+		if h.Came(task) {
+			return
+		}
+		fd, _, err := dial(n.address(task))
+		if err == nil {
+			unix.Close(fd)
+		} else if n.hasEnded(task, err, lastRetry) {
+			h.TaskEnded(task, "has ended")
+			return
+		}
+	}
+}
+
+// miss gives up the nodes whose hubs have not come in the beginning.
+func (n *nodeHub) miss(h *hub.Hub) {
+	for node := range slices.Max(n.nodes) + 1 {
+		if node > n.nodes[n.task] && !h.Reached(node) {
+			h.Lost(node, fmt.Sprintf("is on host %s, which has not come within %v",
+				n.cards[slices.Index(n.nodes, node)].host, hubLimit+acceptRest))
+		}
+	}
 }
 
 // admitTasks accepts the tasks of this node, as long as the process lives.
-func admitTasks(h *hub.Hub, listener *os.File) {
-	raw, err := listener.SyscallConn()
+func (n *nodeHub) admitTasks() {
+	raw, err := n.socket.SyscallConn()
 	if err != nil {
 		return
 	}
@@ -136,86 +274,135 @@ func admitTasks(h *hub.Hub, listener *os.File) {
 				unix.Close(conn)
 				continue
 			}
-			_ = h.Admit(conn) // who is refused hears why
+			go n.admit(conn)
 		}
 	})
 }
 
-// acceptHubs waits for the hubs of the nodes after this one, and then closes the door.
-func (m *meeting) acceptHubs(h *hub.Hub, key []byte, door net.Listener, missing int,
-	all []fieldCard) {
-	defer door.Close()
-	limit := time.AfterFunc(hubLimit+acceptRest, func() {
-		door.Close()
-		for node := range slices.Max(m.nodes) + 1 {
-			if !h.Attached(node) {
-				h.Lost(node, true, fmt.Sprintf("is on host %s, which has not come within %v",
-					all[m.leader(node)].host, hubLimit+acceptRest))
-			}
-		}
-	})
-	defer limit.Stop()
+// admit has the hub serve a task, if it is here.
+func (n *nodeHub) admit(conn int) {
+	if h := n.lead(); h != nil {
+		_ = h.Admit(conn) // who is refused hears why
+		return
+	}
+	unix.Close(conn)
+}
+
+// hearHubs takes the calls of other nodes' hubs, as long as the process lives.
+func (n *nodeHub) hearHubs() {
 	coming := make(chan struct{}, maxComing)
-	attached := make(chan struct{})
-	go func() {
-		for range missing {
-			<-attached
-		}
-		door.Close()
-	}()
 	for {
-		conn, err := door.Accept()
-		if err != nil {
+		conn, err := n.door.Accept()
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil { // no descriptors, mostly
+			time.Sleep(lastRetry)
+			continue
 		}
 		coming <- struct{}{}
 		go func() {
 			defer func() { <-coming }()
-			p, err := hub.Accept(conn, key)
-			if err == nil && h.Attach(p) == nil {
-				attached <- struct{}{}
+			w, err := hub.Hear(conn, n.key, len(n.nodes))
+			if err != nil {
+				return
+			}
+			if h := n.lead(); h != nil {
+				_ = h.Attach(w)
+			} else {
+				w.Close()
 			}
 		}()
 	}
 }
 
-// dialNode connects this node's hub to another's.
-func (m *meeting) dialNode(h *hub.Hub, key []byte, me, node int, all []fieldCard) {
-	mine, other := &all[m.leader(me)], &all[m.leader(node)]
-	addresses := addressesOf(mine.nics, other.nics)
+// call connects the hub to another node's, whichever task there has it, when it is missed. If that
+// cannot be, or all tasks there have ended, the node is lost.
+func (n *nodeHub) call(h *hub.Hub, node int) {
+	if !h.Wanted(node) {
+		return
+	}
+	// Who refuses then has ended. In the beginning it may be a firewall.
+	begun := n.task != n.mates[0] || h.Reached(node)
 	var why error
+	limit := firstCall
 	for retry, end := firstRetry, time.Now().Add(hubLimit); time.Now().Before(end); retry =
 		min(2*retry, time.Second) {
-		for _, a := range addresses {
-			p, err := dialOnce(a, other.port, key, me, node)
-			if err == nil {
-				_ = h.Attach(p) // an error: it is there already
+		all := true
+		for t, at := range n.nodes {
+			if at != node {
+				continue
+			}
+			err := n.callTask(h, t, limit)
+			if err == nil || h.Attached(node) {
 				return
 			}
-			why = err
+			all = all && errors.Is(err, syscall.ECONNREFUSED)
+			if why == nil || !errors.Is(err, hub.ErrNotTaken) && !errors.Is(err, syscall.ECONNREFUSED) {
+				why = err
+			}
 		}
+		if all && begun {
+			h.Lost(node, "has ended")
+			return
+		}
+		limit = min(2*limit, lastCall)
 		time.Sleep(retry)
 	}
-	if why == nil {
-		why = fmt.Errorf("it has no address")
-	}
+	mine, other := &n.cards[n.task], &n.cards[slices.Index(n.nodes, node)]
 	var names []string
-	for _, a := range addresses {
+	for _, a := range addressesOf(mine.nics, other.nics) {
 		names = append(names, a.String())
 	}
-	h.Lost(node, true, fmt.Sprintf("is on host %s, which is not reached by TCP from host %s (%s): %v",
+	h.Lost(node, fmt.Sprintf("is on host %s, which is not reached by TCP from host %s (%s): %v",
 		other.host, mine.host, strings.Join(names, ", "), why))
 }
 
-func dialOnce(a netip.Addr, port uint16, key []byte, me, node int) (*hub.Proved, error) {
+var errNoAddress = errors.New("it has no address")
+
+// callTask calls a task of another node at its addresses. That it is refused the error says only if
+// it is at all of them: some may be those of other machines, too.
+func (n *nodeHub) callTask(h *hub.Hub, task int, limit time.Duration) error {
+	why := errNoAddress
+	for _, a := range addressesOf(n.cards[n.task].nics, n.cards[task].nics) {
+		w, err := callOnce(netip.AddrPortFrom(a, n.cards[task].port), n, limit)
+		if err == nil {
+			err = h.Attach(w)
+		}
+		if err == nil || errors.Is(err, hub.ErrNotTaken) {
+			return err
+		}
+		if why == errNoAddress || !errors.Is(err, syscall.ECONNREFUSED) {
+			why = err
+		}
+	}
+	return why
+}
+
+func callOnce(at netip.AddrPort, n *nodeHub, limit time.Duration) (*hub.Way, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialLimit)
 	defer cancel()
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(a.String(), strconv.Itoa(int(port))))
+	conn, err := d.DialContext(ctx, "tcp", at.String())
 	if err != nil {
 		return nil, err
 	}
-	return hub.Dial(conn, key, me, node)
+	return hub.Call(conn, n.key, n.task, len(n.nodes), limit)
+}
+
+// dialPatiently waits for somebody to listen there.
+func dialPatiently(address *unix.SockaddrUnix) (int, error) {
+	for retry, end := firstRetry, time.Now().Add(hubLimit); ; retry = min(2*retry, lastRetry) {
+		fd, _, err := dial(address)
+		if err == nil {
+			return fd, nil
+		}
+		if time.Now().After(end) || err != unix.ECONNREFUSED && err != unix.EAGAIN &&
+			err != unix.EINTR {
+			return -1, err
+		}
+		time.Sleep(retry)
+	}
 }
 
 // addressesOf are those by which one node may reach another: first those in a subnet of its own.

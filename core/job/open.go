@@ -23,10 +23,8 @@ func Open(c *Config, instance int) (Session, error) {
 
 func open(c *Config, instance int) (Session, error) {
 	switch {
-	case c.Launched:
+	case c.Launched, c.spans:
 		return openLaunched(c, instance)
-	case c.spans:
-		return openSpanning(c, instance)
 	case (c.Shm != ShmNo || c.Gathered()) && len(c.CommonTasks) > 0:
 		return openStandalone(c, instance)
 	}

@@ -91,7 +91,7 @@ func (m *member) check(t int, p job.Part) error {
 	if len(p.Data) != 8 || int(p.Data[0]) != t {
 		return fmt.Errorf("part of task %d: % x", t, p.Data)
 	}
-	return checkPart(p, p.Data, p.Data)
+	return checkPart(p, true, p.Data, p.Data)
 }
 
 func (m *member) poll() error {

@@ -10,13 +10,13 @@ import (
 	"lapi/core/job"
 )
 
-// kinds are the two ways to start a job; every session test runs both.
+// kinds are the ways to start a job; every session test runs all.
 var kinds = []struct {
 	name  string
 	start func(t *testing.T, n int, role string, env ...string) *tasks
-}{{"lapirun", launch}, {"hand", byHand}}
+}{{"lapirun", launch}, {"hand", byHand}, {"nodes", overNodes}}
 
-func both(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string,
+func each(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string,
 	env ...string) *tasks)) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) { test(t, k.start) })
@@ -26,7 +26,7 @@ func both(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, 
 type starter = func(t *testing.T, n int, role string, env ...string) *tasks
 
 func TestExchange(t *testing.T) {
-	both(t, func(t *testing.T, start starter) {
+	each(t, func(t *testing.T, start starter) {
 		for _, n := range []int{1, 2, 3, 8} {
 			start(t, n, "exchange").succeed()
 		}
@@ -34,7 +34,7 @@ func TestExchange(t *testing.T) {
 }
 
 func TestExchange64(t *testing.T) {
-	both(t, func(t *testing.T, start starter) {
+	each(t, func(t *testing.T, start starter) {
 		begin := time.Now()
 		start(t, 64, "exchange").succeed()
 		t.Logf("64 tasks from start to end: %v", time.Since(begin))
@@ -42,15 +42,15 @@ func TestExchange64(t *testing.T) {
 }
 
 func TestRepeatedSessions(t *testing.T) {
-	both(t, func(t *testing.T, start starter) { start(t, 4, "repeat").succeed() })
+	each(t, func(t *testing.T, start starter) { start(t, 4, "repeat").succeed() })
 }
 
 func TestSeveralInstances(t *testing.T) {
-	both(t, func(t *testing.T, start starter) { start(t, 3, "instances").succeed() })
+	each(t, func(t *testing.T, start starter) { start(t, 3, "instances").succeed() })
 }
 
 func TestDeathIsTold(t *testing.T) {
-	both(t, func(t *testing.T, start starter) {
+	each(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "events")
 		for _, k := range j.all {
 			k.expect(t, "ready")
@@ -70,7 +70,7 @@ func TestDeathIsTold(t *testing.T) {
 // A task that said Leave is not dead, whatever becomes of it; one that exits with status 0 and did
 // not say it is.
 func TestLeave(t *testing.T) {
-	both(t, func(t *testing.T, start starter) {
+	each(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "events")
 		for _, k := range j.all {
 			k.expect(t, "ready")
@@ -92,7 +92,7 @@ func TestLeave(t *testing.T) {
 }
 
 func TestExchangeWithDead(t *testing.T) {
-	both(t, func(t *testing.T, start starter) {
+	each(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "events")
 		for _, k := range j.all {
 			k.expect(t, "ready")
@@ -122,7 +122,7 @@ func TestTaskThatNeverComes(t *testing.T) {
 }
 
 func TestTaskThatGoesBetweenRounds(t *testing.T) {
-	both(t, func(t *testing.T, start starter) {
+	each(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "early", "EARLY=between")
 		for _, i := range []int{0, 2} {
 			if rest := j.all[i].expect(t, "error: "); !strings.Contains(rest, "task 1 ") {
@@ -138,8 +138,8 @@ func TestTaskThatGoesBetweenRounds(t *testing.T) {
 func TestProgramStartedByTask(t *testing.T) { launch(t, 2, "child").succeed() }
 
 func TestDeathOfTaskThatForked(t *testing.T) {
-	both(t, func(t *testing.T, start starter) {
-		j := start(t, 2, "forker")
+	each(t, func(t *testing.T, start starter) {
+		j := start(t, 3, "forker")
 		for _, k := range j.all {
 			k.expect(t, "ready")
 		}

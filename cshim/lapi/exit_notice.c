@@ -70,14 +70,14 @@ void cshim_exit_notice_clear(int context)
 	free(take(context));
 }
 
-static int waits; /* this process has a hub, which answers by the first socket */
+static int waits; /* its hub answers by the first socket */
 
 void cshim_exit_notice_wait(void)
 {
 	__atomic_store_n(&waits, 1, __ATOMIC_RELAXED);
 }
 
-/* The hub's threads take no lock that this one may hold. The limit is for others that do not answer. */
+/* The threads that pass it on take no lock that this one may hold. The limit is for hubs that are gone. */
 static void await_hub(const notice *f)
 {
 	struct pollfd answer = {.fd = f->sockets ? f->to[0].fd : -1, .events = POLLIN};

@@ -5,6 +5,8 @@
  *   M MPI_Init   m MPI_Finalize   b MPI_Barrier                 (with -DWITH_MPI)
  *   x task 1 exits with status 21, the others wait             X all exit with status 21
  *   k task 1 is killed, the others wait
+ *   d each task is killed when it has heard of the ends of all before it; the last one has
+ *     LAPI_Term. Its launcher must let them live.
  *   w all say "task N waits", and wait to be killed
  *
  * usage: ends LETTERS. Each task that comes to the end says "end of LETTERS".
@@ -20,8 +22,12 @@
 #include <mpi.h>
 #endif
 
+enum { MOST_TASKS = 64 };
+
 static lapi_handle_t handle;
-static int task;
+static int task, tasks;
+static int heard[MOST_TASKS]; /* by task: how often its end was told */
+static int deaths_are_news;
 
 static void must(int code, const char *what)
 {
@@ -34,14 +40,47 @@ static void must(int code, const char *what)
 	exit(99);
 }
 
+static void on_error(lapi_handle_t *hndl, int *code, lapi_err_t *type, int *here, int *whose)
+{
+	(void)hndl, (void)type, (void)here;
+	if (*code != LAPI_ERR_NO_CONNECTIVITY || *whose < 0 || *whose >= MOST_TASKS)
+		must(*code, "on_error");
+	(void)__atomic_add_fetch(&heard[*whose], 1, __ATOMIC_RELAXED);
+}
+
+static void die_in_turn(void)
+{
+	int other;
+
+	for (other = 0; other < task; other++)
+		while (__atomic_load_n(&heard[other], __ATOMIC_RELAXED) == 0) {
+			must(LAPI_Probe(handle), "LAPI_Probe");
+			(void)usleep(1000);
+		}
+	if (task < tasks - 1)
+		raise(SIGKILL);
+	must(LAPI_Term(handle), "LAPI_Term");
+	for (other = 0; other < task; other++)
+		if (heard[other] != 1) {
+			fprintf(stderr, "ends: the end of task %d was told %d times\n", other, heard[other]);
+			exit(97);
+		}
+}
+
 static void begin(void)
 {
 	lapi_info_t info;
+	int code;
 
 	memset(&info, 0, sizeof(info));
+	if (deaths_are_news)
+		info.err_hndlr = on_error;
 	must(LAPI_Init(&handle, &info), "LAPI_Init");
 	must(LAPI_Qenv(handle, TASK_ID, &task), "LAPI_Qenv");
-	must(LAPI_Gfence(handle), "LAPI_Gfence");
+	must(LAPI_Qenv(handle, NUM_TASKS, &tasks), "LAPI_Qenv");
+	code = LAPI_Gfence(handle);
+	if (!deaths_are_news) /* else task 0 may be gone by now */
+		must(code, "LAPI_Gfence");
 }
 
 static void step(char letter)
@@ -56,6 +95,9 @@ static void step(char letter)
 		break;
 	case 'B':
 		must(LAPI_Gfence(handle), "LAPI_Gfence");
+		break;
+	case 'd':
+		die_in_turn();
 		break;
 	case 'X':
 		exit(21);
@@ -95,6 +137,9 @@ int main(int argc, char **argv)
 {
 	const char *letter;
 
+	deaths_are_news = argc > 1 && strchr(argv[1], 'd') != NULL;
+	if (deaths_are_news)
+		(void)signal(SIGUSR1, SIG_IGN); /* by which mpiexec.hydra tells of ends */
 	for (letter = argc > 1 ? argv[1] : ""; *letter; letter++)
 		step(*letter);
 	printf("end of %s\n", argc > 1 ? argv[1] : "");

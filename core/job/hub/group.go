@@ -16,8 +16,11 @@ type group struct {
 	ending  []bool     // by task: said Ending
 	dead    []string   // by task: how it died, "" if it did not
 	joined  int        // members that came
-	over    int        // members whose socket has ended
-	rounds  map[uint32]*round
+	// completed: rounds, at this hub
+	completed uint32
+	over      int // members whose socket has ended
+	rounds    map[uint32]*round
+	told      map[uint32][]byte // the node's parts of the latest two rounds that others were told
 }
 
 // round is one exchange.
@@ -32,7 +35,7 @@ func newGroup(h *Hub, id groupID) *group {
 	return &group{hub: h, id: id,
 		members: make([]*session, numTasks), left: make([]bool, numTasks),
 		ending: make([]bool, numTasks), dead: make([]string, numTasks),
-		rounds: make(map[uint32]*round),
+		rounds: make(map[uint32]*round), told: make(map[uint32][]byte),
 	}
 }
 
@@ -47,7 +50,7 @@ func (g *group) contribute(s *session, m wire.Message) error {
 	r.add(wire.Contribution{Task: s.task, Data: m.Data, Files: m.Files})
 	r.own++
 	if r.own == g.hub.own {
-		g.hub.tellParts(g.id, m.Number, r)
+		g.hub.tellParts(g, m.Number, r)
 	}
 	if g.complete(m.Number, r) {
 		return nil
@@ -83,6 +86,7 @@ func (g *group) complete(number uint32, r *round) bool {
 		return false
 	}
 	delete(g.rounds, number)
+	g.completed = number + 1
 	data, files := wire.EncodeParts(r.parts)
 	pending := new(atomic.Int32)
 	pending.Store(int32(g.hub.own))

@@ -6,8 +6,11 @@
 //	group.go    sessions that belong together, their exchanges
 //	session.go  one task's session: its socket and its queue
 //	queue.go    what waits to be written
+//	admit.go    tasks that come to a hub in another task's process
 //	span.go     what hubs of several nodes tell each other
 //	trunk.go    how: TCP, proved by the job key
+//	keeper.go   a task's side of a hub that may be followed by another
+//	standing.go what it tells that other one
 //
 // Every task has a control socket, which it inherits; over it come Hello messages, each with a
 // socket for one session. The n-th session that each task opens of a LAPI instance form a group; an
@@ -35,6 +38,22 @@ import (
 // reapDelay is how long the hub waits for the rest of a socket's messages after TaskEnded, and,
 // unless SetReapDelay says otherwise, for TaskEnded after a session's socket was closed. LAPI must
 // know of a death on its node within a second.
+//
+// # Successors
+//
+// A hub in a task's process ends with it; the next living task of the node has one from then on.
+// A new hub knows nothing. What it must know is with those who live:
+//
+//   - Between a task's sessions and the hub is a Keeper, in the task's process. It comes to the new
+//     hub with its sessions, says what they wait for, and who has left, said Ending or died in
+//     them. What it has told a session already it does not tell again.
+//   - Leave and Ending are answered when they are in the sockets of all keepers of the session, on
+//     all nodes. So nobody who has left counts as dead later, whichever hubs end.
+//   - When a trunk has been made anew each hub tells the other first how its node's tasks stand.
+//     What the other knows already changes nothing.
+//
+// An exchange needs all tasks. So one that waits when a hub ends fails, as the hub's task is dead.
+// That is what the new hub says.
 const reapDelay = 300 * time.Millisecond
 
 // Hub serves one job.
@@ -54,12 +73,24 @@ type Hub struct {
 
 // task is what the hub knows of one task. Guarded by Hub.mu.
 type task struct {
+	came    bool // to this hub
 	ended   bool
 	how     string      // how its process ended, if ended
 	opened  map[int]int // sessions opened so far, by instance
-	left    map[int]int // of those, how many have left
 	control *link       // its control socket; nil: no process holds the other end any more
+	// Sessions that it has opened, but not left, as far as no group shows it: it is in them, or
+	// died to them. Of a task of another node, or from its Standing.
+	stays map[groupID]stay
 }
+
+// stay is how a task stands in a session that it has not left.
+type stay uint8
+
+const (
+	stayIn stay = iota + 1
+	stayEnding
+	stayDied
+)
 
 type groupID struct{ instance, incarnation int }
 
@@ -69,7 +100,7 @@ func New(numTasks int, key []byte) *Hub {
 		reap: reapDelay, own: numTasks}
 	h.changed = sync.NewCond(&h.mu)
 	for t := range h.tasks {
-		h.tasks[t].opened, h.tasks[t].left = make(map[int]int), make(map[int]int)
+		h.tasks[t].opened, h.tasks[t].stays = make(map[int]int), make(map[groupID]stay)
 	}
 	return h
 }
@@ -86,7 +117,7 @@ func (h *Hub) Serve(taskID int, socket int) error {
 		return err
 	}
 	h.mu.Lock()
-	h.tasks[taskID].control = link
+	h.tasks[taskID].control, h.tasks[taskID].came = link, true
 	h.mu.Unlock()
 	go h.control(taskID, link)
 	return nil
@@ -154,7 +185,7 @@ func (h *Hub) endSessions(taskID int) {
 		h.died(g, taskID, h.tasks[taskID].how)
 		h.forget(id, g)
 	}
-	h.tellGone(taskID)
+	h.tellTask(taskID)
 }
 
 func (h *Hub) hello(taskID int, m wire.Message) {
@@ -186,21 +217,19 @@ func (h *Hub) hello(taskID int, m wire.Message) {
 		link.sendAndClose(welcome)
 		return
 	}
-	s := &session{hub: h, task: taskID, link: link, queue: newQueue[outgoing]()}
-	s.send(welcome, nil)
-	h.join(s, g.Instance)
-	go s.readAll()
-	go s.writeAll()
-}
-
-func (h *Hub) join(s *session, instance int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t := &h.tasks[s.task]
-	id := groupID{instance, t.opened[instance]}
-	t.opened[instance]++
-	g := h.group(id)
-	s.group, s.id = g, id
+	t := &h.tasks[taskID]
+	id := groupID{g.Instance, t.opened[g.Instance]}
+	s := &session{hub: h, task: taskID, outlet: newOutlet(link), group: h.group(id), id: id}
+	t.opened[g.Instance]++
+	s.send(welcome, nil)
+	h.join(s)
+}
+
+// join begins a session in its group. mu is held.
+func (h *Hub) join(s *session) {
+	g := s.group
 	g.members[s.task] = s
 	g.joined++
 	for dead, how := range g.dead {
@@ -208,24 +237,82 @@ func (h *Hub) join(s *session, instance int) {
 			s.send(g.deathNotice(dead), nil)
 		}
 	}
+	h.changed.Broadcast()
+	go s.readAll()
+	go s.writeAll()
 }
 
-// group is the one with that name, which it begins if need be.
+// group is the one with that name, which it begins if need be. mu is held.
 func (h *Hub) group(id groupID) *group {
 	g := h.groups[id]
 	if g == nil {
 		g = newGroup(h, id)
 		h.groups[id] = g
-		h.markAbsent(g, id)
+		for t := range h.tasks {
+			h.settle(g, t)
+		}
 	}
 	return g
 }
 
-// markAbsent marks the tasks that will never join g, because they have ended with fewer sessions.
-func (h *Hub) markAbsent(g *group, id groupID) {
-	for t := range h.tasks {
-		if h.tasks[t].ended && h.tasks[t].opened[id.instance] <= id.incarnation {
-			g.dead[t] = h.tasks[t].how
+// settle has a group know what is known of a task that is not in it here: that it has left, or has
+// died, or that it will never come. mu is held.
+func (h *Hub) settle(g *group, taskID int) {
+	t := &h.tasks[taskID]
+	if g.members[taskID] != nil {
+		return
+	}
+	if t.opened[g.id.instance] <= g.id.incarnation {
+		if t.ended {
+			h.died(g, taskID, t.how)
+		}
+		return
+	}
+	switch t.stays[g.id] {
+	case 0:
+		h.leave(g, taskID)
+	case stayEnding:
+		h.end(g, taskID)
+	case stayDied:
+		h.died(g, taskID, t.end())
+	}
+}
+
+// end is how a task's session ended without Leave.
+func (t *task) end() string {
+	if t.how == "" {
+		return "closed its connection without LAPI_Term"
+	}
+	return t.how
+}
+
+// leave marks a task that has left a group. That goes before its death. mu is held.
+func (h *Hub) leave(g *group, taskID int) {
+	if g.left[taskID] {
+		return
+	}
+	g.left[taskID], g.dead[taskID] = true, ""
+	g.failWithout(taskID)
+	h.spread(g, wire.Left, taskID)
+}
+
+// end marks a task that has said Ending. mu is held.
+func (h *Hub) end(g *group, taskID int) {
+	if g.ending[taskID] {
+		return
+	}
+	g.ending[taskID] = true
+	h.spread(g, wire.Ending, taskID)
+}
+
+// spread tells the keepers in a group, in which a later hub finds it. mu is held.
+func (h *Hub) spread(g *group, kind wire.Kind, taskID int) {
+	if h.span == nil {
+		return
+	}
+	for _, s := range g.members {
+		if s != nil && s.task != taskID {
+			s.send(notice(kind, taskID), nil)
 		}
 	}
 }
@@ -254,6 +341,7 @@ func (h *Hub) closed(s *session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.closed = true
+	h.changed.Broadcast()
 	if s.left || h.tasks[s.task].ended {
 		h.finish(s)
 		return
@@ -274,11 +362,9 @@ func (h *Hub) finish(s *session) {
 	s.finished = true
 	g := s.group
 	if !s.left {
-		how := h.tasks[s.task].how
-		if how == "" {
-			how = "closed its connection without LAPI_Term"
-		}
-		h.died(g, s.task, how)
+		t := &h.tasks[s.task]
+		t.stays[s.id] = stayDied
+		h.died(g, s.task, t.end())
 	}
 	g.over++
 	h.forget(s.id, g)

@@ -1,8 +1,10 @@
 package hub
 
 import (
+	"encoding/binary"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -92,61 +94,97 @@ func (l *link) close() {
 	l.f.Close()
 }
 
-// session is one task's part in a group. task, hub, link, group and id are constant once it has
-// joined.
-type session struct {
-	hub   *Hub
-	task  int
+// outlet is a link and what waits to be sent on it.
+type outlet struct {
 	link  *link
-	group *group
-	id    groupID
-
-	// Guarded by Hub.mu.
-	round    uint32 // exchanges that it has contributed to
-	left     bool
-	closed   bool // its socket has ended
-	finished bool // finish has run
-
 	queue queue[outgoing] // of writeAll; completions of sends come from writers
 }
 
+func newOutlet(l *link) *outlet { return &outlet{l, newQueue[outgoing]()} }
+
+// outgoing is a message to be sent; one without a kind is only a mark in the queue.
 type outgoing struct {
 	m    wire.Message
 	done func() // m's data and files are no longer needed; may be nil
 }
 
 // send queues m for writeAll. It does not block.
-func (s *session) send(m wire.Message, done func()) {
-	if !s.queue.put(outgoing{m, done}) && done != nil {
+func (o *outlet) send(m wire.Message, done func()) {
+	if !o.queue.put(outgoing{m, done}) && done != nil {
 		done()
 	}
 }
 
-// writeAll sends until the session ends or its task no longer listens.
-func (s *session) writeAll() {
+// writeAll sends until the queue ends or the other side no longer listens.
+func (o *outlet) writeAll() {
 	for {
-		batch := s.queue.take()
+		batch := o.queue.take()
 		if batch == nil {
 			return
 		}
-		for _, o := range batch {
-			if s.link.send(o.m) != nil {
-				s.endQueue()
+		for len(batch) > 0 {
+			m, n := merge(batch)
+			if m.Kind != 0 && o.link.send(m) != nil {
+				o.endQueue()
 			}
-			if o.done != nil {
-				o.done()
+			for _, sent := range batch[:n] {
+				if sent.done != nil {
+					sent.done()
+				}
 			}
+			batch = batch[n:]
 		}
 	}
 }
 
 // endQueue lets go of everything unsent and ends writeAll.
-func (s *session) endQueue() {
-	for _, o := range s.queue.end() {
-		if o.done != nil {
-			o.done()
+func (o *outlet) endQueue() {
+	for _, unsent := range o.queue.end() {
+		if unsent.done != nil {
+			unsent.done()
 		}
 	}
+}
+
+// notice says of tasks that they have left, or have said Ending.
+func notice(kind wire.Kind, taskID int) wire.Message {
+	return wire.Message{Kind: kind, Data: binary.LittleEndian.AppendUint32(nil, uint32(taskID))}
+}
+
+// merge makes one message of the first of a batch: where many tasks leave at once, many notices are
+// as one.
+func merge(batch []outgoing) (m wire.Message, n int) {
+	for n = range batch {
+		next := batch[n].m
+		switch {
+		case next.Kind == 0:
+		case m.Kind == 0:
+			m = next
+		case m.Kind == next.Kind && (m.Kind == wire.Left || m.Kind == wire.Ending) &&
+			len(m.Data) < wire.MaxRecord/2:
+			m.Data = append(slices.Clip(m.Data), next.Data...)
+		default:
+			return m, n
+		}
+	}
+	return m, len(batch)
+}
+
+// session is one task's part in a group. task, hub, link, group and id are constant once it has
+// joined.
+type session struct {
+	*outlet
+	hub   *Hub
+	task  int
+	group *group
+	id    groupID
+
+	// Guarded by Hub.mu.
+	round    uint32 // exchanges that it has contributed to
+	left     bool
+	answered bool // the latest Leave or Ending
+	closed   bool // its socket has ended
+	finished bool // finish has run
 }
 
 // readAll receives until the socket ends.
@@ -162,10 +200,40 @@ func (s *session) readAll() {
 	s.link.close()
 }
 
-// answerEnding tells a task that may have this hub in its process that it can go.
-func (s *session) answerEnding() {
-	s.hub.Flush(flushLimit)
-	s.send(wire.Message{Kind: wire.Ending}, nil)
+// answer says that what was told by kind is known wherever it must be, so that the process may end.
+// mu is held.
+func (s *session) answer(kind wire.Kind) {
+	if s.hub.span == nil {
+		return
+	}
+	h := s.hub
+	h.drain(func() {
+		if kind == wire.Left && s.task == h.span.task {
+			h.linger(s)
+		}
+		h.Flush(flushLimit)
+		s.send(notice(kind, s.task), func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			s.answered = true
+			h.changed.Broadcast()
+		})
+	})
+}
+
+// linger waits for the other sessions of a group to be answered, too: mostly tasks leave together,
+// and each that has to go to another hub for its answer costs connections. mu is not held.
+func (h *Hub) linger(of *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.await(lingerLimit, func() bool {
+		for _, s := range of.group.members {
+			if s != nil && s != of && !s.answered && !s.closed {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func (s *session) received(m wire.Message) error {
@@ -175,19 +243,15 @@ func (s *session) received(m wire.Message) error {
 	case wire.Part:
 		return s.group.contribute(s, m)
 	case wire.Ending:
-		s.group.ending[s.task] = true
+		s.hub.end(s.group, s.task)
 		s.hub.tellNodes(noteEnding, s.id, 0, s.task, nil)
-		if s.hub.span != nil {
-			go s.answerEnding()
-		}
+		s.answer(wire.Ending)
 		return nil
 	case wire.Leave:
 		s.left = true
-		s.group.left[s.task] = true
-		s.group.failWithout(s.task)
+		s.hub.leave(s.group, s.task)
 		s.hub.tellNodes(noteLeft, s.id, 0, s.task, nil)
-		s.hub.tasks[s.task].left[s.id.instance]++
-		s.hub.changed.Broadcast()
+		s.answer(wire.Left)
 		return nil
 	}
 	m.CloseFiles()

@@ -3,9 +3,11 @@ package hub
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +29,20 @@ type spanned struct {
 
 func newSpanned(t *testing.T, nodes int) *spanned {
 	t.Helper()
+	s := newSpannedHubs(t, nodes)
+	for task := range 2 * nodes {
+		s.control = append(s.control, s.admit(s.hubs[task/2], task, 2*nodes))
+	}
+	for high := range nodes {
+		for low := range high {
+			s.connect(high, low)
+		}
+	}
+	return s
+}
+
+// newSpannedHubs has the hubs only.
+func newSpannedHubs(t *testing.T, nodes int) *spanned {
 	s := &spanned{bench: bench{t: t}, trunks: make(map[[2]int]net.Conn)}
 	table := make([]int, 2*nodes)
 	for task := range table {
@@ -34,16 +50,8 @@ func newSpanned(t *testing.T, nodes int) *spanned {
 	}
 	for node := range nodes {
 		h := New(len(table), testKey)
-		h.Span(table, node)
+		h.Span(table, 2*node, nil)
 		s.hubs = append(s.hubs, h)
-		for task := 2 * node; task < 2*node+2; task++ {
-			s.control = append(s.control, s.admit(h, task, len(table)))
-		}
-	}
-	for high := range nodes {
-		for low := range high {
-			s.connect(high, low)
-		}
 	}
 	return s
 }
@@ -58,7 +66,7 @@ func (s *spanned) admit(h *Hub, task, numTasks int) int {
 		s.t.Fatal(err)
 	}
 	g := wire.Greeting{Purpose: wire.Join, Task: task, NumTasks: numTasks}
-	if err := wire.SendTo(theirs, wire.Message{Kind: wire.Hello, Data: g.Encode()}); err != nil {
+	if err := wire.SendTo(theirs, wire.Message{Kind: wire.Hello, Data: new(standing).encode(g.Encode())}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { unix.Close(theirs) })
@@ -69,15 +77,15 @@ func (s *spanned) connect(high, low int) {
 	a, b := tcpPair(s.t)
 	accepted := make(chan error, 1)
 	go func() {
-		p, err := Accept(b, testKey)
+		w, err := Hear(b, testKey, len(s.control))
 		if err == nil {
-			err = s.hubs[low].Attach(p)
+			err = s.hubs[low].Attach(w)
 		}
 		accepted <- err
 	}()
-	p, err := Dial(a, testKey, high, low)
+	w, err := Call(a, testKey, s.hubs[high].span.task, len(s.control), guard)
 	if err == nil {
-		err = s.hubs[high].Attach(p)
+		err = s.hubs[high].Attach(w)
 	}
 	if err := errors.Join(err, <-accepted); err != nil {
 		s.t.Fatal(err)
@@ -100,6 +108,21 @@ func tcpPair(t *testing.T) (dialing, listening net.Conn) {
 	}
 	t.Cleanup(func() { dialing.Close(); listening.Close() })
 	return dialing, listening
+}
+
+// expect is the next message but for what keepers are told of others.
+func (s *spanned) expect(c *wire.Conn, kind wire.Kind) wire.Message {
+	s.t.Helper()
+	for {
+		m, ok := s.next(c)
+		if ok && m.Kind != kind && (m.Kind == wire.Left || m.Kind == wire.Ending) {
+			continue
+		}
+		if !ok || m.Kind != kind {
+			s.t.Fatalf("%+v (%v) instead of kind %d", m, ok, kind)
+		}
+		return m
+	}
 }
 
 // joinAll has all tasks begin a session and exchange a part.
@@ -229,7 +252,7 @@ func TestSpannedExchangeFails(t *testing.T) {
 			unix.Close(s.control[3])
 			s.control[3] = -1
 		}, "task 3 has ended"},
-		"hub": {func(s *spanned) { s.trunks[[2]int{1, 0}].Close() }, "task 2 has ended"},
+		"node": {func(s *spanned) { s.hubs[0].Lost(1, "has ended") }, "task 2 has ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpanned(t, 2)
@@ -249,69 +272,111 @@ func TestSpannedExchangeFails(t *testing.T) {
 	}
 }
 
-// If a connection ends, the task that has the hub is dead; if a node acknowledges nothing, all of its
+// If a connection ends nobody is dead, but it is missed; if a node acknowledges nothing, all of its
 // tasks are.
 func TestLostNode(t *testing.T) {
 	for name, c := range map[string]struct {
-		err  error
-		dead []uint32
+		err    error
+		silent bool
 	}{
-		"ended":  {io.EOF, []uint32{2}},
-		"reset":  {os.NewSyscallError("read", syscall.ECONNRESET), []uint32{2}},
-		"silent": {os.NewSyscallError("read", syscall.ETIMEDOUT), []uint32{2, 3}},
+		"ended":  {io.EOF, false},
+		"reset":  {os.NewSyscallError("read", syscall.ECONNRESET), false},
+		"silent": {os.NewSyscallError("read", syscall.ETIMEDOUT), true},
 	} {
-		s := &spanned{bench: bench{t: t}}
-		h := New(4, testKey)
-		h.Span([]int{0, 0, 1, 1}, 0)
-		s.hubs, s.control = []*Hub{h}, []int{s.admit(h, 0, 4), s.admit(h, 1, 4), -1, -1}
-		waiting := s.join(0, 0)
-		a, _ := tcpPair(t)
-		if err := h.Attach(&Proved{Node: 1, conn: broken{a, c.err}}); err != nil {
-			t.Fatal(err)
+		s := newSpanned(t, 2)
+		all, h := s.joinAll(), s.hubs[0]
+		missed := make(chan int, 1)
+		h.mu.Lock()
+		h.span.missed = func(node int) { missed <- node }
+		trunk := h.span.trunks[1]
+		way := trunk.way
+		h.mu.Unlock()
+		h.ended(trunk, way, c.err)
+		if !c.silent {
+			if node := <-missed; node != 1 || h.Attached(1) {
+				t.Errorf("%s: node %d is missed", name, node)
+			}
+			if !h.Wanted(1) {
+				t.Errorf("%s: it is not wanted", name)
+			}
+			h.Lost(1, "is lost")
 		}
-		for _, dead := range c.dead {
-			if m := s.expect(waiting, wire.Died); m.Number != dead {
+		for _, dead := range []uint32{2, 3} {
+			if m := s.expect(all[0], wire.Died); m.Number != dead {
 				t.Errorf("%s: task %d is dead: %s", name, m.Number, m.Data)
 			}
 		}
-		s.send(waiting, wire.Message{Kind: wire.Part})
-		m := s.expect(waiting, wire.Failed)
-		if !strings.HasPrefix(string(m.Data), "task 2 ") {
+		if h.Wanted(1) {
+			t.Errorf("%s: a node that is gone is wanted", name)
+		}
+		s.send(all[0], wire.Message{Kind: wire.Part, Number: 1})
+		if m := s.expect(all[0], wire.Failed); !strings.HasPrefix(string(m.Data), "task 2 ") {
 			t.Errorf("%s: %s", name, m.Data)
 		}
 	}
 }
 
-// broken is a connection that cannot be read.
-type broken struct {
-	net.Conn
-	err error
-}
-
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
-
-// After Flush the other nodes know what was told them, so that the process with the hub may end. A task
-// that has said Ending is answered then.
-func TestFlush(t *testing.T) {
+// Leave and Ending are answered when all keepers have been told, on all nodes: so the process may end,
+// and the hubs, too.
+func TestAnswers(t *testing.T) {
 	for range 20 {
 		s := newSpanned(t, 3)
 		all := s.joinAll()
-		h := s.hubs[1]
-		s.send(all[2], wire.Message{Kind: wire.Leave})
-		h.Left(2, 0, 1, guard)
-		s.send(all[3], wire.Message{Kind: wire.Ending})
-		s.expect(all[3], wire.Ending)
-		for _, other := range []int{0, 2} {
-			g := s.hubs[other]
-			g.mu.Lock()
-			id := groupID{}
-			if !g.groups[id].left[2] || !g.groups[id].ending[3] {
-				t.Error("it was not told yet")
+		s.send(all[3], wire.Message{Kind: wire.Leave})
+		s.expect(all[3], wire.Left)
+		s.send(all[1], wire.Message{Kind: wire.Ending})
+		s.expect(all[1], wire.Ending)
+		for _, task := range []int{0, 2, 4, 5} {
+			for _, want := range []wire.Message{notice(wire.Left, 3), notice(wire.Ending, 1)} {
+				var scratch wire.Scratch
+				m, ok, err := all[task].Receive(&scratch) // it is there
+				if !ok || err != nil || m.Kind != want.Kind || !bytes.Equal(m.Data, want.Data) {
+					t.Fatalf("task %d: %+v %v %v instead of %+v", task, m, ok, err, want)
+				}
 			}
-			g.mu.Unlock()
 		}
-		s.trunks[[2]int{1, 0}].Close() // nobody waits for a hub that is gone
-		h.Flush(guard)
+		s.hubs[1].Lost(0, "is gone") // nobody waits for a hub that is gone
+		s.hubs[1].Flush(guard)
+	}
+}
+
+// Nothing is answered before the notice is in the sockets of all keepers: of the node, and of others.
+func TestAnswersWait(t *testing.T) {
+	for _, leaver := range []int{1, 3} {
+		s := newSpanned(t, 2)
+		all := s.joinAll()
+		gate := make(chan struct{})
+		h := s.hubs[0]
+		h.mu.Lock()
+		h.groups[groupID{}].members[0].send(wire.Message{}, func() { <-gate }) // it is slow
+		h.mu.Unlock()
+		s.send(all[leaver], wire.Message{Kind: wire.Leave})
+		time.Sleep(50 * time.Millisecond)
+		var scratch wire.Scratch
+		if m, ok, err := all[leaver].Receive(&scratch); ok || err != nil {
+			t.Errorf("task %d is answered: %+v %v", leaver, m, err)
+		}
+		close(gate)
+		s.expect(all[leaver], wire.Left)
+	}
+}
+
+// Notices of many tasks become one message, in their order among others.
+func TestMerge(t *testing.T) {
+	left := func(task int) outgoing { return outgoing{m: notice(wire.Left, task)} }
+	batch := []outgoing{{}, left(1), {}, left(2), {m: notice(wire.Ending, 3)}, left(4),
+		{m: wire.Message{Kind: wire.Died}}, {m: wire.Message{Kind: wire.Died}}}
+	var got []string
+	for len(batch) > 0 {
+		m, n := merge(batch)
+		got = append(got, fmt.Sprint(m.Kind, m.Data, n))
+		batch = batch[n:]
+	}
+	want := []string{fmt.Sprint(wire.Left, []byte{1, 0, 0, 0, 2, 0, 0, 0}, 4),
+		fmt.Sprint(wire.Ending, []byte{3, 0, 0, 0}, 1), fmt.Sprint(wire.Left, []byte{4, 0, 0, 0}, 1),
+		fmt.Sprint(wire.Died, []byte(nil), 1), fmt.Sprint(wire.Died, []byte(nil), 1)}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v instead of %v", got, want)
 	}
 }
 
@@ -325,7 +390,7 @@ func TestAwaitSleeps(t *testing.T) {
 		h.mu.Lock()
 		h.await(guard, func() bool {
 			n++
-			return h.tasks[0].left[0] > 0
+			return h.groups[groupID{}].left[0]
 		})
 		h.mu.Unlock()
 		looks <- n
@@ -349,110 +414,102 @@ func TestSpannedWelcome(t *testing.T) {
 	}
 }
 
-// Whoever lacks the key, or alters, repeats or cuts anything, is found out.
+// Whoever lacks the key is no hub of the job, nor is one of a job of another size.
 func TestTrunkProof(t *testing.T) {
 	wrong := bytes.Repeat([]byte{8}, wire.KeySize)
-	for name, keys := range map[string][2][]byte{"dialing": {wrong, testKey},
-		"listening": {testKey, wrong}} {
+	for name, c := range map[string]struct {
+		keys [2][]byte
+		size [2]int
+	}{"calling": {[2][]byte{wrong, testKey}, [2]int{4, 4}},
+		"hearing": {[2][]byte{testKey, wrong}, [2]int{4, 4}},
+		"size":    {[2][]byte{testKey, testKey}, [2]int{4, 5}}} {
 		a, b := tcpPair(t)
-		accepted := make(chan error, 1)
+		heard := make(chan error, 1)
 		go func() {
-			_, err := Accept(b, keys[1])
-			accepted <- err
+			_, err := Hear(b, c.keys[1], c.size[1])
+			heard <- err
 		}()
-		_, err := Dial(a, keys[0], 1, 0)
-		if other := <-accepted; err == nil || other == nil {
-			t.Errorf("%s with a wrong key: %v, %v", name, err, other)
+		_, err := Call(a, c.keys[0], 2, c.size[0], guard)
+		if other := <-heard; err == nil || other == nil {
+			t.Errorf("%s is wrong: %v, %v", name, err, other)
 		}
 	}
-	a, b := tcpPair(t)
-	go func() { // who dials without a key and does not mind
-		said := make([]byte, firstSize)
-		copy(said, trunkMagic)
-		said[len(trunkMagic)] = 1
-		_, _ = a.Write(said)
-		_, _ = io.ReadFull(a, make([]byte, nonceSize+proofSize))
-		_, _ = a.Write(make([]byte, proofSize))
+}
+
+// call has a hub hear a call of the hub in task's process, and says whether it takes it.
+func (s *spanned) call(h *Hub, task int) (*Way, error) {
+	s.t.Helper()
+	a, b := tcpPair(s.t)
+	go func() {
+		if w, err := Hear(b, testKey, len(s.control)); err == nil {
+			_ = h.Attach(w)
+		}
 	}()
-	if _, err := Accept(b, testKey); err == nil {
-		t.Error("a hub without a key is taken")
-	}
-	for name, alter := range map[string]func(b []byte) []byte{
-		"as it is": func(b []byte) []byte { return b },
-		"altered":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
-		"proof":    func(b []byte) []byte { b[5] ^= 1; return b },
-		"length":   func(b []byte) []byte { b[0]--; return b },
-		"long":     func(b []byte) []byte { b[3] = 0xff; return b },
-		"repeated": func(b []byte) []byte { return append(b, b...) },
-	} {
-		a, b := tcpPair(t)
-		accepted := make(chan *Proved, 1)
-		go func() {
-			p, _ := Accept(b, testKey)
-			accepted <- p
-		}()
-		p, err := Dial(a, testKey, 1, 0)
-		q := <-accepted
-		if err != nil || q == nil || q.Node != 1 {
-			t.Fatal(err)
-		}
-		record := &recorder{Conn: p.conn}
-		p.conn = record
-		if err := p.write([]byte("hello")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.Write(alter(record.bytes)); err != nil {
-			t.Fatal(err)
-		}
-		a.Close()
-		got, err := q.read()
-		if good := name == "as it is" || name == "repeated"; good != (err == nil) ||
-			good && string(got) != "hello" {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-		if _, err = q.read(); err == nil {
-			t.Errorf("%s: a second frame", name)
-		}
-	}
+	return Call(a, testKey, task, len(s.control), guard)
 }
 
-// recorder keeps what is written.
-type recorder struct {
-	net.Conn
-	bytes []byte
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	r.bytes = append(r.bytes, b...)
-	return len(b), nil
-}
-
-// A node that has a trunk gets no second one, and nobody can be a node that is none.
+// A node that has a trunk gets no second one, but for that of a later hub; and nobody can be a node
+// that is none, or this one.
 func TestTrunkOnce(t *testing.T) {
 	s := newSpanned(t, 2)
-	for _, node := range []int{1, 0, 2, 9999} {
-		a, b := tcpPair(t)
-		go Dial(a, testKey, node, 0)
-		p, err := Accept(b, testKey)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.hubs[0].Attach(p) == nil {
-			t.Errorf("node %d is attached", node)
+	for _, task := range []int{2, 0, 1} {
+		if _, err := s.call(s.hubs[0], task); !errors.Is(err, ErrNotTaken) {
+			t.Errorf("a call of task %d: %v", task, err)
 		}
 	}
 	s.joinAll()
+	if _, err := s.call(s.hubs[0], 3); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.call(s.hubs[0], 2); !errors.Is(err, ErrNotTaken) {
+		t.Errorf("a call of who was followed: %v", err)
+	}
+	s.disconnect()
+	if _, err := s.call(s.hubs[0], 2); !errors.Is(err, ErrNotTaken) {
+		t.Errorf("a call of who was followed, without a trunk: %v", err)
+	}
+}
+
+// Two hubs that call each other at once agree on one way.
+func TestTrunkCrossed(t *testing.T) {
+	for _, highFirst := range []bool{true, false} {
+		s := newSpanned(t, 2)
+		s.disconnect()
+		var calls [2]func()
+		for me, task := range []int{0, 2} {
+			w, err := s.call(s.hubs[1-me], task)
+			calls[me] = func() {
+				if err == nil {
+					err = s.hubs[me].Attach(w)
+				}
+			}
+		}
+		if highFirst {
+			calls[0], calls[1] = calls[1], calls[0]
+		}
+		calls[0]()
+		calls[1]()
+		for me, h := range s.hubs {
+			h.mu.Lock()
+			if w := h.span.trunks[1-me].way; w == nil || w.called != (me == 1) {
+				t.Errorf("node %d: the way is %+v", me, w)
+			}
+			h.mu.Unlock()
+		}
+		s.joinAll()
+	}
 }
 
 // A hub that has proved itself cannot fill another's memory with exchanges.
 func TestManyRounds(t *testing.T) {
 	h := New(4, testKey)
-	h.Span([]int{0, 0, 1, 1}, 0)
+	h.Span([]int{0, 0, 1, 1}, 0, nil)
 	data, _ := wire.EncodeParts([]wire.Contribution{{Task: 2}, {Task: 3}})
+	h.span.trunks[1].way = &Way{queue: newQueue[[]byte]()}
 	var err error
 	for number := range uint32(2 * maxAhead) {
 		n := note{kind: noteParts, number: number, task: 2, data: data}
-		if err = h.heard(1, n.encode()); err != nil {
+		if err = h.heard(h.span.trunks[1].way, 1, n.encode()); err != nil {
 			break
 		}
 	}
@@ -470,11 +527,16 @@ func FuzzNote(f *testing.F) {
 	data, _ := wire.EncodeParts([]wire.Contribution{{Task: 2}, {Task: 3, Data: []byte("x")}})
 	n := note{kind: noteParts, task: 2, data: data}
 	f.Add(n.encode())
+	all := table{flags: tableKnown, opened: map[int]int{0: 2}, how: "has ended",
+		stays: map[groupID]stay{{0, 1}: stayDied, {0, 0}: stayEnding}}
+	n = note{kind: noteTask, task: 2, data: all.encode()}
+	f.Add(n.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h := New(4, testKey)
-		h.Span([]int{0, 0, 1, 1}, 0)
+		h.Span([]int{0, 0, 1, 1}, 0, nil)
+		h.span.trunks[1].way = &Way{queue: newQueue[[]byte]()}
 		for range 2 {
-			_ = h.heard(1, b)
+			_ = h.heard(h.span.trunks[1].way, 1, b)
 		}
 		if len(h.groups) > 1 {
 			t.Fatalf("%d groups of one note", len(h.groups))

@@ -1,14 +1,9 @@
 package hub
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"net"
 	"os"
 	"syscall"
@@ -16,124 +11,114 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lapi/core/job/proved"
 	"lapi/core/job/wire"
 )
 
-// A trunk is a TCP connection between two hubs of a job. The one that dials speaks first:
+// A trunk is what two hubs of a job say to each other, over one TCP connection after another, each a
+// way (package proved). After opening and challenge:
 //
-//	dialing                                       listening
-//	magic, its node, nonce           ─────>
-//	                                 <─────       nonce, proof of all before
-//	proof of all before              ─────>
-//	frames                           <────>       frames
+//	caller  hello   its task, the number of tasks
+//	host    taken   its task: this is the way from now on
+//	both    note    what span.go has
 //
-// A proof is a keyed hash under a key made from the job's. A frame is its length (32 bits,
-// little-endian), a keyed hash of 16 bytes, and a note. The hash covers how many frames there were
-// before, and each direction has a key of its own, of this connection only: so nothing can be
-// altered, left out, repeated or sent back. Notes are readable: they hold addresses, no secrets.
+// Two hubs may call each other at once. Of two ways between the same hubs the one that the higher
+// node has made stays; a way to a node's successor goes before one to who was there.
 
 const (
-	trunkMagic   = "LAPItrk1"
-	nonceSize    = 32
-	proofSize    = sha256.Size
-	firstSize    = len(trunkMagic) + 4 + nonceSize
-	hashSize     = 16
-	trunkLimit   = 10 * time.Second // for the first words
-	maxFrame     = wire.MaxMessage + noteHeader
+	trunkVersion = 0x8001 // no version of a rendezvous
+	trunkLimit   = 10 * time.Second
+	helloSize    = 8
+	maxNote      = wire.MaxMessage + noteHeader
 	silenceLimit = 45 * time.Second // after which a node that acknowledges nothing is gone
 )
 
-var errProof = errors.New("it does not have the job's key")
+const (
+	kindHello proved.Kind = iota + 1
+	kindTaken
+	kindNote
+)
 
-// trunk is one hub's end.
+// ErrNotTaken is how a call ends that was heard by a task which has no hub, or whose hub has another
+// way to this one.
+var ErrNotTaken = errors.New("it does not take this call")
+
+// trunk is one hub's end. Guarded by Hub.mu.
 type trunk struct {
-	hub  *Hub
-	node int
-	conn net.Conn // nil until it is attached; guarded by Hub.mu, as is
-	// heard: the last of this hub's questions that the other has answered
-	heard uint32
-
-	queue queue[[]byte] // notes
+	hub     *Hub
+	node    int
+	gone    bool   // the node is, with all of its tasks
+	heard   uint32 // the last of this hub's questions that the other has answered
+	task    int    // who has had the node's hub at last
+	way     *Way   // nil: none now
+	reached bool   // it was, or the node's hub before this one would have said so
 }
 
-func newTrunk(h *Hub, node int) *trunk {
-	return &trunk{hub: h, node: node, queue: newQueue[[]byte]()}
+// Way is a connection to another hub of the job, which has proved that it is one.
+type Way struct {
+	Task   int // in whose process the other hub is
+	called bool
+	stream *proved.Stream
+	queue  queue[[]byte] // notes
 }
 
-// Proved is a connection to another hub of the job, which has proved that it is one.
-type Proved struct {
-	Node     int // the other's
-	conn     net.Conn
-	in, out  hash.Hash // keyed, for frames
-	received uint64
-	sent     uint64
-}
+// keyFor derives what two hubs prove themselves by.
+func keyFor(key []byte) ([]byte, error) { return proved.Key(key, "lapi trunk") }
 
-// Dial speaks first on a connection to a node's hub. It takes conn over.
-func Dial(conn net.Conn, key []byte, me, node int) (*Proved, error) {
-	said := make([]byte, firstSize, 2*firstSize+proofSize)
-	copy(said, trunkMagic)
-	binary.LittleEndian.PutUint32(said[len(trunkMagic):], uint32(me))
-	rand.Read(said[firstSize-nonceSize:])
-	secret := trunkSecret(key)
-	return meet(conn, func() (*Proved, error) {
-		if _, err := conn.Write(said); err != nil {
+// Call is the side that has made the connection, of the hub in task's process. It takes conn over,
+// and waits until limit at most. Attach begins the way.
+func Call(conn net.Conn, key []byte, task, numTasks int, limit time.Duration) (*Way, error) {
+	return meet(conn, key, proved.ToHost, limit, func(s *proved.Stream) (*Way, error) {
+		theirs, err := s.Greet(proved.NewOpening(trunkVersion, true))
+		if err != nil {
 			return nil, err
 		}
-		answer := make([]byte, nonceSize+proofSize)
-		if _, err := io.ReadFull(conn, answer); err != nil {
+		if theirs.Version != trunkVersion {
+			return nil, errors.New("it speaks something else")
+		}
+		if err := s.Send(kindHello, proved.NewContent(hello(task, numTasks))); err != nil {
 			return nil, err
 		}
-		said = append(said, answer[:nonceSize]...)
-		if !hmac.Equal(answer[nonceSize:], proof(secret, "listening", said)) {
-			return nil, errProof
+		other, err := hear(s, kindTaken, numTasks)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNotTaken, err)
 		}
-		if _, err := conn.Write(proof(secret, "dialing", said)); err != nil {
-			return nil, err
-		}
-		return &Proved{Node: node, conn: conn, out: frameHash(secret, "dialing", said),
-			in: frameHash(secret, "listening", said)}, nil
+		return &Way{Task: other, called: true, stream: s, queue: newQueue[[]byte]()}, nil
 	})
 }
 
-// Accept answers on a connection from somebody who says to be a hub of the job. It takes conn over.
-func Accept(conn net.Conn, key []byte) (*Proved, error) {
-	secret := trunkSecret(key)
-	return meet(conn, func() (*Proved, error) {
-		said := make([]byte, firstSize, 2*firstSize)
-		if _, err := io.ReadFull(conn, said); err != nil {
+// Hear is the other side, of a job with so many tasks. Whether it is taken Attach says.
+func Hear(conn net.Conn, key []byte, numTasks int) (*Way, error) {
+	return meet(conn, key, proved.ToCaller, trunkLimit, func(s *proved.Stream) (*Way, error) {
+		theirs, err := s.Challenge(proved.NewOpening(trunkVersion, true))
+		if err != nil {
 			return nil, err
 		}
-		if string(said[:len(trunkMagic)]) != trunkMagic {
+		if theirs.Version != trunkVersion {
 			return nil, errors.New("it speaks something else")
 		}
-		node := binary.LittleEndian.Uint32(said[len(trunkMagic):])
-		nonce := make([]byte, nonceSize)
-		rand.Read(nonce)
-		said = append(said, nonce...)
-		if _, err := conn.Write(append(nonce, proof(secret, "listening", said)...)); err != nil {
+		other, err := hear(s, kindHello, numTasks)
+		if err != nil {
 			return nil, err
 		}
-		answer := make([]byte, proofSize)
-		if _, err := io.ReadFull(conn, answer); err != nil {
-			return nil, err
-		}
-		if !hmac.Equal(answer, proof(secret, "dialing", said)) || node >= wire.MaxTasks {
-			return nil, errProof
-		}
-		return &Proved{Node: int(node), conn: conn, out: frameHash(secret, "listening", said),
-			in: frameHash(secret, "dialing", said)}, nil
+		return &Way{Task: other, stream: s, queue: newQueue[[]byte]()}, nil
 	})
 }
 
 // meet says the first words within a time.
-func meet(conn net.Conn, words func() (*Proved, error)) (*Proved, error) {
-	err := conn.SetDeadline(time.Now().Add(trunkLimit))
+func meet(conn net.Conn, key []byte, out proved.Direction, limit time.Duration,
+	words func(*proved.Stream) (*Way, error)) (w *Way, err error) {
+	var s *proved.Stream
+	derived, err := keyFor(key)
 	if err == nil {
-		var p *Proved
-		if p, err = words(); err == nil {
-			if err = conn.SetDeadline(time.Time{}); err == nil {
-				return p, nil
+		s, err = proved.New(conn, derived, out)
+	}
+	if err == nil {
+		if err = conn.SetDeadline(time.Now().Add(limit)); err == nil {
+			if w, err = words(s); err == nil {
+				if err = conn.SetDeadline(time.Time{}); err == nil {
+					return w, nil
+				}
 			}
 		}
 	}
@@ -141,98 +126,77 @@ func meet(conn net.Conn, words func() (*Proved, error)) (*Proved, error) {
 	return nil, err
 }
 
-// trunkSecret is made from the job key, which the hash reads where it is.
-func trunkSecret(key []byte) []byte {
-	h := sha256.New()
-	h.Write(key)
-	h.Write([]byte("trunk between two hubs"))
-	return h.Sum(nil)
+func hello(task, numTasks int) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(task))
+	return binary.LittleEndian.AppendUint32(b, uint32(numTasks))
 }
 
-func proof(secret []byte, who string, said []byte) []byte {
-	h := hmac.New(sha256.New, secret)
-	h.Write([]byte(who))
-	h.Write(said)
-	return h.Sum(nil)
-}
-
-// frameHash is what proves the frames of one direction.
-func frameHash(secret []byte, who string, said []byte) hash.Hash {
-	return hmac.New(sha256.New, proof(secret, "frames of the "+who, said))
-}
-
-func (p *Proved) hash(h hash.Hash, count uint64, b []byte) []byte {
-	h.Reset()
-	h.Write(binary.LittleEndian.AppendUint64(nil, count))
-	h.Write(b)
-	return h.Sum(nil)[:hashSize]
-}
-
-// write sends a frame.
-func (p *Proved) write(b []byte) error {
-	frame := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+hashSize+len(b)), uint32(len(b)))
-	frame = append(frame, p.hash(p.out, p.sent, b)...)
-	p.sent++
-	_, err := p.conn.Write(append(frame, b...))
-	return err
-}
-
-// read waits for a frame. What is announced takes memory only as it comes.
-func (p *Proved) read() ([]byte, error) {
-	var head [4 + hashSize]byte
-	if _, err := io.ReadFull(p.conn, head[:]); err != nil {
-		return nil, err
-	}
-	n := binary.LittleEndian.Uint32(head[:])
-	if n > maxFrame {
-		return nil, errProof
-	}
-	b, err := io.ReadAll(io.LimitReader(p.conn, int64(n)))
-	if err == nil && uint32(len(b)) < n {
-		err = io.ErrUnexpectedEOF
-	}
+// hear reads who the other side is.
+func hear(s *proved.Stream, want proved.Kind, numTasks int) (task int, err error) {
+	_, b, err := s.Receive(func(k proved.Kind) int {
+		if k == want {
+			return helloSize
+		}
+		return -1
+	})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if !hmac.Equal(head[4:], p.hash(p.in, p.received, b)) {
-		return nil, errProof
+	if len(b) != helloSize || binary.LittleEndian.Uint32(b[4:]) != uint32(numTasks) ||
+		binary.LittleEndian.Uint32(b) >= uint32(numTasks) {
+		return 0, proved.ErrStranger
 	}
-	p.received++
-	return b, nil
+	return int(binary.LittleEndian.Uint32(b)), nil
 }
 
-// Attach makes p the way to its node, and reads it. An error: that node has one already, or is none
-// of the others.
-func (h *Hub) Attach(p *Proved) error {
+// Close ends a way that was not attached.
+func (w *Way) Close() { w.stream.Close() }
+
+// Attach makes w the way to its node, and reads it. If it is not to be that, it is closed, with an
+// error.
+func (h *Hub) Attach(w *Way) error {
 	h.mu.Lock()
-	var t *trunk
-	if s := h.span; s != nil && p.Node < len(s.trunks) && s.trunks[p.Node] != nil {
-		t = s.trunks[p.Node]
-	}
-	if t != nil && t.conn != nil {
-		t = nil
-	}
-	if t != nil {
-		t.conn = p.conn
-	}
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	t := h.trunkFor(w)
 	if t == nil {
-		p.conn.Close()
-		return fmt.Errorf("node %d is here already, or none of this job's", p.Node)
+		w.Close()
+		return fmt.Errorf("the hub of task %d is here already, or none of this job's", w.Task)
 	}
-	watchSilence(p.conn)
-	go t.writeAll(p)
-	go t.readAll(p)
+	if t.way != nil {
+		t.way.queue.end()
+		t.way.Close()
+	}
+	t.task, t.way, t.reached = w.Task, w, true
+	watchSilence(w.stream.TCPConn)
+	for _, b := range h.snapshot() {
+		w.queue.put(b)
+	}
+	h.changed.Broadcast()
+	go t.writeAll(w)
+	go t.readAll(w)
+	return nil
+}
+
+// trunkFor is what w can be a way of; nil: of none. mu is held.
+func (h *Hub) trunkFor(w *Way) *trunk {
+	if h.span == nil || w.Task >= len(h.span.nodes) {
+		return nil
+	}
+	t := h.span.trunks[h.span.nodes[w.Task]]
+	switch {
+	case t == nil || t.gone || w.Task < t.task:
+		return nil
+	case t.way == nil || w.Task > t.task:
+		return t
+	case (h.span.me > t.node) == w.called && t.way.called != w.called:
+		return t
+	}
 	return nil
 }
 
 // watchSilence has the kernel end a connection whose other end acknowledges nothing: the process
 // there may be stopped for as long as it likes, the machine may not be gone.
-func watchSilence(conn net.Conn) {
-	c, ok := conn.(*net.TCPConn)
-	if !ok {
-		return
-	}
+func watchSilence(c *net.TCPConn) {
 	_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
 		Interval: 5 * time.Second, Count: 7})
 	if raw, err := c.SyscallConn(); err == nil {
@@ -243,38 +207,62 @@ func watchSilence(conn net.Conn) {
 	}
 }
 
-func (t *trunk) writeAll(p *Proved) {
+func (t *trunk) writeAll(w *Way) {
+	if !w.called && w.stream.Send(kindTaken, proved.NewContent(hello(t.hub.span.task,
+		len(t.hub.tasks)))) != nil {
+		return // reading tells why
+	}
 	for {
-		batch := t.queue.take()
+		batch := w.queue.take()
 		if batch == nil {
 			return
 		}
 		for _, b := range batch {
-			if p.write(b) != nil {
-				return // reading tells why
+			if w.stream.Send(kindNote, proved.NewContent(b)) != nil {
+				return
 			}
 		}
 	}
 }
 
-func (t *trunk) readAll(p *Proved) {
+func (t *trunk) readAll(w *Way) {
+	most := func(k proved.Kind) int {
+		if k == kindNote {
+			return maxNote
+		}
+		return -1
+	}
 	var err error
 	for err == nil {
 		var b []byte
-		if b, err = p.read(); err == nil {
-			err = t.hub.heard(t.node, b)
+		if _, b, err = w.stream.Receive(most); err == nil {
+			err = t.hub.heard(w, t.node, b)
 		}
 	}
-	t.queue.end()
-	p.conn.Close()
-	silent := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) ||
-		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
-	why := "has ended"
-	switch {
-	case silent:
-		why = fmt.Sprintf("is on a node that does not answer (%v)", err)
-	case err != io.EOF && !errors.Is(err, syscall.ECONNRESET):
-		why = fmt.Sprintf("is lost: %v", err)
+	w.queue.end()
+	w.Close()
+	t.hub.ended(t, w, err)
+}
+
+// ended takes the end of a way. Who has the hub of its node now is for missed to find out, but where
+// the node acknowledges nothing.
+func (h *Hub) ended(t *trunk, w *Way, err error) {
+	h.mu.Lock()
+	last := t.way == w
+	if last {
+		t.way = nil
 	}
-	t.hub.Lost(t.node, silent, why)
+	h.changed.Broadcast()
+	h.mu.Unlock()
+	if !last {
+		return
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) ||
+		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) {
+		h.Lost(t.node, fmt.Sprintf("is on a node that does not answer (%v)", err))
+		return
+	}
+	if h.span.missed != nil {
+		h.span.missed(t.node)
+	}
 }

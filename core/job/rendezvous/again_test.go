@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/core/job/proved"
 )
 
 // hosted is task 0 with its inside.
@@ -34,14 +36,14 @@ func newHosted(t *testing.T, address string, numTasks int, change func(*rendezvo
 }
 
 // introduced is a task's connection after hello. The test is the rest of the task.
-func introduced(t *testing.T, r *rendezvous, card []byte) *stream {
+func introduced(t *testing.T, r *rendezvous, card []byte) *proved.Stream {
 	t.Helper()
 	c, err := net.Dial("tcp", r.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	s, err := newStream(c, r.key, toHost)
+	s, err := proved.New(c, r.key, proved.ToHost)
 	if err == nil {
 		err = r.introduce(s, card)
 	}
@@ -159,7 +161,7 @@ func TestNoSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.Close()
-	s, err := newStream(c, nil, toHost)
+	s, err := proved.New(c, nil, proved.ToHost)
 	if err != nil {
 		t.Fatal(err)
 	}

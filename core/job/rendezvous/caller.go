@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"lapi/core/job/proved"
 )
 
 // refusal is what no further try would mend.
@@ -17,6 +19,10 @@ var (
 	errUnreachable = errors.New("cannot be reached")
 	errWaited      = errors.New("task 0 has heard this task")
 )
+
+// keepAlive finds a peer whose host is gone within half a minute.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
+	Interval: 4 * time.Second, Count: 5}
 
 // firstPause is the one after the first try.
 const firstPause = 20 * time.Millisecond
@@ -66,7 +72,7 @@ func reason(err error) string {
 	if errors.As(err, &op) {
 		return "the connection broke: " + op.Err.Error()
 	}
-	if errors.Is(err, errUnproved) || errors.Is(err, errStranger) {
+	if errors.Is(err, proved.ErrUnproved) || errors.Is(err, proved.ErrStranger) {
 		return err.Error()
 	}
 	return "the connection broke"
@@ -113,7 +119,7 @@ func (r *rendezvous) try(ctx context.Context, card []byte) ([][]byte, error) {
 			<-closed
 		}
 	}()
-	s, err := newStream(c, r.key, toHost)
+	s, err := proved.New(c, r.key, proved.ToHost)
 	if err != nil {
 		return nil, err
 	}
@@ -121,42 +127,42 @@ func (r *rendezvous) try(ctx context.Context, card []byte) ([][]byte, error) {
 		return nil, err
 	}
 	cards, err := r.await(s)
-	if err != nil && !errors.Is(err, errUnproved) && !errors.Is(err, errStranger) {
+	if err != nil && !errors.Is(err, proved.ErrUnproved) && !errors.Is(err, proved.ErrStranger) {
 		err = fmt.Errorf("%w: %w", errWaited, err)
 	}
 	return cards, err
 }
 
 // introduce is all up to hello.
-func (r *rendezvous) introduce(s *stream, card []byte) error {
+func (r *rendezvous) introduce(s *proved.Stream, card []byte) error {
 	if err := s.SetDeadline(time.Now().Add(r.pauses.stranger)); err != nil {
 		return err
 	}
-	theirs, err := s.greet(newOpening(r.version, r.keyed))
+	theirs, err := s.Greet(proved.NewOpening(r.version, r.keyed))
 	switch {
-	case err == nil && theirs.version != r.version:
+	case err == nil && theirs.Version != r.version:
 		return &refusal{fmt.Sprintf("task 0 speaks version %d of the protocol, task %d version "+
-			"%d; give all tasks the same release of the library", theirs.version, r.Task,
+			"%d; give all tasks the same release of the library", theirs.Version, r.Task,
 			r.version)}
-	case theirs.keyed && !r.keyed: // what it says is as good as anything without a key
+	case theirs.Keyed && !r.keyed: // what it says is as good as anything without a key
 		return &refusal{fmt.Sprintf("task 0 has a job key, task %d has none; give all tasks the "+
 			"same LAPI_JOB_KEY_FILE", r.Task)}
-	case errors.Is(err, errUnproved) && !theirs.keyed:
+	case errors.Is(err, proved.ErrUnproved) && !theirs.Keyed:
 		return fmt.Errorf("%w: it has none", err)
 	case err != nil:
 		return err
 	}
 	h := hello{task: r.Task, numTasks: r.NumTasks, partition: r.partition,
 		shown: shown(r.Partition), card: card}
-	if err := s.send(kindHello, newContent(h.encode())); err != nil {
+	if err := s.Send(kindHello, proved.NewContent(h.encode())); err != nil {
 		return err
 	}
 	return s.SetDeadline(time.Time{}) // the last task may come late
 }
 
 // await is the rest.
-func (r *rendezvous) await(s *stream) ([][]byte, error) {
-	k, b, err := s.receive(func(k kind) int {
+func (r *rendezvous) await(s *proved.Stream) ([][]byte, error) {
+	k, b, err := s.Receive(func(k proved.Kind) int {
 		switch k {
 		case kindCards:
 			return maxCards(r.NumTasks)
@@ -176,6 +182,6 @@ func (r *rendezvous) await(s *stream) ([][]byte, error) {
 		return nil, err
 	}
 	// Whether task 0 hears this is its matter: this task has all it needs.
-	_ = s.send(kindBye, newContent(nil))
+	_ = s.Send(kindBye, proved.NewContent(nil))
 	return cards, nil
 }

@@ -7,22 +7,16 @@
 //	members.go     task 0's side: who is there, and who gets what
 //	caller.go      the side of the other tasks
 //	message.go     messages, and how they are read
-//	proof.go       the key, and what proves a message
-//	stream.go      a connection
 //
 // # Conversation
 //
-// Each task but 0 has one TCP connection to task 0. Numbers are little-endian.
+// Each task but 0 has one TCP connection to task 0, on which messages are proved (package proved).
 //
-//	caller  opening    "LAPImeet", version (16 bits), 1: with a key (8), 0 (8), nonce (256)
-//	task 0  challenge  the same of task 0, and its proof (256)
 //	caller  hello      task, number of tasks, partition, card
 //	task 0  cards      of all tasks, when all are there
 //	caller  bye        it has them
 //
 // Instead of cards task 0 may say refused, to this task, or failed, to all; both with a reason.
-// Opening and challenge are the same in all versions, so tasks of two versions can say so. What
-// follows are messages: kind (8), 0 (24), length (32), proof (256), content.
 //
 // All tasks have met when the last hello has come. Until then a task whose connection breaks, or
 // another process in its place, may come again, with any card. From then on only with the same
@@ -31,10 +25,9 @@
 //
 // # Secrets
 //
-// A proof is an HMAC-SHA-256 over both nonces, the direction, the kind and the content. Its key is
-// derived from the job key, which is that of LAPI_JOB_KEY_FILE: so nothing secret travels. A card
-// can be read on its way, but neither changed nor sent again in another conversation. What does not
-// prove is dropped, and its sender is not told why.
+// The key of proofs is derived from the job key, which is that of LAPI_JOB_KEY_FILE: so nothing
+// secret travels. A card can be read on its way, but neither changed nor sent again in another
+// conversation. What does not prove is dropped, and its sender is not told why.
 //
 // Without a job key the proof has an empty key, which everybody has: it finds accidents. Then
 // whoever reaches task 0's port and guesses the partition can be a task, or, at the address before

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"lapi/core/job/proved"
 )
 
 const (
@@ -35,7 +37,7 @@ type host struct {
 
 // visitor is a connection to task 0.
 type visitor struct {
-	*stream
+	*proved.Stream
 	from   string // its address
 	order  uint64 // when it came
 	member bool   // it is the connection of task, or was. Guarded by host.mu, as task
@@ -130,7 +132,7 @@ func (h *host) finish(err error) {
 	}
 	h.mu.Unlock()
 	if err != nil && err != errAborted {
-		h.sendAll(waiting, kindFailed, newContent(cut(err.Error())))
+		h.sendAll(waiting, kindFailed, proved.NewContent(cut(err.Error())))
 	}
 	close(h.done)
 	h.mu.Lock()
@@ -142,12 +144,12 @@ func (h *host) finish(err error) {
 }
 
 // sendAll sends to all at once, and waits a moment at most.
-func (h *host) sendAll(to []*visitor, k kind, c content) {
+func (h *host) sendAll(to []*visitor, k proved.Kind, c proved.Content) {
 	var all sync.WaitGroup
 	for _, v := range to {
 		all.Go(func() {
 			if v.SetWriteDeadline(time.Now().Add(farewell)) == nil {
-				_ = v.send(k, c) // who does not take it sees the connection's end
+				_ = v.Send(k, c) // who does not take it sees the connection's end
 			}
 		})
 	}
@@ -179,7 +181,7 @@ func (h *host) accept() {
 
 // admit gives a connection a place: if there is none, that of the oldest who has not said hello.
 func (h *host) admit(c net.Conn) {
-	s, err := newStream(c, h.key, toCaller)
+	s, err := proved.New(c, h.key, proved.ToCaller)
 	if err != nil {
 		c.Close()
 		return
@@ -201,7 +203,7 @@ func (h *host) admit(c net.Conn) {
 		delete(h.visitors, oldest)
 	}
 	h.arrived++
-	v := &visitor{stream: s, from: c.RemoteAddr().String(), order: h.arrived,
+	v := &visitor{Stream: s, from: c.RemoteAddr().String(), order: h.arrived,
 		gone: make(chan struct{})}
 	h.visitors[v] = struct{}{}
 	h.work.Go(func() { h.serve(v) })
@@ -226,10 +228,10 @@ func (h *host) serve(v *visitor) {
 			why = "task 0 has another MP_PARTITION than " + strconv.Quote(said.shown) +
 				", which this task has; task 0 says which"
 		}
-		h.sendAll([]*visitor{v}, kindRefused, newContent(cut(why)))
+		h.sendAll([]*visitor{v}, kindRefused, proved.NewContent(cut(why)))
 		return
 	}
-	k, _, err := v.receive(func(k kind) int {
+	k, _, err := v.Receive(func(k proved.Kind) int {
 		if k == kindBye {
 			return 0
 		}
@@ -244,16 +246,16 @@ func (h *host) serve(v *visitor) {
 
 // hear is all up to hello. Who does not prove hello hears nothing more.
 func (h *host) hear(v *visitor) (said hello, ok bool) {
-	theirs, err := v.challenge(newOpening(h.version, h.keyed))
+	theirs, err := v.Challenge(proved.NewOpening(h.version, h.keyed))
 	switch {
 	case err != nil:
 		return said, false // whoever it was, it has shown nothing of this job
-	case theirs.version != h.version:
+	case theirs.Version != h.version:
 		h.report("who came from %s speaks version %d of the protocol, task 0 version %d", v.from,
-			theirs.version, h.version)
+			theirs.Version, h.version)
 		return said, false
 	}
-	k, b, err := v.receive(func(k kind) int {
+	k, b, err := v.Receive(func(k proved.Kind) int {
 		if k == kindHello {
 			return maxHello
 		}
@@ -265,10 +267,10 @@ func (h *host) hear(v *visitor) (said hello, ok bool) {
 		}
 	}
 	switch {
-	case theirs.keyed != h.keyed:
+	case theirs.Keyed != h.keyed:
 		h.report("who came from %s has %s, task 0 has %s; give all tasks the same "+
-			"LAPI_JOB_KEY_FILE", v.from, hasKey(theirs.keyed), hasKey(h.keyed))
-	case errors.Is(err, errUnproved), errors.Is(err, errStranger):
+			"LAPI_JOB_KEY_FILE", v.from, hasKey(theirs.Keyed), hasKey(h.keyed))
+	case errors.Is(err, proved.ErrUnproved), errors.Is(err, proved.ErrStranger):
 		h.report("who came from %s is dropped: %v", v.from, err)
 	}
 	return said, false

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lapi/core/job/proved"
 )
 
 // TestRefused: a process that does not belong to the job is told why, task 0 says it, and the job
@@ -38,9 +40,9 @@ func TestRefused(t *testing.T) {
 		{"number", false, 1, 2, func(r *rendezvous) { r.Task = 2 },
 			[]string{"MP_CHILD=2", "MP_PROCS=2"}, []string{"MP_CHILD=2"}},
 		{"version", false, 1, 2, func(r *rendezvous) { r.version = 9 },
-			[]string{"version 1 ", "version 9"}, []string{"version 9", "version 1"}},
+			[]string{"version 2 ", "version 9"}, []string{"version 9", "version 2"}},
 		{"version, no key", true, 1, 2, func(r *rendezvous) { r.version = 9 },
-			[]string{"version 1 ", "version 9"}, []string{"version 9", "version 1"}},
+			[]string{"version 2 ", "version 9"}, []string{"version 9", "version 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			address := freeAddress(t)
@@ -144,15 +146,15 @@ func TestWrongKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		s, err := newStream(c, wrong, toHost)
+		s, err := proved.New(c, wrong, proved.ToHost)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.greet(newOpening(version, true)); err != errUnproved {
+		if _, err := s.Greet(proved.NewOpening(version, true)); err != proved.ErrUnproved {
 			t.Fatalf("task 0 proves a key that it does not have: %v", err)
 		}
 		said := hello{task: 1, numTasks: 2, partition: h.partition, card: card(1)}
-		if err := s.send(kindHello, newContent(said.encode())); err != nil {
+		if err := s.Send(kindHello, proved.NewContent(said.encode())); err != nil {
 			t.Fatal(err)
 		}
 		if rest, err := io.ReadAll(s); err != nil || len(rest) > 0 {
@@ -239,7 +241,7 @@ func record(t *testing.T) [2][]byte {
 // TestReplay: what was said once is worth nothing in another conversation.
 func TestReplay(t *testing.T) {
 	said := record(t)
-	if len(said[0]) < openingSize+messageHead || len(said[1]) < openingSize+proofSize {
+	if len(said[0]) < proved.OpeningSize+proved.HeadSize || len(said[1]) < proved.ChallengeSize {
 		t.Fatalf("recorded %d and %d bytes", len(said[0]), len(said[1]))
 	}
 	address := freeAddress(t)
@@ -250,9 +252,9 @@ func TestReplay(t *testing.T) {
 	}
 	defer c.Close()
 	// All but the bye, so that task 0 closes in order.
-	c.Write(said[0][:len(said[0])-messageHead])
+	c.Write(said[0][:len(said[0])-proved.HeadSize])
 	answer, err := io.ReadAll(c)
-	if err != nil || len(answer) != openingSize+proofSize {
+	if err != nil || len(answer) != proved.ChallengeSize {
 		t.Fatalf("task 0 answers %d bytes, %v", len(answer), err)
 	}
 	h.words.await(t, "is dropped")
@@ -296,7 +298,7 @@ func TestAltered(t *testing.T) {
 			})
 			r := mustOpen(t, config(p.Addr().String(), 1, 2, nil))
 			r.pauses.stranger = 50 * time.Millisecond // where a length was changed
-			if dir == 0 && bit/8 >= len(lengths[0])-messageHead {
+			if dir == 0 && bit/8 >= len(lengths[0])-proved.HeadSize {
 				// A bye that does not prove: the task has all, and task 0 cannot know.
 				met(t, begin(r, card(1)), card(0), card(1))
 				h.Abort(0)
@@ -325,14 +327,14 @@ func TestAltered(t *testing.T) {
 
 // isLength: the byte is of the length of the message with the cards.
 func isLength(at int) bool {
-	const from = openingSize + proofSize + 4
+	const from = proved.ChallengeSize + 4
 	return at >= from && at < from+4
 }
 
 // garbage is what programs send that are no tasks.
 func garbage() [][]byte {
-	long := newOpening(version, true)
-	first := long.encode()
+	long := proved.NewOpening(version, true)
+	first := long.Encode()
 	head := append(slices.Clone(first), byte(kindHello), 0, 0, 0)
 	all := [][]byte{nil, {0}, []byte("GET / HTTP/1.1\r\n\r\n"), first, first[:20],
 		binary.LittleEndian.AppendUint32(head, 1<<32-1),
@@ -388,7 +390,7 @@ func TestStrangers(t *testing.T) {
 		met(t, end, card(0), card(1), card(2))
 	}
 	for _, c := range all {
-		if b, _ := io.ReadAll(c); len(b) > openingSize+proofSize {
+		if b, _ := io.ReadAll(c); len(b) > proved.ChallengeSize {
 			t.Errorf("a stranger gets %d bytes", len(b))
 		}
 	}
@@ -401,7 +403,7 @@ func TestStrangers(t *testing.T) {
 func TestSilent(t *testing.T) {
 	address := freeAddress(t)
 	h := newHosted(t, address, 2, func(r *rendezvous) { r.pauses.stranger = 20 * time.Millisecond })
-	for _, b := range [][]byte{nil, []byte("LAPI"), (&opening{version: version}).encode()} {
+	for _, b := range [][]byte{nil, []byte("LAPI"), (&proved.Opening{Version: version}).Encode()} {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)

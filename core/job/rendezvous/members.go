@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"lapi/core/job/proved"
 )
 
 // members is who of the tasks is there. It is guarded by host.mu, but for the channels.
 type members struct {
 	all      []member
-	absent   int     // tasks without a card
-	unready  int     // tasks that have not said bye
-	cardsOut content // all cards, once they are there
+	absent   int            // tasks without a card
+	unready  int            // tasks that have not said bye
+	cardsOut proved.Content // all cards, once they are there
 	complete chan struct{}
 	failed   chan error // holds the first
 }
@@ -116,7 +118,7 @@ func (h *host) join(v *visitor, said hello) (why string) {
 	}
 	one.card = said.card
 	if h.members.absent--; h.members.full() {
-		h.members.cardsOut = newContent(encodeCards(h.members.cards()))
+		h.members.cardsOut = proved.NewContent(encodeCards(h.members.cards()))
 		for _, v := range h.members.here() {
 			h.pass(v)
 		}
@@ -138,7 +140,7 @@ func (h *host) awaitEnd(old *visitor) {
 func (h *host) pass(v *visitor) {
 	c := h.members.cardsOut
 	h.work.Go(func() {
-		if v.send(kindCards, c) != nil {
+		if v.Send(kindCards, c) != nil {
 			v.Close() // serve sees it
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lapi/core/job/pmi"
+	"lapi/core/job/proved"
 	"lapi/core/job/wire"
 )
 
@@ -100,7 +101,7 @@ func open(cfg Config) (*rendezvous, error) {
 		r.Say = func(int, string) {}
 	}
 	var err error
-	if r.key, err = deriveKey(cfg.Key); err != nil {
+	if r.key, err = proved.Key(cfg.Key, "lapi rendezvous"); err != nil {
 		return nil, err
 	}
 	if cfg.Task == 0 && cfg.NumTasks > 1 {

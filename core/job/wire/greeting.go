@@ -25,7 +25,8 @@ type Greeting struct {
 	PID      int
 }
 
-const greetingSize = 20
+// GreetingSize is how long an encoded one is, bytes.
+const GreetingSize = 20
 
 // Limits of jobs, and the size of their keys.
 const (
@@ -36,7 +37,7 @@ const (
 
 // Encode returns the bytes that ParseGreeting reads.
 func (g Greeting) Encode() []byte {
-	b := make([]byte, greetingSize)
+	b := make([]byte, GreetingSize)
 	b[0] = byte(g.Purpose)
 	binary.LittleEndian.PutUint32(b[4:], uint32(g.Task))
 	binary.LittleEndian.PutUint32(b[8:], uint32(g.NumTasks))
@@ -47,8 +48,8 @@ func (g Greeting) Encode() []byte {
 
 // ParseGreeting reads one and checks its ranges.
 func ParseGreeting(b []byte) (Greeting, error) {
-	if len(b) != greetingSize {
-		return Greeting{}, fmt.Errorf("hello of %d bytes, not %d", len(b), greetingSize)
+	if len(b) != GreetingSize {
+		return Greeting{}, fmt.Errorf("hello of %d bytes, not %d", len(b), GreetingSize)
 	}
 	g := Greeting{
 		Purpose:  Purpose(b[0]),

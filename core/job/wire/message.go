@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the protocol's; both ends must have the same.
-const Version = 2
+const Version = 3
 
 // Limits of records and messages.
 const (
@@ -38,6 +38,9 @@ const (
 	// this task's process ends on purpose, with status 0, but its session has not left
 	Ending
 	Ended // launcher to task: task Number has ended after Ending, Data says how
+	// hub to task, as is Ending then: these tasks have left (Data: 32 bits each, little-endian);
+	// of the task itself it is the answer to Leave
+	Left
 	lastKind
 )
 

@@ -1,9 +1,10 @@
-package rendezvous
+package proved
 
 import (
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 
 	"lapi/core/job/wire"
@@ -14,27 +15,28 @@ const proofSize = sha256.Size
 // digest is the SHA-256 of something.
 type digest = [sha256.Size]byte
 
-// deriveKey makes the key of proofs. It does not lead back to the job key, so what crypto/hmac
+// Key makes the key of proofs for one purpose, so that no conversation of another proves in it. It does not lead back to the job key, so what crypto/hmac
 // copies of it is of no use for anything else. The job key is one block of the hash, which reads it
 // where it is.
-func deriveKey(key []byte) ([]byte, error) {
+func Key(key []byte, purpose string) ([]byte, error) {
 	if key == nil {
 		return nil, nil
 	}
 	if len(key) != wire.KeySize {
 		return nil, fmt.Errorf("a job key of %d bytes; it must have %d", len(key), wire.KeySize)
 	}
-	derived, err := hkdf.Key(sha256.New, key, nil, "lapi rendezvous", proofSize)
+	derived, err := hkdf.Key(sha256.New, key, nil, purpose, proofSize)
 	wire.Wipe(nil)
 	return derived, err
 }
 
-// direction says who sends, so that no message can be sent back to where it came from.
-type direction uint8
+// Direction says who sends, so that no message can be sent back to where it came from.
+type Direction uint8
 
+// The directions: what the caller, and what the host sends.
 const (
-	toHost direction = iota + 1
-	toCaller
+	ToHost Direction = iota + 1
+	ToCaller
 )
 
 // prover makes the proofs of one conversation.
@@ -43,10 +45,11 @@ type prover struct {
 	bind digest // both sides' openings, and so both nonces
 }
 
-func (p *prover) proof(d direction, k kind, length int, content digest) []byte {
+// proof covers how many messages went before in its direction: so none can be left out or repeated.
+func (p *prover) proof(d Direction, k Kind, number uint64, length int, content digest) []byte {
 	h := hmac.New(sha256.New, p.key)
-	h.Write([]byte{byte(d), byte(k), byte(length), byte(length >> 8), byte(length >> 16),
-		byte(length >> 24)})
+	b := binary.LittleEndian.AppendUint64([]byte{byte(d), byte(k)}, number)
+	h.Write(binary.LittleEndian.AppendUint32(b, uint32(length)))
 	h.Write(p.bind[:])
 	h.Write(content[:])
 	return h.Sum(nil)

@@ -1,0 +1,91 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A PMIx server's process cannot be asked for by the connection to it, which is TCP and libpmix's
+// own. It is the ancestor of this process that listens at the server's address.
+
+// pmixAddresses are the variables in which a server of some version says it, newest first.
+var pmixAddresses = []string{"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+	"PMIX_SERVER_URI21", "PMIX_SERVER_URI2"}
+
+// pmixPort is the port in the first of them, such as "n0.1;tcp4://127.0.0.1:4711"; 0: none.
+func (r *reader) pmixPort() uint16 {
+	for _, name := range pmixAddresses {
+		if s, ok := r.get(name); ok && strings.Contains(s, ";tcp") {
+			port, err := strconv.ParseUint(s[strings.LastIndexByte(s, ':')+1:], 10, 16)
+			if err == nil {
+				return uint16(port)
+			}
+		}
+	}
+	return 0
+}
+
+// listeningAncestor is the ancestor of this process that listens at a TCP port. Nil: none that is
+// this user's.
+func listeningAncestor(port uint16) *os.File {
+	sockets := listening(port)
+	for pid := os.Getppid(); pid > 1 && len(sockets) > 0; pid = parentOf(pid) {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			return nil
+		}
+		if holds(pid, sockets) { // looked at after the process was taken hold of
+			return os.NewFile(uintptr(fd), "launcher")
+		}
+		unix.Close(fd)
+	}
+	return nil
+}
+
+// listening is the sockets that listen at a port, as links in /proc name them.
+func listening(port uint16) map[string]bool {
+	const listens = "0A"
+	sockets := make(map[string]bool)
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		b, _ := os.ReadFile(table) // no IPv6, perhaps
+		for line := range strings.Lines(string(b)) {
+			f := strings.Fields(line)
+			if len(f) > 9 && f[3] == listens && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) {
+				sockets["socket:["+f[9]+"]"] = true
+			}
+		}
+	}
+	return sockets
+}
+
+// holds says whether a process has one of these sockets.
+func holds(pid int, sockets map[string]bool) bool {
+	folder := fmt.Sprintf("/proc/%d/fd/", pid)
+	all, _ := os.ReadDir(folder) // another user's shows none
+	for _, fd := range all {
+		if link, err := os.Readlink(folder + fd.Name()); err == nil && sockets[link] {
+			return true
+		}
+	}
+	return false
+}
+
+// parentOf is the parent of a process; 0: it is not there any more.
+func parentOf(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// behind the name in brackets, which may hold anything: state, parent
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(f[1]))
+	return parent
+}

@@ -1,0 +1,122 @@
+package hub
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/job/wire"
+)
+
+// Admit serves the control socket of a task of this node, which has connected to a listening socket
+// of the hub's owner and says first who it is.
+func (h *Hub) Admit(socket int) error {
+	link, err := newLink(socket)
+	if err != nil {
+		return err
+	}
+	go func() {
+		task, err := h.identify(link)
+		if err != nil {
+			link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
+			return
+		}
+		h.control(task, link)
+		h.TaskEnded(task, "has ended")
+	}()
+	return nil
+}
+
+// identify reads who a control socket is of, and what goes on with it.
+func (h *Hub) identify(control *link) (task int, err error) {
+	m, err := control.receive()
+	if err != nil {
+		return 0, err
+	}
+	g, stands, err := h.parse(&m)
+	if err != nil {
+		m.CloseFiles()
+		return 0, err
+	}
+	var links []*link
+	for len(m.Files) > 0 {
+		l, err := newLink(m.Files[0])
+		if m.Files = m.Files[1:]; err != nil {
+			m.CloseFiles()
+			for _, l := range links {
+				l.close()
+			}
+			return 0, err
+		}
+		links = append(links, l)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := &h.tasks[g.Task]
+	if t.came || t.ended {
+		for _, l := range links {
+			l.close()
+		}
+		return 0, fmt.Errorf("task %d is here already", g.Task)
+	}
+	t.control, t.came = control, true
+	watchProcess(control)
+	h.resume(g.Task, &stands, links)
+	return g.Task, nil
+}
+
+// parse reads the first message of a task.
+func (h *Hub) parse(m *wire.Message) (g wire.Greeting, s standing, err error) {
+	if m.Kind != wire.Hello || len(m.Data) < wire.GreetingSize {
+		return g, s, errStanding
+	}
+	if g, err = wire.ParseGreeting(m.Data[:wire.GreetingSize]); err != nil {
+		return g, s, err
+	}
+	if g.NumTasks != len(h.tasks) || !h.isOwn(g.Task) {
+		return g, s, fmt.Errorf("task %d of %d is none of this hub's", g.Task, g.NumTasks)
+	}
+	s, err = decodeStanding(m.Data[wire.GreetingSize:], g.NumTasks)
+	if err == nil && len(s.goOn) != len(m.Files) {
+		err = errStanding
+	}
+	return g, s, err
+}
+
+// Came says whether a task of this node has come to this hub, or has ended.
+func (h *Hub) Came(taskID int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.tasks[taskID].came || h.tasks[taskID].ended
+}
+
+// watchProcess ends a control socket when the process at its other end ends: a child that it has
+// forked may keep the socket open.
+func watchProcess(link *link) {
+	pid := -1
+	_ = link.raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(cred.Pid)
+		}
+	})
+	process, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if pid <= 0 || err != nil {
+		return // the socket's end is told nevertheless
+	}
+	f := os.NewFile(uintptr(process), "process")
+	raw, err := f.SyscallConn()
+	if err != nil {
+		f.Close()
+		return
+	}
+	go func() {
+		_ = raw.Read(func(fd uintptr) bool {
+			set := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			n, err := unix.Poll(set[:], 0)
+			return err != nil || n > 0
+		})
+		f.Close()
+		link.shutdown()
+	}()
+}

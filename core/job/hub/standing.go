@@ -1,0 +1,152 @@
+package hub
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"lapi/core/job/wire"
+)
+
+// standing is what a keeper tells a hub that it has come to, behind the greeting: how many sessions
+// its task has opened of each instance; those that ended without Leave; and those that go on, each
+// with the tasks that are known to have left it, to have said Ending, and to be dead to it. On the
+// wire all numbers have 32 bits, little-endian, and lists have their length in front. The sockets of
+// the sessions that go on come along, in the same order.
+type standing struct {
+	opened [wire.MaxInstances]int
+	lost   []groupID
+	goOn   []going
+}
+
+// going is a session that goes on.
+type going struct {
+	id    groupID
+	round uint32
+	// by what they are: left, ending, dead
+	known [numKnown][]int
+}
+
+// What is known of another task in a session.
+const (
+	knownLeft = iota
+	knownEnding
+	knownDead
+	numKnown
+)
+
+var errStanding = errors.New("malformed message of a task")
+
+func (s *standing) encode(b []byte) []byte {
+	number := func(n int) { b = binary.LittleEndian.AppendUint32(b, uint32(n)) }
+	name := func(id groupID) { number(id.instance); number(id.incarnation) }
+	for _, n := range s.opened {
+		number(n)
+	}
+	number(len(s.lost))
+	for _, id := range s.lost {
+		name(id)
+	}
+	number(len(s.goOn))
+	for i := range s.goOn {
+		g := &s.goOn[i]
+		name(g.id)
+		number(int(g.round))
+		for _, tasks := range g.known {
+			number(len(tasks))
+			for _, t := range tasks {
+				number(t)
+			}
+		}
+	}
+	return b
+}
+
+// numbers reads what was encoded; failed says that it was not.
+type numbers struct {
+	b      []byte
+	failed bool
+}
+
+// next is the next number, below limit.
+func (n *numbers) next(limit int) int {
+	if n.failed || len(n.b) < 4 || uint64(binary.LittleEndian.Uint32(n.b)) >= uint64(limit) {
+		n.failed = true
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(n.b)
+	n.b = n.b[4:]
+	return int(v)
+}
+
+// count is the length of a list, of which each element takes so many bytes at least.
+func (n *numbers) count(size int) int { return n.next(len(n.b)/size + 1) }
+
+func (n *numbers) group() groupID {
+	return groupID{n.next(wire.MaxInstances), n.next(1 << 30)}
+}
+
+func decodeStanding(b []byte, numTasks int) (s standing, err error) {
+	n := &numbers{b: b}
+	for i := range s.opened {
+		s.opened[i] = n.next(1 << 30)
+	}
+	for range n.count(8) {
+		s.lost = append(s.lost, n.group())
+	}
+	for range n.count(8 + 4 + 4*numKnown) {
+		g := going{id: n.group(), round: uint32(n.next(1 << 30))}
+		for i := range g.known {
+			for range n.count(4) {
+				g.known[i] = append(g.known[i], n.next(numTasks))
+			}
+		}
+		if g.id.incarnation >= s.opened[g.id.instance] {
+			n.failed = true
+		}
+		s.goOn = append(s.goOn, g)
+	}
+	if n.failed || len(n.b) > 0 {
+		return s, errStanding
+	}
+	return s, nil
+}
+
+// resume takes a task in with its standing; links are of the sessions that go on. mu is held.
+func (h *Hub) resume(taskID int, s *standing, links []*link) {
+	t := &h.tasks[taskID]
+	for i, n := range s.opened {
+		if n > 0 {
+			t.opened[i] = n
+		}
+	}
+	for _, id := range s.lost {
+		t.stays[id] = stayDied
+	}
+	for i := range s.goOn {
+		on := &s.goOn[i]
+		t.stays[on.id] = stayIn // in a group that begins now it has not left
+		g := h.group(on.id)
+		delete(t.stays, on.id)
+		h.learn(g, on)
+		h.join(&session{hub: h, task: taskID, outlet: newOutlet(links[i]), group: g, id: on.id,
+			round: on.round})
+	}
+	for id, g := range h.groups {
+		h.settle(g, taskID)
+		h.forget(id, g)
+	}
+	h.tellTask(taskID)
+}
+
+// learn takes over what a keeper knows of the others in its session. mu is held.
+func (h *Hub) learn(g *group, on *going) {
+	for _, t := range on.known[knownLeft] {
+		h.leave(g, t)
+	}
+	for _, t := range on.known[knownEnding] {
+		h.end(g, t)
+	}
+	for _, t := range on.known[knownDead] {
+		h.died(g, t, "has ended")
+	}
+}
