@@ -28,9 +28,9 @@ const (
 	roomLimit = 1 << 16
 	// unitsLeast is how many units a stage has at least: members of large groups go on by turns.
 	unitsLeast = 8
-	spanSize  = int(unsafe.Sizeof(layout.DatSpan{}))
-	opSize    = int(unsafe.Sizeof(layout.DatGroupOp{}))
-	seatSize  = int(unsafe.Sizeof(layout.DatSeat{}))
+	spanSize   = int(unsafe.Sizeof(layout.DatSpan{}))
+	opSize     = int(unsafe.Sizeof(layout.DatGroupOp{}))
+	seatSize   = int(unsafe.Sizeof(layout.DatSeat{}))
 )
 
 // groupUnits is how many units a member's stage has in a group of so many, and how large they are.
