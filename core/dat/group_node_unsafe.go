@@ -26,16 +26,24 @@ type nodeGroup struct {
 const (
 	groupRoom = 64 // operations that there is memory for at first
 	roomLimit = 1 << 16
-	spanSize  = int(unsafe.Sizeof(layout.DatSpan{}))
-	opSize    = int(unsafe.Sizeof(layout.DatGroupOp{}))
-	seatSize  = int(unsafe.Sizeof(layout.DatSeat{}))
+	// unitsLeast is how many units a stage has at least: members of large groups go on by turns.
+	unitsLeast = 8
+	spanSize   = int(unsafe.Sizeof(layout.DatSpan{}))
+	opSize     = int(unsafe.Sizeof(layout.DatGroupOp{}))
+	seatSize   = int(unsafe.Sizeof(layout.DatSeat{}))
 )
 
-// groupUnit is how large a unit of a member's stage is in a group of so many.
-func groupUnit(size int) int {
-	most := layout.DatGroupAll / layout.DatGroupUnits / size
-	return min(layout.DatGroupUnit, 1<<(bits.Len(uint(most))-1))
+// groupUnits is how many units a member's stage has in a group of so many, and how large they are.
+// A small group has as many as the memory lets: what a member writes next is then long gone from its
+// own cache to the one that all share, from where others have it sooner.
+func groupUnits(size int) (units, unit int) {
+	each := layout.DatGroupAll / size
+	units = min(max(floorPower(each/layout.DatGroupUnit), unitsLeast), layout.DatGroupUnits)
+	return units, min(layout.DatGroupUnit, floorPower(each/units))
 }
+
+// floorPower is the largest power of two that is at most n, at least 1.
+func floorPower(n int) int { return 1 << max(bits.Len(uint(n))-1, 0) }
 
 // groupSeats is how much of the area seats take, groupSize all of it.
 func groupSeats(size int) int {
@@ -43,7 +51,8 @@ func groupSeats(size int) int {
 }
 
 func groupSize(size int) int {
-	return groupSeats(size) + size*layout.DatGroupUnits*groupUnit(size)
+	units, unit := groupUnits(size)
+	return groupSeats(size) + size*units*unit
 }
 
 // isCrowded says whether members share processors.
@@ -64,7 +73,8 @@ func (c *Collective) openNode(area []byte, random bool) bool {
 	n.Handle, n.Evd = uint64(c.handle), uint64(c.EVD.handle)
 	n.Seats, n.Scratch = addressOf(area), addressOf(n.scratch)
 	n.Stages = n.Seats + uint64(groupSeats(size))
-	n.Size, n.Rank, n.Unit = uint32(size), uint32(c.group.Self), uint32(groupUnit(size))
+	units, unit := groupUnits(size)
+	n.Size, n.Rank, n.Units, n.Unit = uint32(size), uint32(c.group.Self), uint32(units), uint32(unit)
 	n.Crowded = uint32(flag(c.crowded))
 	if random {
 		n.Random = c.seed | 1

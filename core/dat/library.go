@@ -53,7 +53,9 @@ type Network interface {
 	// never waits.
 	Dial(name [16]byte) (Line, error)
 	// NodeLink opens one end, task me of 0 and 1, of a link between two processes of this node.
-	NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link, error)
+	// runs says whether the other process lives, and is not stopped.
+	NodeLink(me int, runs func() bool, failed func(ep transport.Endpoint, err error)) (transport.Link,
+		error)
 	// CloseLink closes it.
 	CloseLink(link transport.Link)
 	Descriptors() []int

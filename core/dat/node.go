@@ -29,6 +29,8 @@ import (
 type Line interface {
 	// Send sends a message. Its files stay the sender's. False: it cannot go, and never will.
 	Send(m wire.Message) bool
+	// Runs says whether the process at the other end is known to live, and is not stopped.
+	Runs() bool
 	Close()
 }
 
@@ -58,7 +60,9 @@ type neighbour struct {
 	state   meetState
 	table   peerTable
 	waiting []*cm.Conn // for the outcome
-	until   int64      // meeting ends
+	until   int64      // meeting ends, unless the process is only slow
+	// then it ends also if that is so
+	patience int64
 }
 
 // peer is the one peer of its link.
@@ -71,6 +75,10 @@ func (l *Library) openDoor() {
 		l.host.Message("data to processes of this node goes over UDP: " + err.Error())
 	}
 }
+
+// runs says whether the process lives: one that does and is silent, on a machine that is busy, is
+// not given up.
+func (n *neighbour) runs() bool { return n.line != nil && !n.ended && n.line.Runs() }
 
 // Neighbours is to how many processes of this node data goes through shared memory; for tests.
 func (l *Library) Neighbours() (count int) {
@@ -127,7 +135,7 @@ func (l *Library) newNeighbour(me int, process [16]byte, pair cm.Secret) *neighb
 		return nil
 	}
 	n := &neighbour{process: process, pair: pair}
-	link, err := l.network.NodeLink(me, func(transport.Endpoint, error) { l.part(n) })
+	link, err := l.network.NodeLink(me, n.runs, func(transport.Endpoint, error) { l.part(n) })
 	if err != nil {
 		l.host.Message("data to a process of this node goes over UDP: " + err.Error())
 		return nil
@@ -153,7 +161,8 @@ func (l *Library) sayHello(process [16]byte, pair cm.Secret) *neighbour {
 		line.Close()
 		return nil
 	}
-	n.line, n.until = line, l.cfg.Clock()+meetTimeout
+	now := l.cfg.Clock()
+	n.line, n.until, n.patience = line, now+meetTimeout, now+l.cfg.Timeout/2
 	for n.number == 0 {
 		n.number = uint32(l.random())
 	}
@@ -309,8 +318,11 @@ func (l *Library) part(n *neighbour) {
 // visit is a part of Progress: what has become of the neighbours. n is how much has come by links.
 func (l *Library) visit(now int64) {
 	for _, n := range l.neighbours {
-		if n.ended && n.data.link.Progress(progressBatch) == 0 ||
-			n.state == meeting && now >= n.until {
+		late := n.state == meeting && now >= n.until
+		if late && now < n.patience && n.runs() { // over UDP nobody could know that
+			n.until, late = min(now+meetTimeout, n.patience), false
+		}
+		if n.ended && n.data.link.Progress(progressBatch) == 0 || late {
 			l.part(n)
 		}
 	}

@@ -336,7 +336,7 @@ func (p *proc) Door([16]byte) error { return transport.ErrNotSupported }
 func (p *proc) Dial([16]byte) (Line, error) { return nil, transport.ErrNotSupported }
 
 // NodeLink implements Network.
-func (p *proc) NodeLink(int, func(transport.Endpoint, error)) (transport.Link, error) {
+func (p *proc) NodeLink(int, func() bool, func(transport.Endpoint, error)) (transport.Link, error) {
 	return nil, transport.ErrNotSupported
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define DAT_GROUP_MOST 64     /* members: core/dat's neighboursMax */
-#define DAT_GROUP_UNITS 8     /* rounds that a member may be ahead of another */
+#define DAT_GROUP_UNITS 32    /* rounds that a member may be ahead of another, at the most */
 #define DAT_GROUP_UNIT 65536  /* bytes of a unit at the most */
 #define DAT_GROUP_ALL 4194304 /* bytes of all stages at the most */
 #define DAT_GROUP_TINY 32     /* bytes that travel in a card */
@@ -74,6 +74,7 @@ typedef struct dat_group {
 	uint64_t stages;  /* address of each member's units */
 	uint64_t scratch; /* address of DAT_GROUP_SCRATCH bytes */
 	uint32_t size, rank;
+	uint32_t units;   /* rounds that a member may be ahead of another, a power of two */
 	uint32_t unit;    /* bytes, a power of two */
 	uint32_t crowded; /* there are more members than processors */
 	uint32_t random;  /* LAPI_FASTLANE=random at some member: the seed of their coins */
@@ -98,13 +99,13 @@ typedef struct dat_group {
 	uint32_t all;    /* of the operation, as far as known */
 	uint32_t own;    /* 1: the part that stays at this member was copied */
 	uint32_t huge;   /* 1: all members together receive more than caches hold */
-	uint32_t zero;
 	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
 	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
 	uint64_t total[DAT_GROUP_MOST]; /* bytes that each member has for this one */
 	/* of group_reduce.c: blocks that were published, reduced, and whose result was taken; and
 	 * the member whose card is looked for next, of what is to be reduced, and of results */
-	uint32_t staged, reduced, taken, input_next, result_next, line;
+	uint32_t staged, reduced, taken, input_next, result_next;
+	uint32_t news; /* 1: this turn has stored something that others may wait for */
 } dat_group;
 
 #endif

@@ -3,7 +3,7 @@
  *
  * An operation has rounds, numbered over the group's life and the same at all members. In a round a
  * member may publish a card, with data in the card or in a unit of its stage; the others read that
- * when they find the card's stamp. A member publishes what needs the unit of DAT_GROUP_UNITS rounds
+ * when they find the card's stamp. A member publishes what needs the unit of group->units rounds
  * before only when all have read that (dat_seat.done). So one that runs late holds the others up
  * after that many rounds, and nobody ever writes what another reads.
  */
@@ -21,7 +21,13 @@ static inline dat_seat *dat_group_seat(const dat_group *group, uint32_t rank)
 static inline unsigned char *dat_group_stage(const dat_group *group, uint32_t rank, uint64_t round)
 {
 	return (unsigned char *)(uintptr_t)group->stages +
-	       ((uint64_t)rank * DAT_GROUP_UNITS + round % DAT_GROUP_UNITS) * group->unit;
+	       ((uint64_t)rank * group->units + (round & (group->units - 1))) * group->unit;
+}
+
+/* A member's card of a round, or of one that had it before, or will. */
+static inline dat_card *dat_group_card_at(const dat_group *group, uint32_t rank, uint64_t round)
+{
+	return &dat_group_seat(group, rank)->card[round & (group->units - 1)];
 }
 
 static inline dat_group_op *dat_group_op_at(const dat_group *group, uint32_t index)
@@ -74,7 +80,7 @@ int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
 static inline const unsigned char *dat_group_data(const dat_group *group, uint32_t rank,
                                                   uint64_t round, uint64_t n)
 {
-	return n <= DAT_GROUP_TINY ? dat_group_seat(group, rank)->card[round % DAT_GROUP_UNITS].tiny
+	return n <= DAT_GROUP_TINY ? dat_group_card_at(group, rank, round)->tiny
 	                           : dat_group_stage(group, rank, round);
 }
 

@@ -2,8 +2,8 @@
  * group_move.c - the operations of groups on one node that move data and reduce none: each member
  * sends a stream, in units, and reads those of others that are for it.
  *
- * Of a scatter and an alltoall a unit has a piece for each other member. There the first piece
- * begins with the length of what is sent to that member in all.
+ * Of a scatter and an alltoall a unit has a piece for each other member. Where members get different
+ * lengths the first piece begins with that of what is sent to that member in all.
  */
 #include "group.h"
 
@@ -22,6 +22,15 @@ static int in_pieces(const dat_group_op *op)
 	       op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
 	       op->kind == DAT_IB_COLLECTIVE_ALLTOALL_STATUS ||
 	       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS;
+}
+
+/* Bytes in front of a first piece. */
+static uint64_t front(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
+	                       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS
+	               ? LENGTH
+	               : 0;
 }
 
 static int is_scatter(const dat_group_op *op)
@@ -66,27 +75,27 @@ static uint64_t piece_at(const dat_group *group, uint32_t from, uint32_t to)
 	return (to + group->size - from - 1) % group->size * piece(group);
 }
 
-/* Where data of a round begins in what a member sends, with pieces or without. */
-static uint64_t place(const dat_group *group, int pieces, uint32_t round)
+/* Where data of a round begins in what a member sends. */
+static uint64_t place(const dat_group *group, const dat_group_op *op, uint32_t round)
 {
-	if (!pieces)
+	if (!in_pieces(op))
 		return (uint64_t)round * group->unit;
-	return round ? (uint64_t)round * piece(group) - LENGTH : 0;
+	return round ? (uint64_t)round * piece(group) - front(op) : 0;
 }
 
 /* How many rounds n bytes take; at least one. */
-static uint32_t rounds_of(const dat_group *group, int pieces, uint64_t n)
+static uint32_t rounds_of(const dat_group *group, const dat_group_op *op, uint64_t n)
 {
-	uint64_t each = pieces ? piece(group) : group->unit;
-	uint64_t rounds = (n + (pieces ? LENGTH : 0) + each - 1) / each;
+	uint64_t each = in_pieces(op) ? piece(group) : group->unit;
+	uint64_t rounds = (n + front(op) + each - 1) / each;
 
 	return rounds ? (uint32_t)rounds : 1;
 }
 
 /* How much of n bytes goes in a round. */
-static uint64_t share(const dat_group *group, int pieces, uint32_t round, uint64_t n)
+static uint64_t share(const dat_group *group, const dat_group_op *op, uint32_t round, uint64_t n)
 {
-	uint64_t from = place(group, pieces, round), to = place(group, pieces, round + 1);
+	uint64_t from = place(group, op, round), to = place(group, op, round + 1);
 
 	return n <= from ? 0 : (n < to ? n : to) - from;
 }
@@ -115,11 +124,11 @@ static int sends(const dat_group *group, const dat_group_op *op)
 static uint32_t reads(const dat_group *group, const dat_group_op *op, uint32_t from)
 {
 	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS)
-		return from == op->root ? rounds_of(group, 0, op->n) : 0;
+		return from == op->root ? rounds_of(group, op, op->n) : 0;
 	if (is_scatter(op))
 		return from == op->root;
 	if (is_allgather(op))
-		return rounds_of(group, 0, dat_group_part(group, op, 1, from).n);
+		return rounds_of(group, op, dat_group_part(group, op, 1, from).n);
 	return 1; /* a card, which says more */
 }
 
@@ -156,7 +165,7 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 	group->wrote = 0;
 	group->own = 0;
 	group->huge = is_huge(group, op);
-	group->rounds = group->all = rounds_of(group, in_pieces(op), longest);
+	group->rounds = group->all = rounds_of(group, op, longest);
 	for (i = 0; i < group->size; i++)
 		if (group->limit[i] > group->all)
 			group->all = group->limit[i];
@@ -166,7 +175,7 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round)
 {
 	unsigned char *unit = dat_group_stage(group, group->rank, round);
-	uint64_t at = place(group, 1, group->wrote), skip = group->wrote ? 0 : LENGTH;
+	uint64_t at = place(group, op, group->wrote), skip = group->wrote ? 0 : front(op);
 	uint32_t i;
 
 	for (i = 0; i < group->size; i++) {
@@ -179,7 +188,7 @@ static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round
 		if (skip)
 			memcpy(to, &from.n, sizeof(from.n));
 		if (!dat_group_copy(group, (uintptr_t)(to + skip), from.addr + at,
-		                    share(group, 1, group->wrote, from.n)))
+		                    share(group, op, group->wrote, from.n)))
 			return 0;
 	}
 	return 1;
@@ -198,13 +207,13 @@ static int write_round(dat_group *group, const dat_group_op *op)
 	} else if (in_pieces(op)) {
 		if (!stage_pieces(group, op, round))
 			return 0;
-		dat_group_publish(group, round, 0, NULL);
+		dat_group_publish(group, round, outgoing(group, op, 0).n, NULL);
 	} else {
 		from = outgoing(group, op, 0);
 		n = from.n;
-		m = share(group, 0, group->wrote, n);
+		m = share(group, op, group->wrote, n);
 		to = m <= DAT_GROUP_TINY ? tiny : dat_group_stage(group, group->rank, round);
-		if (!dat_group_copy(group, (uintptr_t)to, from.addr + place(group, 0, group->wrote),
+		if (!dat_group_copy(group, (uintptr_t)to, from.addr + place(group, op, group->wrote),
 		                    m))
 			return 0;
 		if (m <= DAT_GROUP_TINY)
@@ -249,14 +258,14 @@ static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_ca
 		group->all = rounds;
 	if (!reader)
 		return 1;
-	if (in_pieces(op))
+	if (front(op))
 		memcpy(&group->total[from], data, sizeof(group->total[from]));
 	else
 		group->total[from] = card->n;
 	if (group->total[from] >> 31 ||
-	    rounds_of(group, in_pieces(op), group->total[from]) > rounds)
+	    rounds_of(group, op, group->total[from]) > rounds)
 		return 0;
-	group->limit[from] = rounds_of(group, in_pieces(op), group->total[from]);
+	group->limit[from] = rounds_of(group, op, group->total[from]);
 	return 1;
 }
 
@@ -265,7 +274,7 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 {
 	int pieces = in_pieces(op);
 	uint32_t at = group->got[from];
-	uint64_t round = group->base + at, total, n, start = place(group, pieces, at);
+	uint64_t round = group->base + at, total, n, start = place(group, op, at);
 	const unsigned char *data = dat_group_stage(group, from, round);
 	dat_span to = op->recv;
 
@@ -284,9 +293,9 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 	else if (!is_scatter(op))
 		to = dat_group_part(group, op, 1, from);
 	total = is_told(op) ? group->total[from] : to.n;
-	n = share(group, pieces, at, total);
+	n = share(group, op, at, total);
 	if (pieces)
-		data += at ? 0 : LENGTH;
+		data += at ? 0 : front(op);
 	else if (n <= DAT_GROUP_TINY)
 		data = card->tiny;
 	if (total > to.n) { /* the rest is dropped */
@@ -322,7 +331,7 @@ static void say_done(dat_group *group)
 	for (i = 0; i < group->size; i++)
 		if (group->got[i] < group->limit[i] && group->got[i] < least)
 			least = group->got[i];
-	if (least && group->all > DAT_GROUP_UNITS / 2)
+	if (least && group->all > group->units / 2)
 		dat_group_done(group, group->base + least);
 }
 

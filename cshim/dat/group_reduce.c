@@ -256,7 +256,7 @@ int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next)
 		moved = 0;
 		/* this member reads its own stage, too */
 		if (group->staged < all &&
-		    (group->staged - group->taken + 1) * each <= DAT_GROUP_UNITS &&
+		    (group->staged - group->taken + 1) * each <= group->units &&
 		    dat_group_has_room(group, round_of(group, op, group->staged) + each))
 			moved |= (uint32_t)stage_block(group, op);
 		if (group->reduced < group->staged && !group->failed)

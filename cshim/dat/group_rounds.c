@@ -10,8 +10,6 @@
 
 int dat_groups_crowd;
 
-static int news; /* something was stored that others may wait for */
-
 void dat_group_fail(dat_group *group)
 {
 	if (group->failed)
@@ -19,7 +17,7 @@ void dat_group_fail(dat_group *group)
 	group->failed = 1;
 	/* release: whoever finds it sees all cards */
 	__atomic_store_n(&dat_group_seat(group, group->rank)->ended, 1, __ATOMIC_RELEASE);
-	news = 1;
+	group->news = 1;
 	dat_the_lane.go_groups = 1;
 }
 
@@ -33,7 +31,7 @@ int dat_group_has_room(dat_group *group, uint64_t upto)
 	uint64_t least = upto;
 	uint32_t i;
 
-	if (upto <= group->free + DAT_GROUP_UNITS)
+	if (upto <= group->free + group->units)
 		return 1;
 	for (i = 0; i < group->size; i++) {
 		/* acquire: pairs with dat_group_done; its reads are over */
@@ -44,12 +42,12 @@ int dat_group_has_room(dat_group *group, uint64_t upto)
 	}
 	if (least > group->free)
 		group->free = least;
-	return upto <= group->free + DAT_GROUP_UNITS;
+	return upto <= group->free + group->units;
 }
 
 void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void *data)
 {
-	dat_card *card = &dat_group_seat(group, group->rank)->card[round % DAT_GROUP_UNITS];
+	dat_card *card = dat_group_card_at(group, group->rank, round);
 
 	card->check = group->check;
 	card->n = n;
@@ -58,15 +56,14 @@ void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void 
 		memcpy(card->tiny, data, sizeof(card->tiny));
 	/* release: pairs with dat_group_card */
 	__atomic_store_n(&card->stamp, round + 1, __ATOMIC_RELEASE);
-	news = 1;
+	group->news = 1;
 	/* others have the next card in their caches, from the time when it was last written */
-	node_prefetch_to_write(
-		&dat_group_seat(group, group->rank)->card[(round + 1) % DAT_GROUP_UNITS]);
+	node_prefetch_to_write(dat_group_card_at(group, group->rank, round + 1));
 }
 
 const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
 {
-	const dat_card *card = &dat_group_seat(group, rank)->card[round % DAT_GROUP_UNITS];
+	const dat_card *card = dat_group_card_at(group, rank, round);
 	/* acquire: pairs with dat_group_publish */
 	uint64_t stamp = __atomic_load_n(&card->stamp, __ATOMIC_ACQUIRE);
 
@@ -89,7 +86,7 @@ void dat_group_done(dat_group *group, uint64_t round)
 {
 	/* release: pairs with dat_group_has_room */
 	__atomic_store_n(&dat_group_seat(group, group->rank)->done, round, __ATOMIC_RELEASE);
-	news = 1;
+	group->news = 1;
 }
 
 int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n)
@@ -223,12 +220,12 @@ int dat_group_turn(dat_group *group)
 {
 	if (!group->posted || group->failed)
 		return 0;
-	news = 0;
+	group->news = 0;
 	while (group->posted && step(group))
 		;
-	if (news)
+	if (group->news)
 		wake(group);
-	return news;
+	return (int)group->news;
 }
 
 uint32_t dat_groups_turn(void)

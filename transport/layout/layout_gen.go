@@ -471,7 +471,7 @@ type (
 		Line0 [7]uint64
 		Ended uint64
 		Line1 [7]uint64
-		Card  [8]DatCard
+		Card  [32]DatCard
 	}
 	DatSpan struct {
 		Addr uint64
@@ -485,6 +485,7 @@ type (
 		Scratch    uint64
 		Size       uint32
 		Rank       uint32
+		Units      uint32
 		Unit       uint32
 		Crowded    uint32
 		Random     uint32
@@ -506,7 +507,6 @@ type (
 		All        uint32
 		Own        uint32
 		Huge       uint32
-		Zero       uint32
 		Got        [64]uint32
 		Limit      [64]uint32
 		Total      [64]uint64
@@ -515,7 +515,7 @@ type (
 		Taken      uint32
 		InputNext  uint32
 		ResultNext uint32
-		Line       uint32
+		News       uint32
 	}
 	DatGroupOp struct {
 		Kind       uint32
@@ -578,7 +578,7 @@ const (
 	DatTableNames   = 0x10000
 	DatTableEnds    = 0x1000
 	DatGroupMost    = 0x40
-	DatGroupUnits   = 0x8
+	DatGroupUnits   = 0x20
 	DatGroupUnit    = 0x10000
 	DatGroupAll     = 0x400000
 	DatGroupScratch = 0x4000

@@ -62,6 +62,9 @@ type Config struct {
 	// fails with transport.ErrTimeout. 0, or NoTimeout: for ever. See SetTimeout.
 	Timeout   time.Duration
 	NoTimeout bool
+	// Runs says whether a peer that was silent for Timeout lives and is only slow: then it gets
+	// another Timeout. nil: that is not known of any.
+	Runs func(ep transport.Endpoint) bool
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
 	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: one

@@ -105,7 +105,9 @@ func (l *Link) lookAt(p *peer, gap int64) {
 	if !due || !w.due || !silent {
 		w.silent = 0
 	} else if w.silent += gap; w.silent >= l.timeout() {
-		l.suspect(p, transport.ErrTimeout)
+		if w.silent = 0; l.config.Runs == nil || !l.config.Runs(p.ep) {
+			l.suspect(p, transport.ErrTimeout)
+		}
 	}
 	w.due = due
 	if due || !silent || !l.barrierAwaits(p) {

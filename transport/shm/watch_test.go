@@ -56,8 +56,10 @@ func TestSilentPeer(t *testing.T) {
 		runs  time.Duration // the peer makes a progress call so often; 0: never
 		fails bool
 		off   bool
+		lives bool // which the link is told
 	}{
 		"message":  {begin: send, fails: true},
+		"lives":    {begin: send, lives: true},
 		"consumes": {begin: send, runs: limit / 2},
 		"nothing":  {begin: func(*Link) {}},
 		"off":      {begin: send, off: true},
@@ -73,7 +75,10 @@ func TestSilentPeer(t *testing.T) {
 		"barrier, alive": {begin: func(a *Link) { a.node.Barrier.Arrived = 1 }, runs: limit / 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, b, now, failed := watched(t, func(config *Config) { config.NoTimeout = c.off })
+			a, b, now, failed := watched(t, func(config *Config) {
+				config.NoTimeout = c.off
+				config.Runs = func(transport.Endpoint) bool { return c.lives }
+			})
 			c.begin(a)
 			next := c.runs
 			took := watchFor(a, now, failed, 5*limit, func(at time.Duration) {

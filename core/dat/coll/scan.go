@@ -1,7 +1,8 @@
 package coll
 
 // scan: in log n rounds, with the ranks twice as far away each time. Where the ranks of each node
-// follow each other, between nodes by those with the last ranks.
+// follow each other, between nodes by those with the last ranks; of little data where they do not,
+// by leaders.
 func (p *planner) scan() {
 	g, a, n := p.g, p.a, p.g.nodes
 	length := a.Send.One.N
@@ -11,9 +12,12 @@ func (p *planner) scan() {
 	}
 	sum, in := p.room(length), p.room(length)
 	p.step().copy(sum, from)
-	if n.worth() && n.inOrder() {
+	switch {
+	case n.worth() && n.inOrder():
 		p.scanByNodes(sum, in)
-	} else {
+	case n.worth() && length*uint64(g.Size) <= bruckMax:
+		p.scanByLeaders(sum)
+	default:
 		p.scanAmong(g.everybody(), sum, in)
 	}
 	p.step().copy(a.Recv.One, sum)
@@ -61,4 +65,44 @@ func (p *planner) scanByNodes(sum, in Span) {
 	}
 	p.spread(local, local.size()-1, before)
 	p.step().reduce(sum, before)
+}
+
+// scanByLeaders: leaders have what their members contribute, exchange that, and give each member the
+// sum of the ranks up to it, which is no sum of nodes. sum is what this one contributes, and becomes
+// that.
+func (p *planner) scanByLeaders(sum Span) {
+	g, n := p.g, p.g.nodes
+	leaders, local := n.leaders(g, -1), n.local(g)
+	if leaders.me < 0 {
+		leader := n.leader[g.Self]
+		p.step().send(leader, sum)
+		p.step().recv(leader, sum)
+		return
+	}
+	order, starts := rotated(leaders, func(place int) []int { return n.of(leaders.ranks[place]) })
+	all := p.room(sum.N * uint64(g.Size))
+	at := make([]uint64, g.Size)
+	for place, rank := range order {
+		at[rank] = uint64(place) * sum.N
+	}
+	of := func(rank int) Span { return all.part(at[rank], sum.N) }
+	r := p.step()
+	r.copy(of(g.Self), sum)
+	for _, rank := range local.ranks {
+		if rank != g.Self {
+			r.recv(rank, of(rank))
+		}
+	}
+	p.bruckAmong(leaders, all, of, order, starts)
+	r = p.step()
+	for rank := 1; rank <= local.ranks[local.size()-1]; rank++ {
+		r.reduce(of(rank), of(rank-1))
+	}
+	r.copy(sum, of(g.Self))
+	r = p.step()
+	for _, rank := range local.ranks {
+		if rank != g.Self {
+			r.send(rank, of(rank))
+		}
+	}
 }

@@ -35,8 +35,9 @@ const silentMax = 32
 
 // line is a connection to another process. It implements dat.Line.
 type line struct {
-	n    *Network
-	conn *wire.Conn
+	n     *Network
+	conn  *wire.Conn
+	other processID
 }
 
 func doorAddress(name [16]byte) *unix.SockaddrUnix {
@@ -95,17 +96,17 @@ func (n *Network) Dial(name [16]byte) (dat.Line, error) {
 		return nil, err
 	}
 	if err = unix.Connect(fd, doorAddress(name)); err == nil {
-		_, err = wire.SameUser(fd)
+		var pid int
+		if pid, err = wire.SameUser(fd); err == nil {
+			return n.newLine(fd, pid)
+		}
 	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, err
-	}
-	return n.newLine(fd)
+	unix.Close(fd)
+	return nil, err
 }
 
-// newLine takes over a socket.
-func (n *Network) newLine(fd int) (*line, error) {
+// newLine takes over a socket to a process.
+func (n *Network) newLine(fd, pid int) (*line, error) {
 	conn, err := wire.NewConn(fd)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (n *Network) newLine(fd int) (*line, error) {
 		return nil, err
 	}
 	conn.Patience, conn.Whole = 0, true
-	l := &line{n, conn}
+	l := &line{n, conn, identify(pid)}
 	n.door.lines[int32(fd)] = l
 	return l, nil
 }
@@ -129,6 +130,9 @@ func (l *line) Send(m wire.Message) bool {
 	all, err := l.conn.Flush()
 	return all && err == nil // what does not go at once into an empty socket never will
 }
+
+// Runs implements dat.Line.
+func (l *line) Runs() bool { return l.other.runs() }
 
 // Close implements dat.Line.
 func (l *line) Close() {
@@ -159,11 +163,12 @@ func (n *Network) knock() {
 			n.shutDoor()
 			return
 		}
-		if _, err := wire.SameUser(fd); err != nil {
+		pid, err := wire.SameUser(fd)
+		if err != nil {
 			unix.Close(fd)
 			continue
 		}
-		l, err := n.newLine(fd)
+		l, err := n.newLine(fd, pid)
 		if err != nil {
 			continue
 		}
@@ -213,10 +218,11 @@ var nodeArea = sync.OnceValue(func() uint64 {
 })
 
 // NodeLink implements dat.Network.
-func (n *Network) NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link,
-	error) {
+func (n *Network) NodeLink(me int, runs func() bool,
+	failed func(ep transport.Endpoint, err error)) (transport.Link, error) {
 	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
-		PeerFailed: failed, Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea()})
+		PeerFailed: failed, Runs: func(transport.Endpoint) bool { return runs() },
+		Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea()})
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,7 @@ static void open_member(uint32_t rank, uint64_t base, int crowded)
 	                       .scratch = (uintptr_t)m->scratch,
 	                       .size = fake_world.size,
 	                       .rank = rank,
+	                       .units = FAKE_UNITS,
 	                       .unit = FAKE_UNIT,
 	                       .crowded = (uint32_t)crowded,
 	                       .ops = (uintptr_t)m->ops,
@@ -79,11 +80,11 @@ void fake_group_open(uint32_t size, uint64_t base, int crowded)
 	fake_world.core_calls = 0;
 	/* of their very size, so that the address sanitizer sees what goes beyond */
 	fake_world.seats = aligned_alloc(128, size * sizeof(dat_seat));
-	fake_world.stages = aligned_alloc(128, (size_t)size * DAT_GROUP_UNITS * FAKE_UNIT);
+	fake_world.stages = aligned_alloc(128, (size_t)size * FAKE_UNITS * FAKE_UNIT);
 	area = aligned_alloc(AREA, AREA);
 	CHECK(fake_world.seats && fake_world.stages && area);
 	memset(fake_world.seats, 0, size * sizeof(dat_seat));
-	memset(fake_world.stages, 0, (size_t)size * DAT_GROUP_UNITS * FAKE_UNIT);
+	memset(fake_world.stages, 0, (size_t)size * FAKE_UNITS * FAKE_UNIT);
 	memset(area, 0, AREA);
 	for (i = 0; i < size; i++)
 		open_member(i, base, crowded);

@@ -11,7 +11,7 @@
 #include "../../dat/collective.h"
 #include "../../dat/group.h"
 
-enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_UNIT = 256 };
+enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_UNIT = 256, FAKE_UNITS = 8 };
 
 typedef struct fake_member {
 	dat_slot *group_slot, *evd_slot;

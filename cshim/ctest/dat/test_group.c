@@ -115,7 +115,7 @@ static void slow_reader(void)
 		fake_turn(0);
 		fake_turn(1);
 	}
-	CHECK(fake_events(0) == 0 && fake_world.member[0].group.wrote == DAT_GROUP_UNITS);
+	CHECK(fake_events(0) == 0 && fake_world.member[0].group.wrote == FAKE_UNITS);
 	fake_broadcast(2, 0, out[2], LONG);
 	fake_turns();
 	for (k = 0; k < 3; k++) {
@@ -128,19 +128,19 @@ static void slow_reader(void)
 /* Operations follow each other without a turn of the other: as many as there are cards. */
 static void ahead(void)
 {
-	double value[DAT_GROUP_UNITS + 2], got[DAT_GROUP_UNITS + 2];
+	double value[FAKE_UNITS + 2], got[FAKE_UNITS + 2];
 	uint32_t k;
 
 	fake_group_open(2, 0, 0);
-	for (k = 0; k < DAT_GROUP_UNITS + 2; k++) {
+	for (k = 0; k < FAKE_UNITS + 2; k++) {
 		value[k] = k;
 		fake_broadcast(0, 0, &value[k], sizeof(double));
 	}
-	CHECK(fake_events(0) == DAT_GROUP_UNITS);
-	for (k = 0; k < DAT_GROUP_UNITS + 2; k++)
+	CHECK(fake_events(0) == FAKE_UNITS);
+	for (k = 0; k < FAKE_UNITS + 2; k++)
 		fake_broadcast(1, 0, &got[k], sizeof(double));
 	fake_turns();
-	CHECK(fake_events(0) == DAT_GROUP_UNITS + 2 && fake_events(1) == DAT_GROUP_UNITS + 2);
+	CHECK(fake_events(0) == FAKE_UNITS + 2 && fake_events(1) == FAKE_UNITS + 2);
 	CHECK(memcmp(value, got, sizeof(value)) == 0);
 	fake_group_close();
 }
@@ -280,9 +280,9 @@ static void bad_memory(void)
 static void vandalize(uint32_t rank, uint64_t base)
 {
 	dat_seat *seat = &fake_world.seats[rank];
-	dat_card *card = &seat->card[any() % DAT_GROUP_UNITS];
+	dat_card *card = &seat->card[any() % FAKE_UNITS];
 	uint64_t word = any() % 3 ? any() >> (any() % 64) : base + any() % 12;
-	unsigned char *stage = fake_world.stages + rank * DAT_GROUP_UNITS * FAKE_UNIT;
+	unsigned char *stage = fake_world.stages + rank * FAKE_UNITS * FAKE_UNIT;
 
 	switch (any() % 8) {
 	case 0:
@@ -302,7 +302,7 @@ static void vandalize(uint32_t rank, uint64_t base)
 		card->stamp = base + any() % 12;
 		break;
 	case 5: /* lengths in front of pieces */
-		memcpy(stage + any() % (DAT_GROUP_UNITS * FAKE_UNIT / 64) * 64, &word,
+		memcpy(stage + any() % (FAKE_UNITS * FAKE_UNIT / 64) * 64, &word,
 		       sizeof(word));
 		break;
 	case 6:

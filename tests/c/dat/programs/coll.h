@@ -36,9 +36,14 @@ int coll_is_member(int argc, char **argv);
  * with 0. Not in a member. */
 void coll_run(const char *test, int size, unsigned seed, unsigned killed);
 
-/* Runs tests with the fast lane on, which does operations of one node by itself, and, unless it is
- * all of them, off, and tossing coins. */
-void coll_each_way(void (*tests)(int full), int full);
+/*
+ * What a program does that was called with these arguments: [full [WAY [MEMBERS]]]. Runs tests with
+ * LAPI_FASTLANE on (operations of one node are C's), off and random, or one way only, and says that
+ * the program has passed.
+ */
+int coll_main(int argc, char **argv, void (*tests)(int full));
+/* 0: the arguments name another number of members. */
+int coll_wanted(int members);
 
 /* All members that live: each gives n bytes and gets those of all, one after the other. */
 void coll_exchange(const void *mine, size_t n, void *all);

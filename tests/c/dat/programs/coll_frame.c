@@ -129,15 +129,34 @@ void coll_run(const char *test, int size, unsigned seed, unsigned killed)
 	close(fd);
 }
 
-void coll_each_way(void (*tests)(int full), int full)
+static int only_members;
+
+int coll_wanted(int members)
+{
+	return only_members == 0 || only_members == members;
+}
+
+int coll_main(int argc, char **argv, void (*tests)(int full))
 {
 	static const char *const ways[] = {"on", "off", "random"};
+	int full = argc > 1 && strcmp(argv[1], "full") == 0, known = 0;
+	const char *name = strrchr(argv[0], '/');
 	size_t i;
 
-	for (i = 0; i < (full ? 1 : sizeof ways / sizeof *ways); i++) {
+	only_members = argc > 3 ? atoi(argv[3]) : 0;
+	for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+		if (argc > 2 && strcmp(argv[2], ways[i]) != 0)
+			continue;
+		known = 1;
 		CHECK(setenv("LAPI_FASTLANE", ways[i], 1) == 0);
 		tests(full);
 	}
+	if (!known || only_members < 0 || only_members > COLL_MEMBERS || (argc > 1 && !full)) {
+		printf("usage: %s [full [on|off|random [MEMBERS]]]\n", argv[0]);
+		return 2;
+	}
+	printf("%s: passed\n", name ? name + 1 : argv[0]);
+	return 0;
 }
 
 /* Waits until every living member has come as often as this one. */

@@ -405,11 +405,8 @@ static void tests(int full)
 
 int main(int argc, char **argv)
 {
-	if (!coll_is_member(argc, argv)) {
-		coll_each_way(tests, 0);
-		printf("coll_groups: passed\n");
-		return 0;
-	}
+	if (!coll_is_member(argc, argv))
+		return coll_main(argc, argv, tests);
 	coll_open();
 	attributes();
 	use(coll_me.group, coll_me.evd, coll_me.rank, coll_me.size, 5);

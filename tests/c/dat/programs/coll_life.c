@@ -299,7 +299,5 @@ int main(int argc, char **argv)
 		member();
 		return 0;
 	}
-	coll_each_way(tests, 0);
-	printf("coll_life: passed\n");
-	return 0;
+	return coll_main(argc, argv, tests);
 }

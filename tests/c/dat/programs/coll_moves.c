@@ -2,7 +2,7 @@
  * coll_moves.c - the operations that move data, and barrier: by each set of names, each root of
  * small groups, in place and not, of sizes from none to large, beside naive ones.
  *
- * usage: coll_moves [full]: groups of 1 to 16 members and up to 16 MiB; else a few, up to 64 KiB
+ * usage: coll_moves [full [WAY [MEMBERS]]]: groups of 1 to 16 members and up to 16 MiB; else a few, up to 64 KiB
  */
 #include "coll.h"
 
@@ -71,7 +71,7 @@ static void tests(int full)
 	int n;
 
 	for (n = 1; n <= COLL_MEMBERS; n++)
-		if (full || n <= 3 || n == 6)
+		if (coll_wanted(n) && (full || n <= 3 || n == 6))
 			coll_run(full ? "full" : "short", n, 1000u * (unsigned)n, 0);
 }
 
@@ -81,7 +81,5 @@ int main(int argc, char **argv)
 		member();
 		return 0;
 	}
-	coll_each_way(tests, argc > 1 && strcmp(argv[1], "full") == 0);
-	printf("coll_moves: passed\n");
-	return 0;
+	return coll_main(argc, argv, tests);
 }

@@ -3,8 +3,8 @@
  * and each illegal one, beside naive ones; floating-point sums that round are the same everywhere
  * and each time.
  *
- * usage: coll_reductions [full]: groups of 1 to 16 members, all counts of each
- *     combination, and up to 16 MiB
+ * usage: coll_reductions [full [WAY [MEMBERS]]]: groups of 1 to 16 members, all counts of
+ *     each combination, and up to 16 MiB
  */
 #include "coll.h"
 
@@ -151,7 +151,7 @@ static void tests(int full)
 	int n;
 
 	for (n = 1; n <= COLL_MEMBERS; n++)
-		if (full || n == 1 || n == 3 || n == 4)
+		if (coll_wanted(n) && (full || n == 1 || n == 3 || n == 4))
 			coll_run(full ? "full" : "short", n, 7000u * (unsigned)n, 0);
 }
 
@@ -161,7 +161,5 @@ int main(int argc, char **argv)
 		member();
 		return 0;
 	}
-	coll_each_way(tests, argc > 1 && strcmp(argv[1], "full") == 0);
-	printf("coll_reductions: passed\n");
-	return 0;
+	return coll_main(argc, argv, tests);
 }
