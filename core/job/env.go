@@ -53,6 +53,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	r.tuning(c)
 	r.bulk(c)
+	r.registration(c)
 	return c, nil
 }
 
@@ -446,4 +447,21 @@ func (r *reader) bulk(c *Config) {
 	if c.BulkMin = int(min(max(n, minBulkMin), math.MaxInt32)); uint64(c.BulkMin) != n {
 		r.warnf(0, "%s=%s is out of range; %d is used. %s", name, s, c.BulkMin, remedy)
 	}
+}
+
+// registration reads LAPI_REGISTRATION_LIMIT, which is this library's own.
+func (r *reader) registration(c *Config) {
+	const name = "LAPI_REGISTRATION_LIMIT"
+	c.RegistrationLimit = defaultRegistrationLimit
+	s, ok := r.get(name)
+	if !ok {
+		return
+	}
+	n, err := parseSize(s)
+	if err != nil {
+		r.warnf(0, "%s=%q is %v; %d is used. Set it to a number of bytes, such as 512M; "+
+			"0 keeps nothing registered", name, s, err, c.RegistrationLimit)
+		return
+	}
+	c.RegistrationLimit = n
 }

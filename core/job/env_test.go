@@ -38,8 +38,8 @@ func TestDefaults(t *testing.T) {
 		Task: 1, NumTasks: 4, Partition: "7", AckThreshold: 30,
 		PollingInterval:    400 * time.Millisecond,
 		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384, BulkMin: 153600,
-		SendQueue: 4 << 20,
-		TraceDir:  ".", TraceSize: 32,
+		SendQueue: 4 << 20, RegistrationLimit: 1 << 30,
+		TraceDir: ".", TraceSize: 32,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -54,7 +54,7 @@ func TestAllSet(t *testing.T) {
 		"MP_UDP_PACKET_SIZE=65536", "MP_ACK_THRESH=5", "MP_POLLING_INTERVAL=10001",
 		"MP_RETRANSMIT_INTERVAL=1000",
 		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "LAPI_SEND_QUEUE=64", "MP_USE_BULK_XFER=yes",
-		"MP_BULK_MIN_MSG_SIZE=4096", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces",
+		"MP_BULK_MIN_MSG_SIZE=4096", "LAPI_REGISTRATION_LIMIT=512M", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces",
 		"LAPI_TRACE_SIZE=64"), func(level int, text string) {
 		t.Errorf("warning %d: %s",
 			level, text)
@@ -70,7 +70,7 @@ func TestAllSet(t *testing.T) {
 		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5,
 		PollingInterval:    10001 * time.Microsecond,
 		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true,
-		UseBulk: true, BulkMin: 4096, SendQueue: 64 << 10,
+		UseBulk: true, BulkMin: 4096, SendQueue: 64 << 10, RegistrationLimit: 512 << 20,
 		TraceLevel: 3, TraceDir: "/traces", TraceSize: 64,
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -320,6 +320,20 @@ func TestBulkAccepted(t *testing.T) {
 		})
 		if err != nil || c.UseBulk != want.use || c.BulkMin != want.min {
 			t.Errorf("%s: %+v, %v", set, c, err)
+		}
+	}
+}
+
+func TestRegistrationLimit(t *testing.T) {
+	for value, want := range map[string]uint64{"": 1 << 30, "0": 0, "7": 7, "3k": 3 << 10,
+		"99999999999999999999": 1<<64 - 1, "-1": 1 << 30, "much": 1 << 30} {
+		n := 0
+		c, err := FromEnv(good("LAPI_REGISTRATION_LIMIT="+value), func(int, string) { n++ })
+		if err != nil || c.RegistrationLimit != want {
+			t.Errorf("%q: %+v, %v", value, c, err)
+		}
+		if wrong := value == "-1" || value == "much"; wrong != (n == 1) {
+			t.Errorf("%q: %d warnings", value, n)
 		}
 	}
 }

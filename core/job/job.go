@@ -107,6 +107,10 @@ type Config struct {
 	UseBulk bool // MP_USE_BULK_XFER
 	BulkMin int  // MP_BULK_MIN_MSG_SIZE, bytes, at least 4096; default 153600
 
+	// RegistrationLimit is LAPI_REGISTRATION_LIMIT: bytes of memory that adapters of verbs may
+	// have registered at one time; default 1 GiB. 0: nothing stays registered after its transfer.
+	RegistrationLimit uint64
+
 	TraceLevel int    // MP_LAPI_TRACE_LEVEL, 0 (off) to 5
 	TraceDir   string // LAPI_TRACE_DIR; default "."
 	TraceSize  int    // LAPI_TRACE_SIZE, MiB

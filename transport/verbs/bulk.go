@@ -10,19 +10,19 @@ const localWrite = adapter.LocalWrite
 // grant is a key that a peer has, for one range and one operation.
 type grant struct {
 	peer   *peer // nil: free
-	memory *entry
+	region adapter.Region
 }
 
 // onWant gives a peer a key for exactly the range of its operation. Where memory cannot be
 // registered, or is not there, there is none: then the data is copied.
 func (l *Link) onWant(p *peer, c *control) {
 	r := reply{kind: kindGrant, control: control{token: c.token, status: statusRefused}}
-	access := transport.AccessRead | localWrite // as for acquire
+	access := transport.AccessRead
 	if c.status == wantWrite {
 		access = transport.AccessWrite
 	}
 	if p.granted < callsMax {
-		e, err := l.registry.acquire(transport.Addr(c.addr), c.n, access)
+		e, err := l.registry.remote(transport.Addr(c.addr), c.n, access)
 		if err == nil {
 			r.status, r.key = statusOK, e.RKey
 			r.offset = uint64(l.newGrant(p, e))
@@ -31,7 +31,7 @@ func (l *Link) onWant(p *peer, c *control) {
 	l.answer(p, r)
 }
 
-func (l *Link) newGrant(p *peer, e *entry) uint32 {
+func (l *Link) newGrant(p *peer, e adapter.Region) uint32 {
 	p.granted++
 	if last := len(l.freeGrant) - 1; last >= 0 {
 		i := l.freeGrant[last]
@@ -46,7 +46,7 @@ func (l *Link) newGrant(p *peer, e *entry) uint32 {
 // release takes a key back.
 func (l *Link) release(i uint32) {
 	g := &l.grants[i]
-	l.registry.release(g.memory)
+	l.registry.forget(g.region)
 	g.peer.granted--
 	*g = grant{}
 	l.freeGrant = append(l.freeGrant, i)
@@ -96,7 +96,7 @@ func (l *Link) move(c *call) error {
 		n := min(c.op.N-c.sent, pieceMax, l.info.MaxMessage)
 		w := &l.request
 		*w = adapter.Work{ID: idMove | uint64(uint32(c.token)), Op: adapter.Write, Signaled: true,
-			Addr: c.op.Local + transport.Addr(c.sent), N: n, LKey: c.memory.LKey,
+			Addr: c.op.Local + transport.Addr(c.sent), N: n, LKey: c.memory.Handle.LKey,
 			RemoteAddr: c.op.Remote + transport.Addr(c.sent), RKey: c.key}
 		if c.get {
 			w.Op = adapter.Read

@@ -3,6 +3,7 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/registration"
 )
 
 // call is a put or get of this task under way.
@@ -28,8 +29,8 @@ type call struct {
 	done  uint64 // of a get: bytes that came; of RDMA: bytes that were moved
 	parts int    // RDMA requests under way
 
-	memory *entry // op's memory, registered
-	grant  uint64 // the peer's name of the key
+	memory *registration.Entry // op's memory, registered
+	grant  uint64              // the peer's name of the key
 	key    uint32
 	retry  bool // copy when the key has been given back
 }
@@ -94,10 +95,9 @@ func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
 	return c
 }
 
-// acquire registers the local memory of c. Also what is only read must permit writing: else the
-// kernel lets the adapter read memory that the program itself may not. Constants are copied.
+// acquire registers the local memory of c.
 func (l *Link) acquire(c *call) bool {
-	e, err := l.registry.acquire(c.op.Local, c.op.N, localWrite)
+	e, err := l.registry.local(c.op.Local, c.op.N)
 	c.memory = e
 	return err == nil
 }

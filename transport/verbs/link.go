@@ -23,6 +23,13 @@ type Config struct {
 	Timeout int64
 	// BulkMin is the length from which on puts and gets are RDMA; 0: 16 KiB.
 	BulkMin uint64
+	// RegistrationLimit is how many bytes of user memory may be registered at one time, in use
+	// or kept for the next transfer; 0: 1 GiB. What is beyond is copied.
+	RegistrationLimit uint64
+	// KeepNoRegistrations has each transfer register its memory anew.
+	KeepNoRegistrations bool
+	// Say is told once, inside New, why no registration can be kept; may be nil.
+	Say func(text string)
 }
 
 // Link is the transport.Link and transport.Waiter over one port of an adapter. Its owner's lock
@@ -30,7 +37,7 @@ type Config struct {
 type Link struct {
 	cfg      Config
 	adapter  adapter.Adapter
-	registry registry
+	registry *registry
 	own      address
 	info     adapter.Info
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
@@ -78,7 +85,7 @@ type Link struct {
 // New opens the queues of an adapter. The error is the adapter's.
 func New(cfg Config) (*Link, error) {
 	l := &Link{cfg: cfg, adapter: cfg.Adapter, info: cfg.Adapter.Info(),
-		registry: &plain{cfg.Adapter}, peers: make(map[transport.Endpoint]*peer),
+		registry: newRegistry(cfg.Adapter, &cfg), peers: make(map[transport.Endpoint]*peer),
 		byQP: make(map[adapter.QP]*peer)}
 	if l.cfg.Clock == nil {
 		start := time.Now()
@@ -94,6 +101,7 @@ func New(cfg Config) (*Link, error) {
 	l.small = slots{adapter: l.adapter, size: datagramSize}
 	if err := l.open(); err != nil {
 		_ = l.small.close()
+		l.registry.close()
 		_ = l.adapter.Close()
 		return nil, fmt.Errorf("verbs: %w", err)
 	}
@@ -221,7 +229,8 @@ func (l *Link) Close() error {
 	for _, p := range l.peers {
 		l.giveUp(p, transport.ErrClosed, transport.ErrClosed)
 	}
-	err := errors.Join(l.registry.close(), l.slots.close(), l.small.close(), l.adapter.Close())
+	l.registry.close()
+	err := errors.Join(l.slots.close(), l.small.close(), l.adapter.Close())
 	l.pool.Release()
 	return err
 }

@@ -252,7 +252,7 @@ func TestNonsense(t *testing.T) {
 	}
 	n.until(t, "a message", func() bool { return got == 1 })
 	there := userMemory(t, 4096)
-	e, err := l.registry.acquire(memory.AddrOf(there), 4096, transport.AccessWrite)
+	e, err := l.registry.remote(memory.AddrOf(there), 4096, transport.AccessWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
