@@ -11,6 +11,7 @@ const localWrite = adapter.LocalWrite
 type grant struct {
 	peer   *peer // nil: free
 	region adapter.Region
+	reads  bool // the peer reads
 }
 
 // onWant gives a peer a key for exactly the range of its operation. Where memory cannot be
@@ -25,21 +26,21 @@ func (l *Link) onWant(p *peer, c *control) {
 		e, err := l.registry.remote(transport.Addr(c.addr), c.n, access)
 		if err == nil {
 			r.status, r.key = statusOK, e.RKey
-			r.offset = uint64(l.newGrant(p, e))
+			r.offset = uint64(l.newGrant(p, e, c.status == wantRead))
 		}
 	}
 	l.answer(p, r)
 }
 
-func (l *Link) newGrant(p *peer, e adapter.Region) uint32 {
+func (l *Link) newGrant(p *peer, e adapter.Region, reads bool) uint32 {
 	p.granted++
 	if last := len(l.freeGrant) - 1; last >= 0 {
 		i := l.freeGrant[last]
 		l.freeGrant = l.freeGrant[:last]
-		l.grants[i] = grant{p, e}
+		l.grants[i] = grant{p, e, reads}
 		return i
 	}
-	l.grants = append(l.grants, grant{p, e})
+	l.grants = append(l.grants, grant{p, e, reads})
 	return uint32(len(l.grants) - 1)
 }
 
@@ -53,11 +54,18 @@ func (l *Link) release(i uint32) {
 }
 
 func (l *Link) onFinish(p *peer, c *control) {
-	if c.offset >= uint64(len(l.grants)) || l.grants[c.offset].peer != p {
+	if uint64(c.key) >= uint64(len(l.grants)) || l.grants[c.key].peer != p {
 		return // not its own
 	}
-	l.release(uint32(c.offset))
+	kind := transport.NoticePut
+	if l.grants[c.key].reads {
+		kind = transport.NoticeGet
+	}
+	l.release(c.key)
 	l.answer(p, reply{kind: kindFinished, control: control{token: c.token}})
+	if c.status == statusNoticedLast {
+		l.notice(kind, p, c.n, c.notice)
+	}
 }
 
 // onGrant begins to move data.
@@ -66,7 +74,7 @@ func (l *Link) onGrant(c *call, m *control) {
 		l.copyInstead(c)
 		return
 	}
-	c.key, c.grant, c.state = m.key, m.offset, moving
+	c.key, c.grant, c.sent, c.state = m.key, m.offset, c.done, moving
 	_ = l.advance(c)
 }
 
@@ -76,7 +84,7 @@ func (l *Link) copyInstead(c *call) {
 		l.registry.release(c.memory)
 		c.memory = nil
 	}
-	c.state, c.sent, c.done, c.retry = copying, 0, 0, false
+	c.state, c.sent, c.done, c.retry, c.over = copying, 0, 0, false, false
 	if err := l.advance(c); err != nil && err != transport.ErrBusy {
 		l.end(c, err)
 	}
@@ -85,7 +93,7 @@ func (l *Link) copyInstead(c *call) {
 // move posts RDMA requests for c, as many as may be under way.
 func (l *Link) move(c *call) error {
 	p := c.peer
-	for c.sent < c.op.N && c.parts < piecesOfCall && !c.retry {
+	for c.sent < c.upTo && c.parts < piecesOfCall && !c.retry {
 		if !p.open || p.broken || p.moving == piecesMax {
 			return transport.ErrBusy
 		}
@@ -93,7 +101,7 @@ func (l *Link) move(c *call) error {
 			l.starve(p)
 			return transport.ErrBusy
 		}
-		n := min(c.op.N-c.sent, pieceMax, l.info.MaxMessage)
+		n := min(c.upTo-c.sent, pieceMax, l.info.MaxMessage)
 		w := &l.request
 		*w = adapter.Work{ID: idMove | uint64(uint32(c.token)), Op: adapter.Write, Signaled: true,
 			Addr: c.op.Local + transport.Addr(c.sent), N: n, LKey: c.memory.Handle.LKey,
@@ -121,7 +129,7 @@ func (l *Link) moved(p *peer, c *call, state adapter.State) {
 	c.parts--
 	switch state {
 	case adapter.OK:
-		n := min(c.op.N-c.done, pieceMax, l.info.MaxMessage)
+		n := min(c.upTo-c.done, pieceMax, l.info.MaxMessage)
 		c.done += n
 		p.failures = 0
 		if c.get {
@@ -135,7 +143,7 @@ func (l *Link) moved(p *peer, c *call, state adapter.State) {
 	default:
 		l.fail(p)
 	}
-	if c.state == moving && c.done == c.op.N {
+	if c.state == moving && c.done == c.upTo {
 		c.state = finishing
 	}
 	l.attend(p)
@@ -161,5 +169,16 @@ func (l *Link) onFinished(c *call) {
 		l.copyInstead(c)
 		return
 	}
-	l.end(c, nil)
+	if c.done == c.op.N {
+		l.end(c, nil)
+		return
+	}
+	l.registry.release(c.memory)
+	c.memory = nil
+	if !l.acquire(c) {
+		l.copyInstead(c)
+		return
+	}
+	c.state = asking
+	_ = l.advance(c) // no room: it goes on when there is
 }

@@ -29,10 +29,13 @@ type call struct {
 	done  uint64 // of a get: bytes that came; of RDMA: bytes that were moved
 	parts int    // RDMA requests under way
 
-	memory *registration.Entry // op's memory, registered
+	upTo   uint64              // the end of what the key is for
+	memory *registration.Entry // op's memory up to there, registered
 	grant  uint64              // the peer's name of the key
 	key    uint32
 	retry  bool // copy when the key has been given back
+	tells  bool // the target's owner gets op.Notice, and hears of its bad addresses
+	over   bool // the last part was sent
 }
 
 type callState uint8
@@ -68,8 +71,13 @@ func (l *Link) start(ep transport.Endpoint, op *transport.Op, get bool) (transpo
 	case len(p.calls) == callsMax:
 		return transport.Done, transport.ErrBusy
 	}
-	c := l.newCall(p, op, get)
-	if op.N >= l.cfg.BulkMin && l.acquire(c) {
+	return l.launch(l.newCall(p, op, get), op.N >= l.cfg.BulkMin)
+}
+
+// launch begins c, by RDMA if that is wanted and its memory can be registered.
+func (l *Link) launch(c *call, rdma bool) (transport.Status, error) {
+	p := c.peer
+	if rdma && l.acquire(c) {
 		c.state = asking
 	}
 	if err := l.advance(c); err != nil && err != transport.ErrBusy {
@@ -95,9 +103,10 @@ func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
 	return c
 }
 
-// acquire registers the local memory of c.
+// acquire registers the local memory of c from where it is, for as much as one key is for.
 func (l *Link) acquire(c *call) bool {
-	e, err := l.registry.local(c.op.Local, c.op.N)
+	c.upTo = c.done + min(c.op.N-c.done, l.keyMax)
+	e, err := l.registry.local(c.op.Local+transport.Addr(c.done), c.upTo-c.done)
 	c.memory = e
 	return err == nil
 }
@@ -131,7 +140,8 @@ func (l *Link) advance(c *call) (err error) {
 			err = l.putParts(c)
 		}
 	case asking:
-		want := control{token: c.token, addr: uint64(c.op.Remote), n: c.op.N, status: wantWrite}
+		want := control{token: c.token, addr: uint64(c.op.Remote) + c.done, n: c.upTo - c.done,
+			status: wantWrite}
 		if c.get {
 			want.status = wantRead
 		}
@@ -141,8 +151,11 @@ func (l *Link) advance(c *call) (err error) {
 	case moving:
 		err = l.move(c)
 	case finishing:
-		if err = l.control(c.peer, kindFinish, &control{token: c.token, offset: c.grant}, 0,
-			0); err == nil {
+		end := control{token: c.token, key: uint32(c.grant)}
+		if c.tells && !c.retry && c.done == c.op.N {
+			end.status, end.n, end.notice = statusNoticedLast, c.op.N, c.op.Notice
+		}
+		if err = l.control(c.peer, kindFinish, &end, 0, 0); err == nil {
 			c.state = finished
 		}
 	}
@@ -150,11 +163,12 @@ func (l *Link) advance(c *call) (err error) {
 }
 
 func (l *Link) putParts(c *call) error {
-	for c.sent < c.op.N {
+	for ; c.sent < c.op.N || c.op.N == 0 && !c.over; c.over = c.sent == c.op.N {
 		n := min(c.op.N-c.sent, chunkMax)
-		part := control{token: c.token, addr: uint64(c.op.Remote) + c.sent}
-		if c.sent+n == c.op.N {
-			part.status = statusLast
+		part := control{token: c.token, addr: uint64(c.op.Remote) + c.sent,
+			status: c.part(n)}
+		if part.status == statusNoticedLast {
+			part.n, part.notice = c.op.N, c.op.Notice
 		}
 		if err := l.control(c.peer, kindPut, &part, c.op.Local+transport.Addr(c.sent),
 			n); err != nil {
@@ -169,8 +183,12 @@ func (l *Link) putParts(c *call) error {
 func (l *Link) askParts(c *call) error {
 	for c.sent < c.op.N && c.sent-c.done < askedMax*chunkMax {
 		n := min(c.op.N-c.sent, chunkMax)
-		if err := l.control(c.peer, kindAsk, &control{token: c.token, n: n, offset: c.sent,
-			addr: uint64(c.op.Remote) + c.sent}, 0, 0); err != nil {
+		ask := control{token: c.token, n: n, offset: c.sent, addr: uint64(c.op.Remote) + c.sent,
+			status: c.part(n)}
+		if ask.status == statusNoticedLast {
+			ask.notice = c.op.Notice
+		}
+		if err := l.control(c.peer, kindAsk, &ask, 0, 0); err != nil {
 			return err
 		}
 		c.sent += n
@@ -194,7 +212,7 @@ func (l *Link) onAnswer(p *peer, k kind, m *control, data []byte) {
 		l.onFinished(c)
 	case c.state != copying:
 	case m.status == statusFault:
-		l.end(c, &transport.FaultError{Addr: transport.Addr(m.addr), Remote: true})
+		l.end(c, &transport.FaultError{Addr: transport.Addr(m.addr), Remote: true, Told: c.tells})
 	case k == kindPutDone && !c.get && c.sent == c.op.N:
 		l.end(c, nil)
 	case k == kindGot && c.get:

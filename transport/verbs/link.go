@@ -41,6 +41,9 @@ type Link struct {
 	own      address
 	info     adapter.Info
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
+	noticed  transport.NoticeHandler
+	faulted  transport.FaultHandler
+	keyMax   uint64 // keyMax, but for tests
 	stats    transport.Stats
 	replaced uint64
 
@@ -97,6 +100,7 @@ func New(cfg Config) (*Link, error) {
 	if l.cfg.BulkMin == 0 {
 		l.cfg.BulkMin = bulkMin
 	}
+	l.keyMax = keyMax
 	l.slots = slots{adapter: l.adapter, size: slotSize}
 	l.small = slots{adapter: l.adapter, size: datagramSize}
 	if err := l.open(); err != nil {

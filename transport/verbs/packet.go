@@ -79,16 +79,17 @@ func (h *head) decode(b []byte) bool {
 }
 
 // controlSize is a multiple of 8, so that data stays aligned.
-const controlSize = 40
+const controlSize = 56
 
 // control is what packets say that are no messages.
 type control struct {
 	token  uint64 // of the origin's call; of a flush, its number
 	addr   uint64 // at the target; of a fault, where
-	n      uint64 // bytes of the whole; of a flush, its mark
-	offset uint64 // of this part
-	key    uint32 // of the granted range
+	n      uint64 // bytes of the whole, but of Ask of the part; of a flush, its mark
+	offset uint64 // of this part; of a key, its name
+	key    uint32 // of the granted range; of Finish, the key's name
 	status status // also: which kind of key is wanted
+	notice transport.Notice
 }
 
 type status uint32
@@ -100,6 +101,9 @@ const (
 	statusLast    // of a put: this part is the last
 	wantWrite
 	wantRead
+	// A part of a transfer, or the end of one, whose target's owner is told (notice.go).
+	statusNoticed
+	statusNoticedLast // the last: the notice comes with it
 )
 
 func (c *control) encode(b []byte) {
@@ -109,11 +113,15 @@ func (c *control) encode(b []byte) {
 	binary.LittleEndian.PutUint64(b[24:], c.offset)
 	binary.LittleEndian.PutUint32(b[32:], c.key)
 	binary.LittleEndian.PutUint32(b[36:], uint32(c.status))
+	binary.LittleEndian.PutUint64(b[40:], c.notice[0])
+	binary.LittleEndian.PutUint64(b[48:], c.notice[1])
 }
 
 func (c *control) decode(b []byte) {
 	*c = control{token: binary.LittleEndian.Uint64(b), addr: binary.LittleEndian.Uint64(b[8:]),
 		n: binary.LittleEndian.Uint64(b[16:]), offset: binary.LittleEndian.Uint64(b[24:]),
 		key:    binary.LittleEndian.Uint32(b[32:]),
-		status: status(binary.LittleEndian.Uint32(b[36:]))}
+		status: status(binary.LittleEndian.Uint32(b[36:])),
+		notice: transport.Notice{binary.LittleEndian.Uint64(b[40:]),
+			binary.LittleEndian.Uint64(b[48:])}}
 }

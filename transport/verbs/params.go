@@ -16,6 +16,9 @@ const (
 	pieceMax = 1 << 20
 	// oneSidedMax is the longest put or get.
 	oneSidedMax = 1 << 40
+	// keyMax is what one key gives access to, and so what is registered at a time: a longer
+	// transfer goes on with another (guide, Chapter 13).
+	keyMax = 32 << 20
 )
 
 // Of each connected peer.

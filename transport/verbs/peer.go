@@ -40,6 +40,8 @@ type peer struct {
 	said    uint64 // of these, the last that was sent
 	granted int    // keys that the peer has
 
+	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
+
 	shake
 }
 

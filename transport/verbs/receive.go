@@ -183,6 +183,10 @@ func (l *Link) dispatch(p *peer, k kind, header, data []byte) {
 
 // onPut writes a part of a copied put to memory.
 func (l *Link) onPut(p *peer, c *control, data []byte) {
+	if c.status == statusNoticed || c.status == statusNoticedLast {
+		l.onNoticedPut(p, c, data)
+		return
+	}
 	r := reply{kind: kindPutDone, control: control{token: c.token}}
 	if err := memory.CopyIn(transport.Addr(c.addr), data); err != nil {
 		r.status, r.addr = statusFault, uint64(faultAt(err, c.addr))
@@ -205,8 +209,9 @@ func (l *Link) onAsk(p *peer, c *control) {
 		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
 		return
 	}
-	l.answer(p, reply{kind: kindGot, data: c.n > 0,
-		control: control{token: c.token, addr: c.addr, n: c.n, offset: c.offset}})
+	l.answer(p, reply{kind: kindGot, data: c.n > 0, asked: c.status,
+		control: control{token: c.token, addr: c.addr, n: c.n, offset: c.offset,
+			notice: c.notice}})
 }
 
 // grantable is the first number that the peer may not send. While many of its messages are held

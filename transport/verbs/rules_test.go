@@ -256,9 +256,9 @@ func TestNonsense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := l.newGrant(l.peers[0], e)
-	l.onFinish(l.peers[2], &control{offset: uint64(mine)}) // another's key
-	l.onFinish(l.peers[2], &control{offset: 1 << 40})
+	mine := l.newGrant(l.peers[0], e, false)
+	l.onFinish(l.peers[2], &control{key: mine}) // another's key
+	l.onFinish(l.peers[2], &control{key: 1 << 31})
 	if l.grants[mine].peer != l.peers[0] {
 		t.Error("one peer has given back another's key")
 	}

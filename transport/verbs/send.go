@@ -157,7 +157,8 @@ func (l *Link) packetsSent(p *peer, upTo uint64) {
 type reply struct {
 	kind kind
 	control
-	data bool // of kindGot: the data lies at addr
+	data  bool   // of kindGot: the data lies at addr
+	asked status // of kindGot: that of the question
 }
 
 // answer sends c, at once or later. How many wait is bounded by what peers may ask for.
@@ -188,10 +189,16 @@ func (l *Link) send(p *peer, r *reply) error {
 	err := l.control(p, r.kind, &r.control, transport.Addr(r.addr), r.n)
 	if f, ok := err.(*transport.FaultError); ok {
 		r.data, r.status, r.addr = false, statusFault, uint64(f.Addr)
+		if r.asked == statusNoticed || r.asked == statusNoticedLast {
+			l.badAddress(transport.NoticeGet, p, r.token, f.Addr, r.asked == statusNoticedLast)
+		}
 		return l.control(p, r.kind, &r.control, 0, 0)
 	}
 	if err == nil {
 		l.stats.DataSent += r.n
+		if r.asked == statusNoticedLast && !p.forget(r.token) && r.notice != (transport.Notice{}) {
+			l.notice(transport.NoticeGet, p, r.offset+r.n, r.notice)
+		}
 	}
 	return err
 }
