@@ -58,10 +58,12 @@ type hello struct {
 	round    uint64 // counts the sender's queue pairs for this peer
 	expected uint64 // the number of the packet that the sender wants next
 	credit   uint64 // as in a packet
+	life     uint64 // counts the sender's connections with the receiver (owner.go)
+	of       uint64 // the receiver's, as the sender has heard; 0: not yet
 }
 
 const (
-	helloSize = 80
+	helloSize = 96
 	proofSize = 16
 )
 
@@ -76,7 +78,7 @@ func (h *hello) encode(key []byte, from, to uint64) []byte {
 	for i, v := range []uint32{h.from, h.to, h.qpn, h.psn, h.echo} {
 		binary.LittleEndian.PutUint32(b[4+4*i:], v)
 	}
-	for i, v := range []uint64{h.round, h.expected, h.credit} {
+	for i, v := range []uint64{h.round, h.expected, h.credit, h.life, h.of} {
 		binary.LittleEndian.PutUint64(b[24+8*i:], v)
 	}
 	return append(b, prove(key, from, to, b)...)
@@ -90,7 +92,8 @@ func (h *hello) decode(b []byte) bool {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4+4*i:]) }
 	long := func(i int) uint64 { return binary.LittleEndian.Uint64(b[24+8*i:]) }
 	*h = hello{open: b[2] == 1, from: word(0), to: word(1), qpn: word(2), psn: word(3),
-		echo: word(4), round: long(0), expected: long(1), credit: long(2)}
+		echo: word(4), round: long(0), expected: long(1), credit: long(2), life: long(3),
+		of: long(4)}
 	return true
 }
 

@@ -19,8 +19,18 @@ type Config struct {
 	// Key is the job's: it proves Hellos. Without one, what proves them are the addresses.
 	Key   []byte
 	Clock transport.Clock // nil: the system's
-	// Timeout is how long a peer may leave Hellos unanswered, in nanoseconds; 0: 150 s.
+	// Timeout is how long a peer may be silent, in nanoseconds, while something waits for it;
+	// 0: 150 s.
 	Timeout int64
+	// NoTimeout: no peer is given up for its silence.
+	NoTimeout bool
+	// PeerFailed is told, once, of a peer that is given up, while what is under way with it
+	// ends: ErrTimeout if it was silent for Timeout, ErrAdaptersDown if this task's adapter is
+	// gone, else ErrUnreachable. Not of one that was disconnected, or has left. May be nil.
+	PeerFailed func(ep transport.Endpoint, err error)
+	// Expected says whether the owner waits for something from ep that is no answer to an
+	// operation of the link; see Expect. Nil: it never does.
+	Expected func(ep transport.Endpoint) bool
 	// BulkMin is the length from which on puts and gets are RDMA; 0: 16 KiB.
 	BulkMin uint64
 	// RegistrationLimit is how many bytes of user memory may be registered at one time, in use
@@ -152,8 +162,7 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	if l.closed {
 		return transport.ErrClosed
 	}
-	if ep < 0 || !to.decode(a.Bytes) || to.incarnation == 0 || to.task != uint32(ep) ||
-		l.connected(ep) {
+	if !to.of(ep, a) || l.connected(ep) {
 		return transport.ErrBadParam
 	}
 	for int(ep) >= len(l.addresses) {
@@ -218,7 +227,9 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	if p == nil {
 		p = l.newPeer(ep)
 	}
-	l.giveUp(p, err, err)
+	if !p.left {
+		l.giveUp(p, err, err)
+	}
 	p.held.Clear()
 }
 

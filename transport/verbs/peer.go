@@ -13,15 +13,18 @@ type peer struct {
 	ep      transport.Endpoint
 	to      *address
 	gone    bool // given up, disconnected, or left: no operation is taken any more
+	left    bool // it has closed
 	queued  bool // in Link.active
 	starved bool // in Link.starved
 
 	// What is sent.
 	number uint64 // of the next packet
 	credit uint64 // the first number that may not be sent
-	ring   ring
-	owed   []reply // answers that there was no room for
-	first  int     // of owed, the first that is still there
+	// lastData is behind the number of the last packet of a message or a copied put.
+	lastData uint64
+	ring     ring
+	owed     []reply // answers that there was no room for
+	first    int     // of owed, the first that is still there
 
 	// What is received.
 	expected uint64 // number of the next packet
@@ -43,11 +46,13 @@ type peer struct {
 	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
 
 	shake
+	signs
 }
 
 // newPeer makes ep's peer; its queue pair comes later.
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
 	p := &peer{ep: ep, to: &l.addresses[ep], credit: window, told: window}
+	p.life = 1
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict {
 		l.stats.RetransmittedPackets++
 		return l.handlers[m.ID](&m.Msg)
@@ -64,8 +69,8 @@ func (l *Link) attend(p *peer) {
 	}
 }
 
-// giveUp ends everything with p: flushes with flushErr, puts and gets with err. The queue pair
-// goes first: from then on nothing touches the memory of operations.
+// giveUp ends everything with p: flushes with what flushErr says of them, puts and gets with err.
+// The queue pair goes first: from then on nothing touches the memory of operations.
 func (l *Link) giveUp(p *peer, err, flushErr error) {
 	p.gone = true
 	l.dropPair(p)
@@ -89,6 +94,10 @@ func (l *Link) giveUp(p *peer, err, flushErr error) {
 		l.end(c, err)
 	}
 	for _, op := range flushes {
+		if flushErr == nil {
+			op.Done(op, p.missed(op.Link.Mark))
+			continue
+		}
 		op.Done(op, flushErr)
 	}
 }

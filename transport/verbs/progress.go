@@ -82,24 +82,6 @@ func (l *Link) events() {
 	}
 }
 
-// awaited says whether an answer of p is.
-func (p *peer) awaited() bool { return p.open && len(p.flushes)+len(p.calls) > 0 }
-
-// probe sends a packet to each peer that an answer is awaited of: where there is no queue pair any
-// more, the adapter finds out.
-func (l *Link) probe() {
-	now := l.cfg.Clock()
-	if l.closed || now < l.probeAt {
-		return
-	}
-	l.probeAt = now + probeEach
-	for _, p := range l.peers {
-		if p.awaited() {
-			_ = l.transmit(p, kindCredit, 0, nil, 0, 0) // no room: others are on their way
-		}
-	}
-}
-
 // lose: the adapter is gone for good, and everything over it.
 func (l *Link) lose() {
 	if l.dead != nil {
@@ -108,7 +90,7 @@ func (l *Link) lose() {
 	l.dead = transport.ErrAdaptersDown
 	for _, p := range l.peers {
 		if !p.gone {
-			l.giveUp(p, l.dead, l.dead)
+			l.lost(p, l.dead)
 		}
 	}
 }

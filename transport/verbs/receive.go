@@ -107,12 +107,17 @@ func (l *Link) receive(p *peer, b []byte) {
 		l.attend(p)
 	}
 	l.stats.PacketsReceived++
+	p.heardOf = true
 	if h.kind == kindCredit {
+		if h.id == askSign {
+			p.signs.due = true
+			l.attend(p)
+		}
 		l.stats.AcksReceived++
 		return
 	}
 	if h.number != p.expected { // no queue pair does that, and none sends what was received
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		l.lost(p, transport.ErrUnreachable)
 		return
 	}
 	p.expected++
@@ -121,7 +126,7 @@ func (l *Link) receive(p *peer, b []byte) {
 	if h.kind == kindMessage {
 		l.message(p, &h, header, data)
 	} else {
-		l.dispatch(p, h.kind, header, data)
+		l.dispatch(p, &h, header, data)
 	}
 	l.grant(p)
 }
@@ -142,7 +147,7 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 	}
 	m, err := p.held.New(p.ep, h.id, header, len(data))
 	if err != nil {
-		l.giveUp(p, err, err)
+		l.lost(p, err)
 		return
 	}
 	copy(m.Data, data)
@@ -156,10 +161,11 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 }
 
 // dispatch does what packets say that are no messages.
-func (l *Link) dispatch(p *peer, k kind, header, data []byte) {
+func (l *Link) dispatch(p *peer, h *head, header, data []byte) {
+	k := h.kind
 	var c control
 	if k == kindBye {
-		l.onBye(p)
+		l.onBye(p, h.credit)
 		return
 	}
 	c.decode(header)
@@ -206,7 +212,7 @@ func faultAt(err error, otherwise uint64) transport.Addr {
 // onAsk answers with a part of memory.
 func (l *Link) onAsk(p *peer, c *control) {
 	if c.n > chunkMax || len(p.owed)-p.first >= owedMax {
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		l.lost(p, transport.ErrUnreachable)
 		return
 	}
 	l.answer(p, reply{kind: kindGot, data: c.n > 0, asked: c.status,
@@ -230,8 +236,9 @@ func (l *Link) grant(p *peer) {
 
 // payCredit grants credits in a packet of its own.
 func (l *Link) payCredit(p *peer) {
-	if p.open && l.grantable(p) >= p.told+window/2 {
-		_ = l.transmit(p, kindCredit, 0, nil, 0, 0) // no room: p is looked at again
+	if p.open && (p.signs.due || l.grantable(p) >= p.told+window/2) &&
+		l.transmit(p, kindCredit, 0, nil, 0, 0) == nil { // no room: p is looked at again
+		p.signs.due = false
 	}
 }
 
@@ -245,6 +252,3 @@ func (l *Link) offer(p *peer, max int) (accepted int) {
 	l.grant(p)
 	return accepted
 }
-
-// onBye: the peer has closed in good order. What it has not accepted it does not miss.
-func (l *Link) onBye(p *peer) { l.giveUp(p, transport.ErrUnreachable, nil) }

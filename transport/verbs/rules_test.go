@@ -181,7 +181,7 @@ func TestReceiveBuffers(t *testing.T) {
 
 // from is a Hello of node 0 for node 1, as node 0 would say it.
 func (n *net) from(h hello) []byte {
-	h.from, h.to = 0, 1
+	h.from, h.to, h.life = 0, 1, max(h.life, 1)
 	b := h.encode([]byte("a key"), n.links[0].own.incarnation, n.links[1].own.incarnation)
 	return b
 }

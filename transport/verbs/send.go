@@ -64,6 +64,9 @@ func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data
 	if numbered {
 		p.number++
 	}
+	if k == kindMessage || k == kindPut {
+		p.lastData = p.number
+	}
 	if !p.open {
 		l.begin(p)
 		return nil

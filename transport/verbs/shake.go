@@ -77,8 +77,8 @@ func (l *Link) onTimers() {
 		if p.timer == 0 || p.timer > now {
 			continue
 		}
-		if now >= p.deadline {
-			l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		if now >= p.deadline && !l.cfg.NoTimeout {
+			l.lost(p, transport.ErrTimeout)
 			continue
 		}
 		l.sayHello(p, now)
@@ -101,7 +101,7 @@ func (l *Link) hello(p *peer) {
 		p.path = path
 	}
 	h := hello{from: l.own.task, to: p.to.task, qpn: uint32(p.qp), psn: p.psn, open: p.open,
-		round: p.round, expected: p.expected, credit: l.grantable(p)}
+		round: p.round, expected: p.expected, credit: l.grantable(p), life: p.life, of: p.his}
 	if p.joined {
 		h.echo = p.heard
 	}
@@ -122,7 +122,7 @@ func (l *Link) onDatagram(b []byte) {
 	if p == nil {
 		p = l.newPeer(transport.Endpoint(h.from))
 	}
-	if p.gone || h.round <= p.used || h.round < p.hisRound ||
+	if p.gone || !p.same(&h) || h.round <= p.used || h.round < p.hisRound ||
 		h.round == p.hisRound && h.qpn != p.heard {
 		l.stats.GhostPackets++
 		return
@@ -157,7 +157,7 @@ func (l *Link) onHello(p *peer, h *hello) {
 
 // join has p's queue pair receive from and send to the peer's.
 func (l *Link) join(p *peer, h *hello) bool {
-	p.heard, p.hisRound = h.qpn, h.round
+	p.heard, p.hisRound, p.his = h.qpn, h.round, h.life
 	err := l.adapter.Connect(p.qp, p.psn, adapter.Remote{QPN: h.qpn, PSN: h.psn, GID: p.to.gid,
 		LID: p.to.lid, MTU: min(l.info.MTU, int(p.to.mtu)), Reads: int(p.to.reads)})
 	if err != nil {
@@ -165,7 +165,7 @@ func (l *Link) join(p *peer, h *hello) bool {
 		return false
 	}
 	if !l.restart(p, h.expected) {
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		l.lost(p, transport.ErrUnreachable)
 		return false
 	}
 	p.joined = true
@@ -199,7 +199,7 @@ func (l *Link) repair(p *peer) {
 		return
 	}
 	if p.failures > failuresMax {
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		l.lost(p, transport.ErrUnreachable)
 		return
 	}
 	l.begin(p)
