@@ -78,17 +78,45 @@ func TestAllSet(t *testing.T) {
 	}
 }
 
-// User space that is not to be had is IP, and said once; letters may be of either case.
-func TestUserSpaceIsIP(t *testing.T) {
-	for vars, lines := range map[string]int{"MP_EUILIB=us": 1, "MP_EUILIB=US LAPI_US=yes": 1,
-		"MP_EUILIB=us MP_MSG_API=LAPI,Mpi": 1, "MP_EUILIB=IP LAPI_US=only": 0,
-		"MP_MSG_API=MPI_lapi": 0} {
+// What asks for user space, and for which ports; letters may be of either case.
+func TestUserSpace(t *testing.T) {
+	for vars, want := range map[string]UserSpace{
+		"MP_EUILIB=us":                                       {Wanted: true},
+		"MP_EUILIB=US LAPI_US=yes":                           {Wanted: true},
+		"MP_EUILIB=us LAPI_US=Only":                          {Wanted: true, Only: true},
+		"MP_EUILIB=us MP_EUIDEVICE=sn_all":                   {Wanted: true},
+		"MP_EUILIB=us MP_EUIDEVICE=sn_single":                {Wanted: true},
+		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0":                   {true, false, []Port{{"mlx5_0", 0}}},
+		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0:2":                 {true, false, []Port{{"mlx5_0", 2}}},
+		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0/2":                 {true, false, []Port{{"mlx5_0", 2}}},
+		"MP_EUILIB=us MP_LAPI_NETWORK=@2:1,rxe0:2,mlx5_0/1":  {true, false, []Port{{"rxe0", 0}, {"mlx5_0", 1}}},
+		"MP_EUILIB=us MP_EUIDEVICE=a MP_LAPI_NETWORK=@1:1,b": {true, false, []Port{{"b", 0}}},
+		"MP_EUILIB=IP LAPI_US=only MP_EUIDEVICE=x:y:z":       {},
+		"MP_MSG_API=MPI_lapi MP_LAPI_NETWORK=@1:1,b":         {},
+	} {
 		var said []string
-		_, err := FromEnv(good(append(strings.Fields(vars), "MP_INFOLEVEL=1")...),
+		c, err := FromEnv(good(append(strings.Fields(vars), "MP_INFOLEVEL=1")...),
 			func(level int, text string) { said = append(said, fmt.Sprint(level, " ", text)) })
-		if err != nil || len(said) != lines ||
-			lines == 1 && !strings.HasPrefix(said[0], "1 MP_EUILIB=") {
-			t.Errorf("%s: %v, %q", vars, err, said)
+		if err != nil || len(said) != 0 || !reflect.DeepEqual(c.US, want) {
+			t.Errorf("%s: %+v, %v, %q", vars, c, err, said)
+		}
+	}
+	for _, device := range []string{"mlx5_0:0", "mlx5_0:255", "mlx5_0:x", ":1", "a:1:1", "a b",
+		strings.Repeat("x", 64)} {
+		_, err := FromEnv(good("MP_EUILIB=us", "MP_EUIDEVICE="+device), nil)
+		if e, ok := err.(*EnvError); !ok || e.Code != codeNoNetstrSet ||
+			e.Variable != "MP_EUIDEVICE" {
+			t.Errorf("MP_EUIDEVICE=%s: %v", device, err)
+		}
+	}
+}
+
+// TestDeviceForIP: an adapter for user space is no network interface.
+func TestDeviceForIP(t *testing.T) {
+	for _, c := range [][3]string{{"us", "mlx5_0", ""}, {"US", "sn_all", "sn_all"},
+		{"us", "sn_single", "sn_single"}, {"ip", "eth0", "eth0"}, {"", "eth0", "eth0"}} {
+		if got := DeviceForIP(c[0], c[1]); got != c[2] {
+			t.Errorf("%v: %q", c, got)
 		}
 	}
 }
@@ -111,7 +139,6 @@ func TestRefused(t *testing.T) {
 		{"message API mpi", good("MP_MSG_API=mpi"), 406, "MP_MSG_API", "mpi"},
 		{"bad message API", good("MP_MSG_API=LAIP"), 406, "MP_MSG_API", `"LAIP"`},
 		{"message API with blank", good("MP_MSG_API=lapi, mpi"), 406, "MP_MSG_API", "lapi, mpi"},
-		{"user space only", good("MP_EUILIB=US", "LAPI_US=Only"), 404, "MP_EUILIB", "user space"},
 		{"bad user space", good("MP_EUILIB=us", "LAPI_US=on"), 404, "LAPI_US", `"on"`},
 		{"bad library", good("MP_EUILIB=ib"), 404, "MP_EUILIB", `"ib"`},
 		{"no task", env("MP_MSG_API=lapi", "MP_PROCS=4"), 510, "MP_CHILD", "not set"},

@@ -89,7 +89,8 @@ type Config struct {
 	// one.
 	Adapters   []Adapter
 	InetSet    bool // MP_LAPI_INET_ADDR is set
-	NetworkSet bool // MP_LAPI_NETWORK is set (checked; used by verbs)
+	NetworkSet bool // MP_LAPI_NETWORK is set
+	US         UserSpace
 	InfoLevel  int  // MP_INFOLEVEL
 	NoTimeout  bool // MP_DEBUG_NOTIMEOUT
 
@@ -119,7 +120,7 @@ type Config struct {
 
 	start      starter
 	openField  func() (pmi.Launcher, int, error) // of a launcher, and its socket
-	device     string                            // MP_EUIDEVICE, if a launcher started it
+	device     string                            // MP_EUIDEVICE for UDP/IP, if a launcher started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
 	hub        *hub.Hub                          // the node's, if it is here; after Meet
 	spans      bool                              // the job is on several nodes; after Meet

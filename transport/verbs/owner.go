@@ -87,6 +87,9 @@ func (l *Link) SetTimeout(d time.Duration) {
 	}
 }
 
+// QueuePairs is how many there are.
+func (l *Link) QueuePairs() int { return len(l.byQP) }
+
 // AddressOf is what Connect or Reconnect was told last of ep; without bytes: nothing.
 func (l *Link) AddressOf(ep transport.Endpoint) transport.Address {
 	if !l.connected(ep) {
