@@ -27,12 +27,16 @@ type call struct {
 	state callState
 	sent  uint64 // bytes that were sent, asked for, or posted
 	done  uint64 // of a get: bytes that came; of RDMA: bytes that were moved
-	parts int    // RDMA requests under way
 
-	memory *registration.Entry // op's memory, registered
-	grant  uint64              // the peer's name of the key
-	key    uint32
-	retry  bool // copy when the key has been given back
+	// Of RDMA.
+	memory [PortsMax]*registration.Entry // op's memory, registered with the ports in use
+	bad    uint8                         // a bit for each port that it cannot be registered with
+	grant  uint64                        // the peer's name of the keys
+	keys   keys
+	pieces [piecesMax]piece
+	length uint64 // of a piece
+	parts  int    // requests under way
+	retry  bool   // copy when the keys have been given back
 }
 
 type callState uint8
@@ -69,8 +73,8 @@ func (l *Link) start(ep transport.Endpoint, op *transport.Op, get bool) (transpo
 		return transport.Done, transport.ErrBusy
 	}
 	c := l.newCall(p, op, get)
-	if op.N >= l.cfg.BulkMin && l.acquire(c) {
-		c.state = asking
+	if op.N >= l.cfg.BulkMin && l.acquire(c, p.port) {
+		c.state, c.length = asking, l.pieceLength(c)
 	}
 	if err := l.advance(c); err != nil && err != transport.ErrBusy {
 		p.removeCall(c)
@@ -95,19 +99,44 @@ func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
 	return c
 }
 
-// acquire registers the local memory of c.
-func (l *Link) acquire(c *call) bool {
-	e, err := l.registry.local(c.op.Local, c.op.N)
-	c.memory = e
-	return err == nil
+// acquire sees to it that the local memory of c is registered with pt.
+func (l *Link) acquire(c *call, pt *port) bool {
+	bit := uint8(1) << pt.index
+	if c.memory[pt.index] == nil && c.bad&bit == 0 && pt.state != PortGone {
+		e, err := pt.registry.local(c.op.Local, c.op.N)
+		if c.memory[pt.index] = e; err != nil {
+			c.bad |= bit
+		}
+	}
+	return c.memory[pt.index] != nil
+}
+
+// releaseMemory ends that with all ports.
+func (l *Link) releaseMemory(c *call) {
+	for i, e := range c.memory {
+		if e != nil {
+			l.ports[i].registry.release(e)
+			c.memory[i] = nil
+		}
+	}
+}
+
+// portsFor is of which of the peer's ports c wants keys: those that it may go over now.
+func (c *call) portsFor() uint32 {
+	p := c.peer
+	mask := uint32(1) << p.his
+	if c.op.N >= lanesMin {
+		for k := range p.lanes {
+			mask |= 1 << p.ways[k].his
+		}
+	}
+	return mask
 }
 
 // free forgets c, which is in no list.
 func (l *Link) free(c *call) {
-	if c.memory != nil {
-		l.registry.release(c.memory)
-	}
-	c.op, c.peer, c.memory = nil, nil, nil
+	l.releaseMemory(c)
+	c.op, c.peer = nil, nil
 	l.freeCalls = append(l.freeCalls, c)
 }
 
@@ -131,7 +160,8 @@ func (l *Link) advance(c *call) (err error) {
 			err = l.putParts(c)
 		}
 	case asking:
-		want := control{token: c.token, addr: uint64(c.op.Remote), n: c.op.N, status: wantWrite}
+		want := control{token: c.token, addr: uint64(c.op.Remote), n: c.op.N, status: wantWrite,
+			ports: c.portsFor()}
 		if c.get {
 			want.status = wantRead
 		}
