@@ -27,15 +27,20 @@ type call struct {
 	state callState
 	sent  uint64 // bytes that were sent, asked for, or posted
 	done  uint64 // of a get: bytes that came; of RDMA: bytes that were moved
-	parts int    // RDMA requests under way
 
-	upTo   uint64              // the end of what the key is for
-	memory *registration.Entry // op's memory up to there, registered
-	grant  uint64              // the peer's name of the key
-	key    uint32
-	retry  bool // copy when the key has been given back
-	tells  bool // the target's owner gets op.Notice, and hears of its bad addresses
-	over   bool // the last part was sent
+	tells bool // the target's owner gets op.Notice, and hears of its bad addresses
+	over  bool // of copies: the last part was sent
+
+	// Of RDMA.
+	from, upTo uint64                        // what the keys are for
+	memory     [PortsMax]*registration.Entry // op's memory, registered with the ports in use
+	bad        uint8                         // a bit for each port that it cannot be registered with
+	grant      uint64                        // the peer's name of the keys
+	keys       keys
+	pieces     [piecesMax]piece
+	length     uint64 // of a piece
+	parts      int    // requests under way
+	retry      bool   // copy when the keys have been given back
 }
 
 type callState uint8
@@ -77,8 +82,8 @@ func (l *Link) start(ep transport.Endpoint, op *transport.Op, get bool) (transpo
 // launch begins c, by RDMA if that is wanted and its memory can be registered.
 func (l *Link) launch(c *call, rdma bool) (transport.Status, error) {
 	p := c.peer
-	if rdma && l.acquire(c) {
-		c.state = asking
+	if c.upTo = min(c.op.N, l.keyMax); rdma && l.acquire(c, p.port) {
+		c.state, c.length = asking, l.pieceLength(c)
 	}
 	if err := l.advance(c); err != nil && err != transport.ErrBusy {
 		p.removeCall(c)
@@ -103,20 +108,44 @@ func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
 	return c
 }
 
-// acquire registers the local memory of c from where it is, for as much as one key is for.
-func (l *Link) acquire(c *call) bool {
-	c.upTo = c.done + min(c.op.N-c.done, l.keyMax)
-	e, err := l.registry.local(c.op.Local+transport.Addr(c.done), c.upTo-c.done)
-	c.memory = e
-	return err == nil
+// acquire sees to it that the local memory that c's keys are for is registered with pt.
+func (l *Link) acquire(c *call, pt *port) bool {
+	bit := uint8(1) << pt.index
+	if c.memory[pt.index] == nil && c.bad&bit == 0 && pt.state != PortGone {
+		e, err := pt.registry.local(c.op.Local+transport.Addr(c.from), c.upTo-c.from)
+		if c.memory[pt.index] = e; err != nil {
+			c.bad |= bit
+		}
+	}
+	return c.memory[pt.index] != nil
+}
+
+// releaseMemory ends that with all ports.
+func (l *Link) releaseMemory(c *call) {
+	for i, e := range c.memory {
+		if e != nil {
+			l.ports[i].registry.release(e)
+			c.memory[i] = nil
+		}
+	}
+}
+
+// portsFor is of which of the peer's ports c wants keys: those that it may go over now.
+func (c *call) portsFor() uint32 {
+	p := c.peer
+	mask := uint32(1) << p.his
+	if c.op.N >= lanesMin {
+		for k := range p.lanes {
+			mask |= 1 << p.ways[k].his
+		}
+	}
+	return mask
 }
 
 // free forgets c, which is in no list.
 func (l *Link) free(c *call) {
-	if c.memory != nil {
-		l.registry.release(c.memory)
-	}
-	c.op, c.peer, c.memory = nil, nil, nil
+	l.releaseMemory(c)
+	c.op, c.peer = nil, nil
 	l.freeCalls = append(l.freeCalls, c)
 }
 
@@ -140,8 +169,8 @@ func (l *Link) advance(c *call) (err error) {
 			err = l.putParts(c)
 		}
 	case asking:
-		want := control{token: c.token, addr: uint64(c.op.Remote) + c.done, n: c.upTo - c.done,
-			status: wantWrite}
+		want := control{token: c.token, addr: uint64(c.op.Remote) + c.from, n: c.upTo - c.from,
+			status: wantWrite, ports: c.portsFor()}
 		if c.get {
 			want.status = wantRead
 		}
@@ -151,7 +180,7 @@ func (l *Link) advance(c *call) (err error) {
 	case moving:
 		err = l.move(c)
 	case finishing:
-		end := control{token: c.token, key: uint32(c.grant)}
+		end := control{token: c.token, offset: c.grant}
 		if c.tells && !c.retry && c.done == c.op.N {
 			end.status, end.n, end.notice = statusNoticedLast, c.op.N, c.op.Notice
 		}

@@ -11,23 +11,11 @@ const askSign transport.MsgID = 1
 
 // signs is what is kept of a peer's signs of life.
 type signs struct {
-	life    uint64 // counts the connections with the peer
-	his     uint64 // the peer's life that this one is with; 0: not known yet
-	old     uint64 // his life that this task has given up
 	expects bool   // the owner waits for something; see Link.Expect
 	heardOf bool   // something has come since the last probe
 	due     bool   // the peer asks for a sign
 	silent  int64  // since when it has been awaited and not heard of; 0: it is not
 	taken   uint64 // of one that has left: the first packet that it did not take
-}
-
-// same says whether h is of the connection that p is with, or of one that may become it. The latest
-// word counts until packets have come.
-func (p *peer) same(h *hello) bool {
-	if h.of != 0 && h.of != p.life || h.life <= p.old {
-		return false
-	}
-	return p.his == 0 || h.life == p.his || h.life > p.his && p.expected == 0 && !p.open
 }
 
 // lost gives up a peer that has failed, and tells the owner. What is under way with it ends with
@@ -74,7 +62,7 @@ func (l *Link) HasLeft(ep transport.Endpoint) bool {
 func (l *Link) Expect(ep transport.Endpoint) {
 	if p, err := l.usable(ep); err == nil && l.cfg.Expected != nil && !p.expects {
 		p.expects = true
-		l.begin(p)
+		l.begin(&p.pair)
 	}
 }
 
@@ -82,58 +70,27 @@ func (l *Link) Expect(ep transport.Endpoint) {
 func (l *Link) SetTimeout(d time.Duration) {
 	l.cfg.Timeout = int64(d)
 	now := l.cfg.Clock()
-	for _, p := range l.shaking {
-		p.deadline = now + l.cfg.Timeout
+	for _, q := range l.shaking {
+		if q.lane == 0 {
+			q.deadline = now + l.cfg.Timeout
+		}
 	}
 }
 
 // QueuePairs is how many there are.
-func (l *Link) QueuePairs() int { return len(l.byQP) }
+func (l *Link) QueuePairs() (n int) {
+	for _, pt := range l.ports {
+		n += len(pt.pairs)
+	}
+	return n
+}
 
 // AddressOf is what Connect or Reconnect was told last of ep; without bytes: nothing.
 func (l *Link) AddressOf(ep transport.Endpoint) transport.Address {
 	if !l.connected(ep) {
 		return transport.Address{}
 	}
-	return transport.Address{Bytes: l.addresses[ep].encode()}
-}
-
-// Reconnect begins anew with ep, which was disconnected, has failed or has left: with the task at
-// a. The same task must do so, too; till then nothing comes to it. ErrBusy: Disconnect first.
-func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
-	var to address
-	switch p := l.peers[ep]; {
-	case l.closed:
-		return transport.ErrClosed
-	case l.dead != nil:
-		return l.dead
-	case !l.connected(ep) || !to.of(ep, a):
-		return transport.ErrBadParam
-	case p == nil:
-		l.addresses[ep] = to
-		return nil
-	case !p.gone:
-		return transport.ErrBusy
-	}
-	before := l.peers[ep]
-	before.held.Clear()
-	if before.holding {
-		before.holding = false
-		l.holding--
-	}
-	same := l.addresses[ep].incarnation == to.incarnation
-	l.addresses[ep] = to
-	p := l.newPeer(ep)
-	p.life = before.life + 1
-	if same {
-		p.old = max(before.his, before.old)
-	}
-	return nil
-}
-
-// of says whether a is an address of task ep, and decodes it.
-func (a *address) of(ep transport.Endpoint, from transport.Address) bool {
-	return ep >= 0 && a.decode(from.Bytes) && a.incarnation != 0 && a.task == uint32(ep)
+	return transport.Address{Bytes: []byte(l.addresses[ep])}
 }
 
 // awaited says whether an answer, or a sign of life, of p is.

@@ -3,105 +3,17 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
-// fillReceives gives the shared receive queue what the connected peers need, as far as its limit
-// goes. Beyond that peers wait: the adapter tells them that it is not ready.
-func (l *Link) fillReceives() {
-	for l.receives < min(l.wanted, l.limitRecv) {
-		s, ok := l.slots.get()
-		if !ok {
-			return
-		}
-		if !l.giveBack(s) {
-			return
-		}
-	}
-}
-
-// giveBack posts a slot to the shared receive queue.
-func (l *Link) giveBack(s int32) bool {
-	err := l.adapter.Receive(false, idReceive|uint64(s), l.slots.addr(s), slotSize, l.slots.key(s))
-	if err != nil {
-		l.slots.put(s)
-		return false
-	}
-	l.receives++
-	return true
-}
-
-// take handles completions, at most max of them, and returns how many there were.
-func (l *Link) take(max int) (n int) {
-	for ; n < max; n++ {
-		if l.next == l.count {
-			l.next, l.count = 0, l.adapter.Poll(l.batch[:min(len(l.batch), max-n)])
-			if l.count < 0 {
-				l.count = 0
-				l.lose()
-			}
-			if l.count == 0 {
-				return n
-			}
-		}
-		c := l.batch[l.next]
-		l.next++
-		l.handle(&c)
-	}
-	return n
-}
-
-// drain handles all completions that there are.
-func (l *Link) drain() {
-	for l.take(len(l.batch)) > 0 {
-	}
-}
-
-func (l *Link) handle(c *adapter.Completion) {
-	value := c.ID &^ idMask
-	switch c.ID & idMask {
-	case idReceive:
-		l.receives--
-		if c.State == adapter.OK {
-			l.receive(l.byQP[c.QP], l.slots.bytes(int32(value))[:c.N])
-		} else {
-			l.broke(c)
-		}
-		if l.receives < min(l.wanted, l.limitRecv) && l.dead == nil && !l.closed {
-			l.giveBack(int32(value))
-		} else {
-			l.slots.put(int32(value))
-		}
-	case idDatagram:
-		l.datagram(c)
-	case idSend:
-		if c.State != adapter.OK {
-			l.broke(c)
-		} else if p := l.byQP[c.QP]; p != nil {
-			l.packetsSent(p, value)
-		}
-	case idMove:
-		if p := l.byQP[c.QP]; p != nil {
-			l.moved(p, l.calls[value], c.State)
-		}
-	}
-}
-
-// broke: a queue pair has failed, if it is not another's of before.
-func (l *Link) broke(c *adapter.Completion) {
-	if p := l.byQP[c.QP]; p != nil {
-		l.fail(p)
-	}
-}
-
-// receive takes in a packet of p.
-func (l *Link) receive(p *peer, b []byte) {
+// receive takes in a packet that has come over q, nil if that is not there any more.
+func (l *Link) receive(q *pair, b []byte) {
 	var h head
-	if p == nil || p.gone || !h.decode(b) {
+	if q == nil || q.lane != 0 || q.peer.gone || !h.decode(b) {
 		l.stats.GhostPackets++
 		return
 	}
-	l.opened(p)
+	p := q.peer
+	l.opened(q)
 	p.credit = max(p.credit, h.credit)
 	if p.first < len(p.owed) || len(p.calls) > 0 || p.said < p.numbers {
 		l.attend(p)
