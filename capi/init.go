@@ -102,7 +102,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		Persistent: flags&C.LAPI_PSS_GPFS != 0,
 		Adapter:    adapterName(info, flags),
 		Polling:    flags&C.LAPI_INTERRUPT_OFF != 0,
-		Hooks:      wireup.Hooks{OpenPort: openPort},
+		Hooks:      wireup.Hooks{OpenPort: openPort, ListPorts: listPorts},
 	})
 	launcher, asked := job.LauncherSocket(getenv)
 	C.cshim_exit_launcher_set(C.int(launcher), C.bool(asked), C.bool(code != codes.Success))
@@ -122,6 +122,14 @@ func openPort(device string, port int) (adapter.Adapter, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+func listPorts() (all []job.Port, err error) {
+	found, err := verbs.List()
+	for _, p := range found {
+		all = append(all, job.Port{Device: p.Name, Number: p.Number})
+	}
+	return all, err
 }
 
 // adapterName is what the persistent subsystem asks for; of others adapter_name is not looked at.

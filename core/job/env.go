@@ -252,7 +252,7 @@ func (r *reader) network(c *Config) error {
 		}
 		c.NetworkSet = true
 		if c.US.Wanted {
-			c.US.Ports = ports
+			c.US.Ports, c.US.Most = ports[:min(len(ports), maxPorts)], min(len(ports), maxPorts)
 		}
 	}
 	return nil

@@ -80,17 +80,20 @@ func TestAllSet(t *testing.T) {
 
 // What asks for user space, and for which ports; letters may be of either case.
 func TestUserSpace(t *testing.T) {
+	rxe := []Port{{"rxe0", 0}, {"mlx5_0", 1}}
 	for vars, want := range map[string]UserSpace{
-		"MP_EUILIB=us":                                       {Wanted: true},
-		"MP_EUILIB=US LAPI_US=yes":                           {Wanted: true},
-		"MP_EUILIB=us LAPI_US=Only":                          {Wanted: true, Only: true},
-		"MP_EUILIB=us MP_EUIDEVICE=sn_all":                   {Wanted: true},
-		"MP_EUILIB=us MP_EUIDEVICE=sn_single":                {Wanted: true},
-		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0":                   {true, false, []Port{{"mlx5_0", 0}}},
-		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0:2":                 {true, false, []Port{{"mlx5_0", 2}}},
-		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0/2":                 {true, false, []Port{{"mlx5_0", 2}}},
-		"MP_EUILIB=us MP_LAPI_NETWORK=@2:1,rxe0:2,mlx5_0/1":  {true, false, []Port{{"rxe0", 0}, {"mlx5_0", 1}}},
-		"MP_EUILIB=us MP_EUIDEVICE=a MP_LAPI_NETWORK=@1:1,b": {true, false, []Port{{"b", 0}}},
+		"MP_EUILIB=us":                                       {Wanted: true, Most: 1},
+		"MP_EUILIB=US LAPI_US=yes":                           {Wanted: true, Most: 1},
+		"MP_EUILIB=us LAPI_US=Only":                          {Wanted: true, Only: true, Most: 1},
+		"MP_EUILIB=us MP_EUIDEVICE=sn_all":                   {Wanted: true, Most: 8},
+		"MP_EUILIB=us MP_EUIDEVICE=sn_single":                {Wanted: true, Most: 1},
+		"MP_EUILIB=us MP_INSTANCES=3":                        {Wanted: true, Most: 3},
+		"MP_EUILIB=us MP_INSTANCES=max":                      {Wanted: true, Most: 8},
+		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0":                   {true, false, []Port{{"mlx5_0", 0}}, 1},
+		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0:2":                 {true, false, []Port{{"mlx5_0", 2}}, 1},
+		"MP_EUILIB=us MP_EUIDEVICE=a/2 MP_INSTANCES=2":       {true, false, []Port{{"a", 2}}, 2},
+		"MP_EUILIB=us MP_LAPI_NETWORK=@2:1,rxe0:2,mlx5_0/1":  {true, false, rxe, 2},
+		"MP_EUILIB=us MP_EUIDEVICE=a MP_LAPI_NETWORK=@1:1,b": {true, false, []Port{{"b", 0}}, 1},
 		"MP_EUILIB=IP LAPI_US=only MP_EUIDEVICE=x:y:z":       {},
 		"MP_MSG_API=MPI_lapi MP_LAPI_NETWORK=@1:1,b":         {},
 	} {

@@ -29,7 +29,12 @@ type UserSpace struct {
 	// Ports are those that MP_LAPI_NETWORK lists, else the one that MP_EUIDEVICE names; nil:
 	// whichever works.
 	Ports []Port
+	// Most is how many ports are used where Ports does not list them all.
+	Most int
 }
+
+// maxPorts is how many adapters count (guide, Chapter 14).
+const maxPorts = adapters.Max
 
 // maxPort is the highest number that a port of an adapter can have.
 const maxPort = 254
@@ -69,9 +74,22 @@ func (r *reader) userSpace(c *Config) error {
 		return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
 			fmt.Sprintf("the value %q is not valid; set it to ip or us", s)}
 	}
-	c.US = UserSpace{Wanted: true, Only: only}
+	c.US = UserSpace{Wanted: true, Only: only, Most: 1}
+	if s, ok := r.get("MP_INSTANCES"); ok {
+		n, err := adapters.ParseInstances(s)
+		if err != nil {
+			return &EnvError{"MP_INSTANCES", codeNoNetstrSet, fmt.Sprintf("the value %v", err)}
+		}
+		if c.US.Most = n; n == adapters.All {
+			c.US.Most = maxPorts
+		}
+	}
 	device, ok := r.get("MP_EUIDEVICE")
-	if !ok || device == adapters.OneNetwork || device == adapters.AllNetworks {
+	switch {
+	case device == adapters.AllNetworks:
+		c.US.Most = maxPorts
+		return nil
+	case !ok || device == adapters.OneNetwork:
 		return nil
 	}
 	p, err := parsePort(device)

@@ -63,8 +63,10 @@ type Hooks struct {
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
 	OpenUDP     func(udp.Config) (UDPLink, error)
 	Clock       transport.Clock
-	// OpenPort opens RDMA adapters; nil: there is none.
-	OpenPort OpenPort
+	// OpenPort opens RDMA adapters; nil: there is none. ListPorts lists them; nil: no more than
+	// one is used that has no name.
+	OpenPort  OpenPort
+	ListPorts ListPorts
 }
 
 // Config is what Open needs to know.
