@@ -212,7 +212,7 @@ func TestPortsAreTold(t *testing.T) {
 	r := &rack{t: t}
 	n := r.net(job.UserSpace{})
 	for state, text := range map[verbs.PortState]string{verbs.PortUp: "is up again",
-		verbs.PortDown: "is down", verbs.PortGone: "gone for good"} {
+		verbs.PortDown: "is down", verbs.PortGone: "is gone for good"} {
 		r.said = nil
 		n.portChanged(verbs.PortChange{Index: 1, Name: "b", State: state})
 		if len(r.said) != 1 || !strings.Contains(r.said[0], "adapter b) "+text) {
