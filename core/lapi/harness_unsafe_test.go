@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,20 +31,32 @@ type testJob struct {
 	t      testing.TB
 	tasks  []*testTask
 	fabric *testnet.Fabric // RDMA adapters
+
+	mu      sync.Mutex
+	devices [][]*testnet.Device // by task
 }
 
 // openPort is LAPI_Init's way to one, but for tasks that are to have none.
 func (j *testJob) openPort(vars map[string]string) wireup.OpenPort {
 	return func(device string, _ int) (adapter.Adapter, error) {
-		if vars["TEST_ADAPTERS"] == "none" {
+		task := vars["MP_CHILD"]
+		if have, some := vars["TEST_ADAPTERS"]; some && !strings.Contains(have, task) {
 			return nil, errors.New("there is no adapter")
 		}
 		d, err := j.fabric.Device()
 		if err != nil {
 			return nil, err
 		}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.devices[task[0]-'0'] = append(j.devices[task[0]-'0'], d)
 		return d, nil
 	}
+}
+
+// listPorts: everybody has two.
+func listPorts() ([]job.Port, error) {
+	return []job.Port{{Device: "a", Number: 1}, {Device: "b", Number: 1}}, nil
 }
 
 // ddmFunction is what a test registers as a DDM function: the parameters are those of LAPI's.
@@ -176,7 +189,8 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 	t.Helper()
 	m := &meeting{parts: make([]job.Part, n), round: make([]int, n), events: make([][]job.Event, n)}
 	m.cond = sync.NewCond(&m.mu)
-	j := &testJob{t: t, tasks: make([]*testTask, n), fabric: testnet.New(1)}
+	j := &testJob{t: t, tasks: make([]*testTask, n), fabric: testnet.New(1),
+		devices: make([][]*testnet.Device, n)}
 	var wait sync.WaitGroup
 	result := make([]codes.Code, n)
 	for i := range n {
@@ -197,7 +211,7 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 				Commits: vars["TEST_COMMITS"] != "",
 				Getenv:  func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 				Hooks: wireup.Hooks{
-					OpenPort: j.openPort(vars),
+					OpenPort: j.openPort(vars), ListPorts: listPorts,
 					Key: func(*job.Config) ([]byte, bool, error) {
 						return []byte("a key that all tasks of this job have"), true, nil
 					},
