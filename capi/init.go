@@ -21,8 +21,10 @@ import (
 	"lapi/core/wireup"
 	"lapi/cshim/munge"
 	"lapi/cshim/pmix"
+	"lapi/cshim/verbs"
 	"lapi/transport"
 	"lapi/transport/layout"
+	"lapi/transport/verbs/adapter"
 )
 
 func init() {
@@ -100,6 +102,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		Persistent: flags&C.LAPI_PSS_GPFS != 0,
 		Adapter:    adapterName(info, flags),
 		Polling:    flags&C.LAPI_INTERRUPT_OFF != 0,
+		Hooks:      wireup.Hooks{OpenPort: openPort, ListPorts: listPorts},
 	})
 	launcher, asked := job.LauncherSocket(getenv)
 	C.cshim_exit_launcher_set(C.int(launcher), C.bool(asked), C.bool(code != codes.Success))
@@ -110,6 +113,23 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 	info.protocol = C.UDP_DEV
 	contexts[context] = c
 	return C.int(codes.Success)
+}
+
+// openPort opens an RDMA adapter, by libibverbs, which is opened with the first.
+func openPort(device string, port int) (adapter.Adapter, error) {
+	a, err := verbs.Open(verbs.Choice{Name: device, Port: port, GIDIndex: -1})
+	if err != nil { // a nil *Adapter is no nil Adapter
+		return nil, err
+	}
+	return a, nil
+}
+
+func listPorts() (all []job.Port, err error) {
+	found, err := verbs.List()
+	for _, p := range found {
+		all = append(all, job.Port{Device: p.Name, Number: p.Number})
+	}
+	return all, err
 }
 
 // adapterName is what the persistent subsystem asks for; of others adapter_name is not looked at.

@@ -81,7 +81,12 @@ func (j *launch) commandLine(n *node, task int) (path string, args []string, err
 // chooseAddresses sets the nodes' addresses by MP_EUIDEVICE and MP_INSTANCES (package adapters),
 // unless the user has named addresses, and with them the packet size that they have in common.
 func (j *launch) chooseAddresses() error {
-	chosen := j.o.device != "" || j.o.instances != 0
+	euilib := j.o.set["MP_EUILIB"]
+	if euilib == "" {
+		euilib = lookup(j.environ, "MP_EUILIB")
+	}
+	device := job.DeviceForIP(euilib, j.o.device)
+	chosen := device != "" || j.o.instances != 0
 	// with either, LAPI_Init refuses the other
 	for _, variable := range []string{"MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK"} {
 		if lookup(j.environ, variable) == "" {
@@ -94,7 +99,7 @@ func (j *launch) chooseAddresses() error {
 	}
 	nodes, all, err := adapters.ChooseAwaiting(func() ([]adapters.Node, error) {
 		return j.networks(chosen || len(j.o.nodes) > 1)
-	}, j.o.device, j.o.instances, func(i int) string { return j.o.nodes[i].under() }, j.say)
+	}, device, j.o.instances, func(i int) string { return j.o.nodes[i].under() }, j.say)
 	var lacks adapters.NodeError
 	if errors.As(err, &lacks) {
 		return fmt.Errorf("the node of %s %s", j.o.nodes[lacks.Node].tasks(), lacks.Text)

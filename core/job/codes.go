@@ -26,24 +26,25 @@ const (
 	minUDPPacketSize = adapters.MinPacketSize
 	maxUDPPacketSize = adapters.MaxPacketSize
 
-	maxAckThreshold        = 31 // accepted; acts as 30, the limit of LAPI_Senv
-	effectiveAckThreshold  = 30
-	defaultAckThreshold    = 30
-	minPollingMicros       = 10001 // "greater than 10000"
-	defaultPollingMicros   = 400000
-	minRetransmitInterval  = 1000
-	defaultRetransmitLoops = 1000000
-	defaultRexmitBufCount  = 128
-	defaultRexmitBufSize   = 16384
-	minSendQueue           = 64 // KiB
-	maxSendQueue           = 1 << 20
-	defaultSendQueue       = 4 << 10
-	maxInfoLevel           = 6
-	maxTraceLevel          = 5
-	maxTraceSize           = 1024 // MiB
-	minBulkMin             = 4096
-	defaultBulkMin         = 150 * 1024
-	defaultTraceSize       = 32 // MiB: half a million records
+	maxAckThreshold          = 31 // accepted; acts as 30, the limit of LAPI_Senv
+	effectiveAckThreshold    = 30
+	defaultAckThreshold      = 30
+	minPollingMicros         = 10001 // "greater than 10000"
+	defaultPollingMicros     = 400000
+	minRetransmitInterval    = 1000
+	defaultRetransmitLoops   = 1000000
+	defaultRexmitBufCount    = 128
+	defaultRexmitBufSize     = 16384
+	minSendQueue             = 64 // KiB
+	maxSendQueue             = 1 << 20
+	defaultSendQueue         = 4 << 10
+	maxInfoLevel             = 6
+	maxTraceLevel            = 5
+	maxTraceSize             = 1024 // MiB
+	minBulkMin               = 4096
+	defaultBulkMin           = 150 * 1024
+	defaultRegistrationLimit = 1 << 30
+	defaultTraceSize         = 32 // MiB: half a million records
 	// LAPI instances of a process, and network instances of MP_LAPI_INET_ADDR
 	maxInstances = wire.MaxInstances
 )

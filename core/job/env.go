@@ -44,7 +44,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	c := &Config{start: start}
 	r.level(c)
-	steps := []func(*Config) error{r.messageAPI, r.library, r.identity, r.launcher, r.network,
+	steps := []func(*Config) error{r.messageAPI, r.userSpace, r.identity, r.launcher, r.network,
 		r.sharedMemory, r.udpPacketSize, r.udpLoss, r.authentication, r.munge}
 	for _, step := range steps {
 		if err := step(c); err != nil {
@@ -53,6 +53,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	}
 	r.tuning(c)
 	r.bulk(c)
+	r.registration(c)
 	return c, nil
 }
 
@@ -154,32 +155,6 @@ func (r *reader) messageAPI(c *Config) error {
 		remedy)}
 }
 
-// library reads MP_EUILIB. Scripts ask for user space as a matter of course, so that it is not to
-// be had is an error only where LAPI_US, this library's own, says so.
-func (r *reader) library(*Config) error {
-	us, usSet := r.get("LAPI_US")
-	only := strings.EqualFold(us, "only")
-	if usSet && !only && !strings.EqualFold(us, "yes") {
-		return &EnvError{"LAPI_US", codeCSSLoadFailed,
-			fmt.Sprintf("the value %q is not valid; set it to yes or only, or unset it", us)}
-	}
-	s, ok := r.get("MP_EUILIB")
-	switch {
-	case !ok || strings.EqualFold(s, "ip"):
-		return nil
-	case !strings.EqualFold(s, "us"):
-		return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
-			fmt.Sprintf("the value %q is not valid; set it to ip or us", s)}
-	case only:
-		return &EnvError{"MP_EUILIB", codeCSSLoadFailed,
-			"the value us and LAPI_US=only ask for user space communication, which this release cannot do; " +
-				"unset LAPI_US, or set MP_EUILIB to ip"}
-	}
-	r.warnf(1, "MP_EUILIB=%s: there is no adapter for user space communication; "+
-		"shared memory and UDP/IP are used. Set it to ip, or LAPI_US=only to fail instead", s)
-	return nil
-}
-
 func (r *reader) identity(c *Config) error {
 	switch c.start {
 	case byHand:
@@ -267,7 +242,8 @@ func (r *reader) network(c *Config) error {
 		c.Adapters, c.InetSet = all, true
 	}
 	if networkSet {
-		if err := checkNetwork(network); err != nil {
+		ports, err := parseNetwork(network)
+		if err != nil {
 			return &EnvError{"MP_LAPI_NETWORK", codeNoNetstrSet,
 				fmt.Sprintf("the value %q is malformed: %v. "+
 					"Expected is @number:window,adapter[:window,adapter…], such as @1:164,sn0",
@@ -275,6 +251,9 @@ func (r *reader) network(c *Config) error {
 					err)}
 		}
 		c.NetworkSet = true
+		if c.US.Wanted {
+			c.US.Ports, c.US.Most = ports[:min(len(ports), maxPorts)], min(len(ports), maxPorts)
+		}
 	}
 	return nil
 }
@@ -446,4 +425,21 @@ func (r *reader) bulk(c *Config) {
 	if c.BulkMin = int(min(max(n, minBulkMin), math.MaxInt32)); uint64(c.BulkMin) != n {
 		r.warnf(0, "%s=%s is out of range; %d is used. %s", name, s, c.BulkMin, remedy)
 	}
+}
+
+// registration reads LAPI_REGISTRATION_LIMIT, which is this library's own.
+func (r *reader) registration(c *Config) {
+	const name = "LAPI_REGISTRATION_LIMIT"
+	c.RegistrationLimit = defaultRegistrationLimit
+	s, ok := r.get(name)
+	if !ok {
+		return
+	}
+	n, err := parseSize(s)
+	if err != nil {
+		r.warnf(0, "%s=%q is %v; %d is used. Set it to a number of bytes, such as 512M; "+
+			"0 keeps nothing registered", name, s, err, c.RegistrationLimit)
+		return
+	}
+	c.RegistrationLimit = n
 }

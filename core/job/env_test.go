@@ -38,8 +38,8 @@ func TestDefaults(t *testing.T) {
 		Task: 1, NumTasks: 4, Partition: "7", AckThreshold: 30,
 		PollingInterval:    400 * time.Millisecond,
 		RetransmitInterval: 1000000, RexmitBufCount: 128, RexmitBufSize: 16384, BulkMin: 153600,
-		SendQueue: 4 << 20,
-		TraceDir:  ".", TraceSize: 32,
+		SendQueue: 4 << 20, RegistrationLimit: 1 << 30,
+		TraceDir: ".", TraceSize: 32,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -54,7 +54,7 @@ func TestAllSet(t *testing.T) {
 		"MP_UDP_PACKET_SIZE=65536", "MP_ACK_THRESH=5", "MP_POLLING_INTERVAL=10001",
 		"MP_RETRANSMIT_INTERVAL=1000",
 		"MP_REXMIT_BUF_CNT=1", "MP_REXMIT_BUF_SIZE=256", "LAPI_SEND_QUEUE=64", "MP_USE_BULK_XFER=yes",
-		"MP_BULK_MIN_MSG_SIZE=4096", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces",
+		"MP_BULK_MIN_MSG_SIZE=4096", "LAPI_REGISTRATION_LIMIT=512M", "MP_LAPI_TRACE_LEVEL=3", "LAPI_TRACE_DIR=/traces",
 		"LAPI_TRACE_SIZE=64"), func(level int, text string) {
 		t.Errorf("warning %d: %s",
 			level, text)
@@ -70,7 +70,7 @@ func TestAllSet(t *testing.T) {
 		InetSet: true, InfoLevel: 2, NoTimeout: true, UDPPacketSize: 65536, AckThreshold: 5,
 		PollingInterval:    10001 * time.Microsecond,
 		RetransmitInterval: 1000, RexmitBufCount: 1, RexmitBufSize: 256, RexmitBufSizeSet: true,
-		UseBulk: true, BulkMin: 4096, SendQueue: 64 << 10,
+		UseBulk: true, BulkMin: 4096, SendQueue: 64 << 10, RegistrationLimit: 512 << 20,
 		TraceLevel: 3, TraceDir: "/traces", TraceSize: 64,
 	}
 	if !reflect.DeepEqual(c, want) {
@@ -78,17 +78,48 @@ func TestAllSet(t *testing.T) {
 	}
 }
 
-// User space that is not to be had is IP, and said once; letters may be of either case.
-func TestUserSpaceIsIP(t *testing.T) {
-	for vars, lines := range map[string]int{"MP_EUILIB=us": 1, "MP_EUILIB=US LAPI_US=yes": 1,
-		"MP_EUILIB=us MP_MSG_API=LAPI,Mpi": 1, "MP_EUILIB=IP LAPI_US=only": 0,
-		"MP_MSG_API=MPI_lapi": 0} {
+// What asks for user space, and for which ports; letters may be of either case.
+func TestUserSpace(t *testing.T) {
+	rxe := []Port{{"rxe0", 0}, {"mlx5_0", 1}}
+	for vars, want := range map[string]UserSpace{
+		"MP_EUILIB=us":                                       {Wanted: true, Most: 1},
+		"MP_EUILIB=US LAPI_US=yes":                           {Wanted: true, Most: 1},
+		"MP_EUILIB=us LAPI_US=Only":                          {Wanted: true, Only: true, Most: 1},
+		"MP_EUILIB=us MP_EUIDEVICE=sn_all":                   {Wanted: true, Most: 8},
+		"MP_EUILIB=us MP_EUIDEVICE=sn_single":                {Wanted: true, Most: 1},
+		"MP_EUILIB=us MP_INSTANCES=3":                        {Wanted: true, Most: 3},
+		"MP_EUILIB=us MP_INSTANCES=max":                      {Wanted: true, Most: 8},
+		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0":                   {true, false, []Port{{"mlx5_0", 0}}, 1},
+		"MP_EUILIB=us MP_EUIDEVICE=mlx5_0:2":                 {true, false, []Port{{"mlx5_0", 2}}, 1},
+		"MP_EUILIB=us MP_EUIDEVICE=a/2 MP_INSTANCES=2":       {true, false, []Port{{"a", 2}}, 2},
+		"MP_EUILIB=us MP_LAPI_NETWORK=@2:1,rxe0:2,mlx5_0/1":  {true, false, rxe, 2},
+		"MP_EUILIB=us MP_EUIDEVICE=a MP_LAPI_NETWORK=@1:1,b": {true, false, []Port{{"b", 0}}, 1},
+		"MP_EUILIB=IP LAPI_US=only MP_EUIDEVICE=x:y:z":       {},
+		"MP_MSG_API=MPI_lapi MP_LAPI_NETWORK=@1:1,b":         {},
+	} {
 		var said []string
-		_, err := FromEnv(good(append(strings.Fields(vars), "MP_INFOLEVEL=1")...),
+		c, err := FromEnv(good(append(strings.Fields(vars), "MP_INFOLEVEL=1")...),
 			func(level int, text string) { said = append(said, fmt.Sprint(level, " ", text)) })
-		if err != nil || len(said) != lines ||
-			lines == 1 && !strings.HasPrefix(said[0], "1 MP_EUILIB=") {
-			t.Errorf("%s: %v, %q", vars, err, said)
+		if err != nil || len(said) != 0 || !reflect.DeepEqual(c.US, want) {
+			t.Errorf("%s: %+v, %v, %q", vars, c, err, said)
+		}
+	}
+	for _, device := range []string{"mlx5_0:0", "mlx5_0:255", "mlx5_0:x", ":1", "a:1:1", "a b",
+		strings.Repeat("x", 64)} {
+		_, err := FromEnv(good("MP_EUILIB=us", "MP_EUIDEVICE="+device), nil)
+		if e, ok := err.(*EnvError); !ok || e.Code != codeNoNetstrSet ||
+			e.Variable != "MP_EUIDEVICE" {
+			t.Errorf("MP_EUIDEVICE=%s: %v", device, err)
+		}
+	}
+}
+
+// TestDeviceForIP: an adapter for user space is no network interface.
+func TestDeviceForIP(t *testing.T) {
+	for _, c := range [][3]string{{"us", "mlx5_0", ""}, {"US", "sn_all", "sn_all"},
+		{"us", "sn_single", "sn_single"}, {"ip", "eth0", "eth0"}, {"", "eth0", "eth0"}} {
+		if got := DeviceForIP(c[0], c[1]); got != c[2] {
+			t.Errorf("%v: %q", c, got)
 		}
 	}
 }
@@ -111,7 +142,6 @@ func TestRefused(t *testing.T) {
 		{"message API mpi", good("MP_MSG_API=mpi"), 406, "MP_MSG_API", "mpi"},
 		{"bad message API", good("MP_MSG_API=LAIP"), 406, "MP_MSG_API", `"LAIP"`},
 		{"message API with blank", good("MP_MSG_API=lapi, mpi"), 406, "MP_MSG_API", "lapi, mpi"},
-		{"user space only", good("MP_EUILIB=US", "LAPI_US=Only"), 404, "MP_EUILIB", "user space"},
 		{"bad user space", good("MP_EUILIB=us", "LAPI_US=on"), 404, "LAPI_US", `"on"`},
 		{"bad library", good("MP_EUILIB=ib"), 404, "MP_EUILIB", `"ib"`},
 		{"no task", env("MP_MSG_API=lapi", "MP_PROCS=4"), 510, "MP_CHILD", "not set"},
@@ -320,6 +350,20 @@ func TestBulkAccepted(t *testing.T) {
 		})
 		if err != nil || c.UseBulk != want.use || c.BulkMin != want.min {
 			t.Errorf("%s: %+v, %v", set, c, err)
+		}
+	}
+}
+
+func TestRegistrationLimit(t *testing.T) {
+	for value, want := range map[string]uint64{"": 1 << 30, "0": 0, "7": 7, "3k": 3 << 10,
+		"99999999999999999999": 1<<64 - 1, "-1": 1 << 30, "much": 1 << 30} {
+		n := 0
+		c, err := FromEnv(good("LAPI_REGISTRATION_LIMIT="+value), func(int, string) { n++ })
+		if err != nil || c.RegistrationLimit != want {
+			t.Errorf("%q: %+v, %v", value, c, err)
+		}
+		if wrong := value == "-1" || value == "much"; wrong != (n == 1) {
+			t.Errorf("%q: %d warnings", value, n)
 		}
 	}
 }

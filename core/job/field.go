@@ -113,7 +113,9 @@ func (r *reader) fieldIdentity(c *Config) error {
 
 // adapterWishes reads what lapirun does for its tasks (guide, Chapter 14, Table 12).
 func (r *reader) adapterWishes(c *Config) (err error) {
-	c.device, _ = r.get("MP_EUIDEVICE")
+	device, _ := r.get("MP_EUIDEVICE")
+	euilib, _ := r.get("MP_EUILIB")
+	c.device = DeviceForIP(euilib, device)
 	c.say = func(text string) { r.warnf(0, "%s", text) }
 	if s, ok := r.get("MP_INSTANCES"); ok {
 		if c.instances, err = adapters.ParseInstances(s); err != nil {

@@ -69,8 +69,14 @@ func FuzzNetwork(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if checkNetwork(s) == nil && (!strings.HasPrefix(s, "@") || strings.Count(s, ",") < 1) {
-			t.Fatalf("%q is accepted", s)
+		ports, err := parseNetwork(s)
+		if err == nil && (!strings.HasPrefix(s, "@") || strings.Count(s, ",") != len(ports)) {
+			t.Fatalf("%q is accepted as %v", s, ports)
+		}
+		for _, port := range ports {
+			if again, err := parsePort(port.String()); err != nil || again != port {
+				t.Fatalf("%v becomes %v, %v", port, again, err)
+			}
 		}
 	})
 }

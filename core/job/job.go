@@ -89,7 +89,8 @@ type Config struct {
 	// one.
 	Adapters   []Adapter
 	InetSet    bool // MP_LAPI_INET_ADDR is set
-	NetworkSet bool // MP_LAPI_NETWORK is set (checked; used by verbs)
+	NetworkSet bool // MP_LAPI_NETWORK is set
+	US         UserSpace
 	InfoLevel  int  // MP_INFOLEVEL
 	NoTimeout  bool // MP_DEBUG_NOTIMEOUT
 
@@ -107,6 +108,10 @@ type Config struct {
 	UseBulk bool // MP_USE_BULK_XFER
 	BulkMin int  // MP_BULK_MIN_MSG_SIZE, bytes, at least 4096; default 153600
 
+	// RegistrationLimit is LAPI_REGISTRATION_LIMIT: bytes of memory that adapters of verbs may
+	// have registered at one time; default 1 GiB. 0: nothing stays registered after its transfer.
+	RegistrationLimit uint64
+
 	TraceLevel int    // MP_LAPI_TRACE_LEVEL, 0 (off) to 5
 	TraceDir   string // LAPI_TRACE_DIR; default "."
 	TraceSize  int    // LAPI_TRACE_SIZE, MiB
@@ -116,7 +121,7 @@ type Config struct {
 	start      starter
 	openField  func() (pmi.Launcher, int, error) // of a launcher, and its socket
 	serverPort uint16                            // of a PMIx server on this node; 0: unknown
-	device     string                            // MP_EUIDEVICE, if a launcher started it
+	device     string                            // MP_EUIDEVICE for UDP/IP, if a launcher started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
 	spans      bool                              // the job is on several nodes; after Meet
 	daemon     *os.File                          // the launcher's process on this node; nil: unknown

@@ -201,25 +201,28 @@ func FormatAdapters(all []Adapter) string {
 	return b.String()
 }
 
-// checkNetwork checks MP_LAPI_NETWORK, which user space mode would use.
-func checkNetwork(s string) error {
+// parseNetwork reads MP_LAPI_NETWORK: the adapters that user space mode uses. Windows are the
+// business of the hardware of the time; a port is written behind a slash.
+func parseNetwork(s string) (ports []Port, err error) {
 	items, err := parseInstances(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, item := range items {
 		window, device, ok := strings.Cut(item, ",")
 		if !ok {
-			return fmt.Errorf("%q lacks the comma between window and adapter", item)
+			return nil, fmt.Errorf("%q lacks the comma between window and adapter", item)
 		}
 		if _, err := parseNumber(window); err != nil {
-			return fmt.Errorf("window %q is %w", window, err)
+			return nil, fmt.Errorf("window %q is %w", window, err)
 		}
-		if err := checkDevice(device); err != nil {
-			return err
+		p, err := parsePort(device)
+		if err != nil {
+			return nil, err
 		}
+		ports = append(ports, p)
 	}
-	return nil
+	return ports, nil
 }
 
 func parseShm(s string) (ShmMode, bool) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/peer"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -44,7 +45,14 @@ const (
 	qLocalSendStatistics
 	qBulkXfer
 	qBulkMinMsgSize
-	qLast = 37
+	_ // RDMA_REMOTE_RCXT_AVAIL and RDMA_REMOTE_RCXT_TOTAL: of hardware that had contexts
+	_
+	qRCMaxQP
+	qRCQPInUse
+	_ // RC_QP_USE_LRU, RC_QP_USE_LMC, RC_QP_INIT_SETUP: what is not done
+	_
+	_
+	qLast
 )
 
 // attributes are what LAPI_Senv sets, and what LAPI_Init has found.
@@ -98,7 +106,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 }
 
 // attribute is the value of a query that returns one int. Queries that only legacy code makes, and
-// those about adapters, give 0.
+// those about what is not done with queue pairs, give 0.
 func (c *Context) attribute(query uint32) uint32 {
 	a := &c.attributes
 	return [qLast]uint32{
@@ -111,7 +119,8 @@ func (c *Context) attribute(query uint32) uint32 {
 		qMaxAtomSize: MaxAtomSize, qBufCpSize: uint32(a.bufCopy), qMaxPktsOut: udp.MaxPacketsOut,
 		qAckThreshold: uint32(a.ackThreshold), qShmEnabled: flag(a.shmTasks != nil),
 		qShmNumTasks: uint32(len(a.shmTasks)), qBulkXfer: flag(c.bulkEnabled()),
-		qBulkMinMsgSize: uint32(c.cfg.BulkMin),
+		qBulkMinMsgSize: uint32(c.cfg.BulkMin), qRCMaxQP: uint32(c.reachedByRDMA()),
+		qRCQPInUse: c.queuePairs(),
 	}[query]
 }
 
@@ -157,11 +166,10 @@ func (c *Context) Senv(query uint32, v int32) codes.Code {
 		c.wake.Kick()
 	case qTimeout:
 		c.attributes.timeout = int64(v)
-		if c.net.UDP != nil {
-			c.net.UDP.SetTimeout(time.Duration(v) * time.Second)
-		}
-		if c.net.Shm != nil {
-			c.net.Shm.SetTimeout(time.Duration(v) * time.Second)
+		for _, l := range c.links.All() {
+			if t, ok := l.(interface{ SetTimeout(time.Duration) }); ok {
+				t.SetTimeout(time.Duration(v) * time.Second)
+			}
 		}
 	case qAckThreshold:
 		c.attributes.ackThreshold = int(v)
@@ -181,10 +189,33 @@ func (c *Context) statistics(query uint32) transport.Stats {
 		return s
 	case query == qShmStatistics && c.net.Shm != nil:
 		return *c.net.Shm.Stats()
-	case query == qStatistics && c.net.UDP != nil:
-		return *c.net.UDP.Stats()
+	case query == qStatistics:
+		return c.remoteStatistics()
 	}
 	return transport.Stats{}
+}
+
+// remoteStatistics are those of UDP/IP and RDMA together.
+func (c *Context) remoteStatistics() (sum transport.Stats) {
+	if c.net.UDP != nil {
+		sum = *c.net.UDP.Stats()
+	}
+	if c.net.Verbs == nil {
+		return sum
+	}
+	s := c.net.Verbs.Stats()
+	for _, pair := range [...]struct {
+		to   *uint64
+		more uint64
+	}{{&sum.DuplicatePackets, s.DuplicatePackets},
+		{&sum.RetransmittedPackets, s.RetransmittedPackets},
+		{&sum.GhostPackets, s.GhostPackets}, {&sum.PacketsSent, s.PacketsSent},
+		{&sum.PacketsReceived, s.PacketsReceived}, {&sum.DataSent, s.DataSent},
+		{&sum.DataReceived, s.DataReceived}, {&sum.AcksSent, s.AcksSent},
+		{&sum.AcksReceived, s.AcksReceived}} {
+		*pair.to += pair.more
+	}
+	return sum
 }
 
 // encodeStats is lapi_statistics_t.
@@ -220,14 +251,37 @@ func (c *Context) AddrGet(index int32) (transport.Addr, codes.Code) {
 	return transport.Addr(c.in.Indices()[index]), codes.Success
 }
 
-// reachedDirectly is to how many other tasks data can go by a single copy.
+// reachedDirectly is to how many other tasks data can go by a single copy, or RDMA.
 func (c *Context) reachedDirectly() (n int) {
 	for i := range c.peers {
 		if p := &c.peers[i]; p.SingleCopy && !p.IsSelf {
 			n++
 		}
 	}
+	return n + c.reachedByRDMA()
+}
+
+// reachedByRDMA is how many tasks are reached over an adapter.
+func (c *Context) reachedByRDMA() (n int) {
+	for i := range c.peers {
+		if c.byRDMA(&c.peers[i]) {
+			n++
+		}
+	}
 	return n
+}
+
+// byRDMA says whether p is reached over an adapter.
+func (c *Context) byRDMA(p *peer.Peer) bool {
+	return c.net.Verbs != nil && untraced(p.Link) == transport.Link(c.net.Verbs)
+}
+
+// queuePairs is RC_QP_IN_USE.
+func (c *Context) queuePairs() uint32 {
+	if c.net.Verbs == nil {
+		return 0
+	}
+	return uint32(c.net.Verbs.QueuePairs())
 }
 
 // bulkEnabled is BULK_XFER: bulk transfer was asked for and there is someone to use it with.

@@ -31,7 +31,7 @@ func (s *setup) canBarrier() bool {
 // openBarrier is a step of LAPI_Init, after the tasks have met.
 func (s *setup) openBarrier() codes.Code {
 	link, ok := s.net.Shm.(barrierLink)
-	if !ok || s.net.UDP != nil {
+	if !ok || s.net.UDP != nil || s.net.Verbs != nil {
 		return codes.Success
 	}
 	if b := link.Barrier(s.net.AnyCrowded()); b != nil {

@@ -59,7 +59,7 @@ func (s *setup) announceBulk() {
 
 // announceJob says how the other tasks are reached, and with which settings.
 func (s *setup) announceJob() {
-	shared, byUDP := 0, 0
+	shared, byUDP := 0, -s.reachedByRDMA()
 	for i := range s.peers {
 		switch p := &s.peers[i]; {
 		case p.Shared:
@@ -68,9 +68,13 @@ func (s *setup) announceJob() {
 			byUDP++
 		}
 	}
+	rdma := ""
+	if s.net.Verbs != nil {
+		rdma = fmt.Sprintf(", by RDMA: %d", s.reachedByRDMA())
+	}
 	s.faults.Message(levelJob,
-		"other tasks by shared memory: %d, by UDP/IP: %d; memory is reached directly of %d",
-		shared, byUDP, s.reachedDirectly())
+		"other tasks by shared memory: %d, by UDP/IP: %d%s; memory is reached directly of %d",
+		shared, byUDP, rdma, s.reachedDirectly())
 	c := s.cfg
 	s.faults.Message(levelJob,
 		"fast lane: %s; acknowledgement of %d packets; %d buffers of %d bytes; copied at once: %d "+
@@ -103,6 +107,8 @@ func (s *setup) way(i int, p *peer.Peer) string {
 		return "shared memory with single copies"
 	case p.Shared:
 		return "shared memory"
+	case s.byRDMA(p):
+		return "RDMA"
 	}
 	addrs, _, err := udp.DecodeAddress(s.net.UDP.AddressOf(p.Ep).Bytes)
 	if err != nil {
@@ -134,7 +140,13 @@ func (t traffic) String() string {
 }
 
 func (c *Context) traffic() []traffic {
-	return []traffic{{"UDP/IP", c.statistics(qStatistics)},
-		{"shared memory", c.statistics(qShmStatistics)},
+	all := []traffic{{way: "UDP/IP"}, {"shared memory", c.statistics(qShmStatistics)},
 		{"local copy", c.statistics(qLocalSendStatistics)}}
+	if c.net.UDP != nil {
+		all[0].Stats = *c.net.UDP.Stats()
+	}
+	if c.net.Verbs != nil {
+		all = append(all, traffic{"RDMA", *c.net.Verbs.Stats()})
+	}
+	return all
 }

@@ -40,6 +40,9 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if c.net.UDP != nil {
 		n += c.progressUDP()
 	}
+	if c.net.Verbs != nil {
+		n += c.net.Verbs.Progress(progressBatch)
+	}
 	for _, e := range c.emuls {
 		n += e.Progress()
 	}
@@ -93,7 +96,8 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 // busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
 	idle := &c.pace.udpIdle
-	if c.net.Shm != nil && c.lane == nil && *idle > 0 && *idle%udpIdleTurns != 0 {
+	if (c.net.Shm != nil && c.lane == nil || c.net.Verbs != nil) && *idle > 0 &&
+		*idle%udpIdleTurns != 0 {
 		*idle++
 		return 0
 	}

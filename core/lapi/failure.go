@@ -129,7 +129,7 @@ func (c *Context) dependsOn(p *peer.Peer) bool {
 // sent nothing. On a node the job's session, or the closed connection, tells.
 func (c *Context) expect(p *peer.Peer) {
 	if !p.Shared && !p.IsSelf {
-		c.net.UDP.Expect(p.Ep)
+		remote(p).Expect(p.Ep)
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *Context) hasLeft(p *peer.Peer) bool {
 	case p.IsSelf:
 		return false
 	}
-	return c.net.UDP.HasLeft(p.Ep)
+	return remote(p).HasLeft(p.Ep)
 }
 
 // left: p has left, and something of this task's that was on its way to it is lost.

@@ -68,7 +68,8 @@ func (c *Context) get(p *peer.Peer, x *Transfer) codes.Code {
 		return code
 	}
 	c.counters.Issued(p.ID, codes.GetErr, 0)
-	if p.Noticing != nil && x.N > 0 && c.getByLink(p, x) {
+	if route := c.copier.Route(p, x.N, x.hint()); x.N > 0 && p.Transfers(x.N, route) &&
+		c.getByLink(p, x, route) {
 		return codes.Success
 	}
 	if c.copier.Get(p, x.N, x.hint()) &&

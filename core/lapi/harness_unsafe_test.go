@@ -1,8 +1,10 @@
 package lapi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,13 +21,42 @@ import (
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/adapter"
+	"lapi/transport/verbs/testnet"
 )
 
 // testJob is a whole job in one process: a context for each task, driven by one goroutine, with
 // real links between them.
 type testJob struct {
-	t     testing.TB
-	tasks []*testTask
+	t      testing.TB
+	tasks  []*testTask
+	fabric *testnet.Fabric // RDMA adapters
+
+	mu      sync.Mutex
+	devices [][]*testnet.Device // by task
+}
+
+// openPort is LAPI_Init's way to one, but for tasks that are to have none.
+func (j *testJob) openPort(vars map[string]string) wireup.OpenPort {
+	return func(device string, _ int) (adapter.Adapter, error) {
+		task := vars["MP_CHILD"]
+		if have, some := vars["TEST_ADAPTERS"]; some && !strings.Contains(have, task) {
+			return nil, errors.New("there is no adapter")
+		}
+		d, err := j.fabric.Device()
+		if err != nil {
+			return nil, err
+		}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.devices[task[0]-'0'] = append(j.devices[task[0]-'0'], d)
+		return d, nil
+	}
+}
+
+// listPorts: everybody has two.
+func listPorts() ([]job.Port, error) {
+	return []job.Port{{Device: "a", Number: 1}, {Device: "b", Number: 1}}, nil
 }
 
 // ddmFunction is what a test registers as a DDM function: the parameters are those of LAPI's.
@@ -151,13 +182,15 @@ func (s *seat) Close() error                { return nil }
 var paths = map[string]map[string]string{
 	"shm": {"LAPI_USE_SHM": "only"},
 	"udp": {"LAPI_USE_SHM": "no"},
+	"us":  {"LAPI_USE_SHM": "no", "MP_EUILIB": "us", "LAPI_US": "only"},
 }
 
 func newJob(t testing.TB, n int, env map[string]string) *testJob {
 	t.Helper()
 	m := &meeting{parts: make([]job.Part, n), round: make([]int, n), events: make([][]job.Event, n)}
 	m.cond = sync.NewCond(&m.mu)
-	j := &testJob{t: t, tasks: make([]*testTask, n)}
+	j := &testJob{t: t, tasks: make([]*testTask, n), fabric: testnet.New(1),
+		devices: make([][]*testnet.Device, n)}
 	var wait sync.WaitGroup
 	result := make([]codes.Code, n)
 	for i := range n {
@@ -178,6 +211,7 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 				Commits: vars["TEST_COMMITS"] != "",
 				Getenv:  func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 				Hooks: wireup.Hooks{
+					OpenPort: j.openPort(vars), ListPorts: listPorts,
 					Key: func(*job.Config) ([]byte, bool, error) {
 						return []byte("a key that all tasks of this job have"), true, nil
 					},

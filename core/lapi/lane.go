@@ -36,7 +36,7 @@ type laneLink interface {
 const (
 	// turns of the lane after which core gets one in any case; by the clock it is sooner
 	laneTurns    = 1 << 20
-	laneUDPTurns = 16 // the same while there is a socket to look at
+	laneUDPTurns = 16 // the same while there is a socket, or an adapter's queue, to look at
 )
 
 // openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no
@@ -57,7 +57,7 @@ func (s *setup) openLane() codes.Code {
 	if s.cfg.UseBulk {
 		l.BulkMin = uint64(s.cfg.BulkMin)
 	}
-	if s.net.UDP != nil {
+	if s.net.UDP != nil || s.net.Verbs != nil {
 		l.TurnsMax = laneUDPTurns
 	}
 	if s.cfg.FastLane == job.FastLaneRandom {

@@ -6,16 +6,15 @@ import (
 	"lapi/transport"
 )
 
-// A put or get between tasks of a node is the link's own, whatever its length, and the target's
-// core gets a notice with its counters (transport.Noticing). This file is what core does with
+// A put or get between tasks of a node is the link's own, whatever its length, so is a long one over
+// an adapter; and the target's core gets a notice with its counters (transport.Noticing). This file is what core does with
 // notices, and a get's origin.
 
 // getByLink is a get that the link makes. False: messages are to ask for the data.
-func (c *Context) getByLink(p *peer.Peer, x *Transfer) bool {
+func (c *Context) getByLink(p *peer.Peer, x *Transfer, route transport.Route) bool {
 	o := c.newAnswer(p, codes.GetErr, x, x.OrgAddr, x.N)
 	o.op.Local, o.op.Remote, o.op.N, o.op.Done = x.OrgAddr, x.TgtAddr, x.N, getDone
-	o.op.Notice, o.op.Route = transport.Notice{uint64(x.TgtCntr), 0},
-		c.copier.Route(p, x.N, x.hint())
+	o.op.Notice, o.op.Route = transport.Notice{uint64(x.TgtCntr), 0}, route
 	status, err := p.Noticing.GetNotice(p.Ep, &o.op)
 	if err == transport.ErrNotSupported { // the kernel has come to forbid single copies
 		p.SingleCopy = false

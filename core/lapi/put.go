@@ -17,10 +17,14 @@ func (c *Context) put(p *peer.Peer, x *Transfer) codes.Code {
 	}
 	c.counters.Issued(p.ID, codes.PutErr, x.CmplCntr)
 	h := wire.Put{TgtAddr: x.TgtAddr, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr}
-	if p.Noticing == nil && c.putHere(p, x, &h) {
+	route := c.copier.Route(p, x.N, x.hint())
+	if p.OverAdapter() && x.N <= uint64(c.attributes.bufCopy) {
+		route = transport.RouteMessages // an adapter would read it when the call has returned
+	}
+	if !p.Transfers(x.N, route) && c.putHere(p, x, &h) {
 		return codes.Success
 	}
-	c.out.Put(p, &h, x.OrgAddr, x.N, c.copier.Route(p, x.N, x.hint()), x.after())
+	c.out.Put(p, &h, x.OrgAddr, x.N, route, x.after())
 	return codes.Success
 }
 

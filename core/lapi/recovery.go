@@ -5,6 +5,7 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/peer"
+	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
@@ -66,6 +67,9 @@ func (c *Context) Resume(dest uint32) codes.Code {
 	return codes.Success
 }
 
+// remote is the link to p, which is reached by no shared memory.
+func remote(p *peer.Peer) wireup.RemoteLink { return untraced(p.Link).(wireup.RemoteLink) }
+
 // reconnector is what a link offers whose peers may rejoin.
 type reconnector interface {
 	Reconnect(ep transport.Endpoint, a transport.Address) error
@@ -82,7 +86,7 @@ func (c *Context) reconnect(p *peer.Peer) error {
 	}
 	a := r.moved
 	if a.Bytes == nil && !p.Shared {
-		a = c.net.UDP.AddressOf(p.Ep)
+		a = remote(p).AddressOf(p.Ep)
 	}
 	return l.Reconnect(p.Ep, a)
 }

@@ -118,8 +118,11 @@ func (c *Context) taskReturned(e job.Event) {
 		}
 		err = c.net.Shm.Reset(p.Ep)
 	}
-	if err != nil || !p.Shared { // what is left is UDP, which needs nothing from here
+	if err != nil || !p.Shared { // UDP needs nothing from here, RDMA the address
 		wireup.CloseFiles(e.Part)
+		if c.byRDMA(p) && card.Verbs != nil {
+			r.moved = transport.Address{Bytes: card.Verbs}
+		}
 		session.Answer(p.ID, c.net.Card(false))
 		c.host.ExitNotice(c.net.Session.ExitNotice())
 		if err != nil {

@@ -81,7 +81,7 @@ func New(o *Options) (*Context, codes.Code) {
 	}
 	s.announce()
 	s.host.ExitNotice(s.net.Session.ExitNotice())
-	if s.net.UDP == nil {
+	if s.net.UDP == nil && s.net.Verbs == nil {
 		cfg.ForgetKey() // nobody needs it
 	}
 	return s.Context, codes.Success
@@ -148,13 +148,13 @@ var (
 		wireup.NoSharedMemory: codes.ErrShmSetup, wireup.NoSocket: codes.ErrUDPSocket,
 		wireup.NoAddresses: codes.ErrNoNetstrSet,
 		wireup.NoHandler:   codes.ErrNoUDPHndlr, wireup.BadAddress: codes.ErrUDPPortInfo,
-		wireup.UserFailed: codes.ErrUserUDPHndlrFail}
+		wireup.UserFailed: codes.ErrUserUDPHndlrFail, wireup.NoAdapter: codes.ErrCssLoadFailed}
 	events = [...]codes.Code{wireup.SharedMemorySingle: codes.AttShmSingleTask,
 		wireup.SharedMemoryFailed: codes.AttShmCreateFail,
 		wireup.SharedMemoryUnused: codes.AttShminitFail,
 		wireup.SharedMemoryAbsent: codes.AttShmGetFail,
 		wireup.SharedMemoryDetach: codes.AttShmAttFail, wireup.FewerPaths: codes.AttFrSetupInternal,
-		wireup.SocketBound: codes.AttPortStart}
+		wireup.SocketBound: codes.AttPortStart, wireup.PortOpened: codes.AttPortStart}
 )
 
 // meet opens the links and connects them with those of all tasks.

@@ -99,8 +99,8 @@ func TestTrace(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
 			const puts, amsends = 40, 7
-			named := puts // the long put is one by shared memory, fragments by UDP
-			if name == "shm" {
+			named := puts // the long put is one by shared memory and RDMA, fragments by UDP
+			if name != "udp" {
 				named++
 			}
 			j, dir := tracedJob(t, 2, 5, env)

@@ -13,9 +13,24 @@ import (
 var levelOf = [...]wire.Level{job.AuthCookie: wire.LevelCookie, job.AuthMAC: wire.LevelMAC,
 	job.AuthNone: wire.LevelNone}
 
-// jobKey finds the job key, if LAPI_AUTH wants one, and says so once a job if packets prove
+// jobKey is what findKey has found.
+type jobKey struct{ key []byte }
+
+// jobKey finds the job key once.
+func (n *Net) jobKey() ([]byte, error) {
+	if n.key == nil {
+		key, err := n.findKey()
+		if err != nil {
+			return nil, err
+		}
+		n.key = &jobKey{key}
+	}
+	return n.key.key, nil
+}
+
+// findKey finds the job key, if LAPI_AUTH wants one, and says so once a job if packets prove
 // nothing.
-func (n *Net) jobKey() (key []byte, err error) {
+func (n *Net) findKey() (key []byte, err error) {
 	if n.job.Auth == job.AuthNone {
 		if n.me == 0 {
 			n.say(0,

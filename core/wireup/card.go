@@ -11,16 +11,19 @@ import (
 // Card is what a task tells the others: the addresses of its links, empty for a link that it has
 // not, and where it runs (processors.go). On the wire there are a version (8), and for each of
 // these a length (16) and its bytes.
-type Card struct{ UDP, Shm, Where []byte }
+type Card struct{ UDP, Shm, Verbs, Where []byte }
 
 // Card is this task's, with the files that go along; withShared: with its shared memory.
 func (n *Net) Card(withShared bool) job.Part {
-	var links [2]transport.Link // nil: none
+	var links [3]transport.Link // nil: none
 	if n.UDP != nil {
 		links[0] = n.UDP
 	}
 	if n.Shm != nil && withShared {
 		links[1] = n.Shm
+	}
+	if n.Verbs != nil {
+		links[2] = n.Verbs
 	}
 	p := job.Part{Data: []byte{n.cfg.Card}}
 	for _, l := range links {
@@ -45,7 +48,7 @@ func DecodeCard(b []byte, version byte) (c Card, err error) {
 		return c, bad
 	}
 	b = b[1:]
-	for _, field := range []*[]byte{&c.UDP, &c.Shm, &c.Where} {
+	for _, field := range []*[]byte{&c.UDP, &c.Shm, &c.Verbs, &c.Where} {
 		if len(b) < 2 || len(b) < 2+int(binary.LittleEndian.Uint16(b)) {
 			return c, bad
 		}

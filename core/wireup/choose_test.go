@@ -13,9 +13,10 @@ import (
 // that it is longer than it is.
 func TestCard(t *testing.T) {
 	const version = 5
-	good := []byte{version, 2, 0, 1, 2, 1, 0, 3, 2, 0, 4, 5}
+	good := []byte{version, 2, 0, 1, 2, 1, 0, 3, 1, 0, 6, 2, 0, 4, 5}
 	c, err := DecodeCard(good, version)
 	if err != nil || !bytes.Equal(c.UDP, []byte{1, 2}) || !bytes.Equal(c.Shm, []byte{3}) ||
+		!bytes.Equal(c.Verbs, []byte{6}) ||
 		!bytes.Equal(c.Where, []byte{4, 5}) {
 		t.Errorf("%v becomes %+v, %v", good, c, err)
 	}

@@ -33,7 +33,21 @@ func (n *Net) meet() error {
 		}
 	}
 	n.chooseProcessors(places)
-	return nil
+	return n.dropUnused()
+}
+
+// dropUnused closes the links by which no task is reached: a look at a socket costs a system call.
+// A job started by hand keeps its sockets: its tasks may come to be elsewhere.
+func (n *Net) dropUnused() (err error) {
+	if n.Verbs != nil && !n.byVerbs {
+		err = n.Verbs.Close()
+		n.Verbs = nil
+	}
+	if n.UDP != nil && n.Verbs != nil && !n.byUDP && n.job.Gathered() {
+		err = n.UDP.Close()
+		n.UDP = nil
+	}
+	return err
 }
 
 // CloseFiles closes the descriptors of parts that no link took over: those of this task's own part,
@@ -46,7 +60,8 @@ func CloseFiles(parts ...job.Part) {
 	}
 }
 
-// connect chooses the link to a task: itself, shared memory if both have it, UDP.
+// connect chooses the link to a task: itself, shared memory if both have it, RDMA if both have an
+// adapter, UDP.
 func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 	if task == n.me {
 		return n.use(task, Peer{Link: n.Self}, n.Self.Address())
@@ -71,6 +86,14 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 	if n.job.Shm == job.ShmOnly {
 		return n.fail(NoSharedMemory, "LAPI_USE_SHM=only, but task %d has no shared memory", task)
 	}
+	if n.Verbs != nil && c.Verbs != nil {
+		n.byVerbs = true
+		return n.use(task, Peer{Link: n.Verbs}, transport.Address{Bytes: c.Verbs})
+	}
+	if n.job.US.Only && n.cfg.OpenPort != nil {
+		return n.fail(NoAdapter, "LAPI_US=only, but task %d has no adapter", task)
+	}
+	n.byUDP = true
 	if n.UDP == nil { // shared memory with that task failed over there: UDP after all
 		if err := n.openUDP(); err != nil {
 			return err
@@ -100,6 +123,9 @@ func (n *Net) use(task int, p Peer, a transport.Address) error {
 		n.happened(LevelFailure, SharedMemoryDetach, "(task %d's: %v)", task, err)
 		return NoSharedMemory
 	}
+	if p.Link == transport.Link(n.Verbs) {
+		return NoAdapter
+	}
 	return NoSocket
 }
 
@@ -109,6 +135,9 @@ func SingleCopy(l transport.Link, ep transport.Endpoint) bool {
 		CanDirect(transport.Endpoint) bool
 	}); ok {
 		return d.CanDirect(ep)
+	}
+	if _, queues := l.(VerbsLink); queues { // it does so, but not at once
+		return false
 	}
 	const both = transport.CapPut | transport.CapGet
 	return l.Limits().Caps&both == both

@@ -6,6 +6,7 @@
 //	node.go     which tasks share memory; sizes that were measured for this machine
 //	connect.go  exchange of cards, the link to each task
 //	udp.go      sockets and addresses
+//	verbs.go    RDMA adapters
 //	adapter.go  the addresses of one network interface
 //	auth.go     the job key; tasks that disagree about it
 //	card.go     what a task tells the others

@@ -29,6 +29,7 @@ const (
 	SharedMemoryDetach              // a peer's segment cannot be attached
 	FewerPaths                      // some of this task's addresses cannot be used
 	SocketBound                     // to which address a socket is bound
+	PortOpened                      // which port of an adapter is used
 )
 
 // Reason is why Open failed: its error.
@@ -44,6 +45,7 @@ const (
 	NoHandler   // a job started by hand gives no addresses
 	BadAddress  // of a task in the list of such a job
 	UserFailed  // the user's handler gave no addresses
+	NoAdapter   // for user space communication, and nothing else is wanted
 )
 
 // Error says which reason.
@@ -61,6 +63,10 @@ type Hooks struct {
 	Key         func(*job.Config) (key []byte, authenticated bool, err error)
 	OpenUDP     func(udp.Config) (UDPLink, error)
 	Clock       transport.Clock
+	// OpenPort opens RDMA adapters; nil: there is none. ListPorts lists them; nil: no more than
+	// one is used that has no name.
+	OpenPort  OpenPort
+	ListPorts ListPorts
 }
 
 // Config is what Open needs to know.
@@ -104,21 +110,36 @@ type SharedLink interface {
 	SetTimeout(d time.Duration)
 }
 
-// UDPLink is the UDP link with what can be set later.
-type UDPLink interface {
+// RemoteLink is a link to tasks of other nodes, with what can be set later.
+type RemoteLink interface {
 	transport.Link
-	transport.Pusher
-	Locals() []netip.AddrPort
 	// Expect tells that the owner waits for ep although it has sent it nothing.
 	Expect(ep transport.Endpoint)
 	SetTimeout(d time.Duration)
-	SetAckThreshold(packets int)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
 	// AddressOf is where ep was last said to be.
 	AddressOf(ep transport.Endpoint) transport.Address
 	HasLeft(ep transport.Endpoint) bool
+}
+
+// UDPLink is the UDP link with what can be set later.
+type UDPLink interface {
+	RemoteLink
+	transport.Pusher
+	Locals() []netip.AddrPort
+	SetAckThreshold(packets int)
 	Reserve(ep transport.Endpoint) (tail []byte, messages int)
 	Commit(ep transport.Endpoint, bytes, messages, data int)
+}
+
+// VerbsLink is the link over RDMA adapters.
+type VerbsLink interface {
+	RemoteLink
+	transport.Noticing
+	// BulkMin is from how many bytes on the adapter moves data by itself.
+	BulkMin() uint64
+	// QueuePairs is how many there are, one for each task that this one talks to.
+	QueuePairs() int
 }
 
 // Net is the links of one context or interface, connected.
@@ -126,6 +147,7 @@ type Net struct {
 	Self    transport.Link
 	Shm     SharedLink // nil if no task is reached by it
 	UDP     UDPLink    // likewise
+	Verbs   VerbsLink  // likewise
 	Session job.Session
 	OnNode  []int            // tasks reached by shared memory, this one included; nil: none
 	Listed  []netip.AddrPort // addresses of all tasks, in a job started by hand
@@ -133,7 +155,10 @@ type Net struct {
 	cfg    *Config
 	job    *job.Config
 	me     int
-	remote int // tasks to reach by UDP
+	remote int // tasks to reach by UDP or RDMA
+	key    *jobKey
+	// byUDP, byVerbs: a task is reached so
+	byUDP, byVerbs bool
 	// crowded: this task has to share processors with others of this machine; anyCrowded: some
 	// task of it has to.
 	crowded, anyCrowded bool
@@ -177,6 +202,9 @@ func (n *Net) Links() (all []transport.Link) {
 	if n.UDP != nil {
 		all = append(all, n.UDP)
 	}
+	if n.Verbs != nil {
+		all = append(all, n.Verbs)
+	}
 	return all
 }
 
@@ -210,10 +238,19 @@ func (n *Net) openLinks() error {
 	if n.Session, err = open(n.job, n.cfg.Instance-1); err != nil {
 		return n.fail(Unknown, "cannot meet the other tasks: %v", err)
 	}
-	if n.remote > 0 {
+	if err := n.openVerbs(); err != nil {
+		return err
+	}
+	if n.remote > 0 && n.wantsUDP() {
 		return n.openUDP()
 	}
 	return nil
+}
+
+// wantsUDP says whether a socket is opened before it is known whether a task is reached by it: but
+// for tasks that have RDMA and no address to bind a socket to.
+func (n *Net) wantsUDP() bool {
+	return n.Verbs == nil || !n.job.Gathered() || len(n.locals()) > 0
 }
 
 func (n *Net) say(level int, format string, args ...any) {

@@ -11,10 +11,10 @@ import (
 
 // FuzzCard gives the decoder arbitrary bytes.
 func FuzzCard(f *testing.F) {
-	f.Add([]byte{5, 2, 0, 1, 2, 1, 0, 3, 0, 0})
+	f.Add([]byte{5, 2, 0, 1, 2, 1, 0, 3, 1, 0, 4, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := DecodeCard(b, 5)
-		if err == nil && (b[0] != 5 || len(c.UDP)+len(c.Shm)+len(c.Where)+7 > len(b)) {
+		if err == nil && (b[0] != 5 || len(c.UDP)+len(c.Shm)+len(c.Verbs)+len(c.Where)+9 > len(b)) {
 			t.Errorf("%v is taken for %+v", b, c)
 		}
 	})

@@ -69,6 +69,15 @@ struct cshim_verbs_completion {
 struct cshim_verbs *cshim_verbs_open(const char *library, const char *name, int port, int gid_index,
                                      struct cshim_verbs_info *, char *why);
 void cshim_verbs_close(struct cshim_verbs *);
+
+/* A port that works. */
+struct cshim_verbs_port {
+	char name[64];
+	uint8_t port;
+};
+
+/* Lists at most so many; how many there are, or -1 with a sentence in why. */
+int cshim_verbs_list(const char *library, int most, struct cshim_verbs_port *, char *why);
 void cshim_verbs_files(const struct cshim_verbs *, int files[CSHIM_VERBS_EVENTS]);
 
 int cshim_verbs_register(struct cshim_verbs *, uint64_t addr, uint64_t n, int access,

@@ -1,13 +1,41 @@
-# The link over RDMA verbs, on the kernel's soft-RoCE in machines of its own (docs/verbs.md).
-# Included by the top Makefile.
+# RDMA verbs, on the kernel's soft-RoCE in machines of its own (docs/verbs.md). Included by the top
+# Makefile.
 #
-#   make verbs-test        VERBS_FLAGS="-test.run TestNodesOutage" narrows it
+#   make verbs-test        the link, registration, then LAPI (verbs-lapi-test);
+#                          VERBS_FLAGS="-test.run TestNodesOutage" narrows the first
+#   make verbs-lapi-test   LAPI's programs on 1, 2 and 4 nodes, short
+#   make verbs-lapi-full   on demand: most conformance programs whole, ports that fail
+#   make bench-verbs       LAPI beside the programs of perftest; REPETITIONS=3
 
-.PHONY: verbs-test
-verbs-test:
-	@scripts/setup.sh qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \
-	  rxe-provider=ibverbs-providers
+VERBS_TOOLS := qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \
+  rxe-provider=ibverbs-providers
+VERBS_LAPI := $(LIB) $(RUN) $(BUILD)/verbs/perf $(BUILD)/net/steady
+VERBS_CONFORM := $(addprefix $(CONFORM_BUILD)/,\
+  $(shell sed -n 's/^\# programs: //p' tests/verbs/lapi))
+
+.PHONY: verbs-test verbs-link-test verbs-lapi-test verbs-lapi-full bench-verbs
+verbs-test: verbs-link-test verbs-lapi-test
+
+verbs-link-test:
+	@scripts/setup.sh $(VERBS_TOOLS)
 	@mkdir -p $(BUILD)/verbs
 	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/verbs
 	$(GO) test -c -o $(BUILD)/verbs/registration.test ./transport/verbs/internal/registration
 	@tests/verbs/run $(BUILD)/verbs $(VERBS_FLAGS)
+
+$(BUILD)/verbs/perf: tests/verbs/perf.c include/lapi.h $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+
+verbs-lapi-test: $(VERBS_LAPI) $(VERBS_CONFORM)
+	@scripts/setup.sh $(VERBS_TOOLS)
+	@tests/verbs/run-lapi $(BUILD) short
+
+verbs-lapi-full: $(VERBS_LAPI) $(VERBS_CONFORM)
+	@scripts/setup.sh $(VERBS_TOOLS)
+	@LIMIT=1500 tests/verbs/run-lapi $(BUILD) full
+	@tests/verbs/run-lapi $(BUILD) ports
+
+bench-verbs: $(VERBS_LAPI)
+	@scripts/setup.sh $(VERBS_TOOLS) ib_write_lat=perftest
+	@tests/verbs/run-lapi $(BUILD) bench $(REPETITIONS)

@@ -196,8 +196,12 @@ func testNoticeFlood(r *run) {
 			default:
 				o = r.operation(0, memory.AddrOf(lanes[b].words), 8)
 				o.Width, o.Operand = 8, 1
+				atomic := link.Atomic
+				if link.Limits().Atomics == 0 {
+					atomic = r.Nodes[a].Emul.Atomic
+				}
 				start = func(op *transport.Op) (transport.Status, error) {
-					return link.Atomic(b, transport.AtomicAdd, op)
+					return atomic(b, transport.AtomicAdd, op)
 				}
 			}
 			o.Route, o.Notice = transport.RouteMessages, transport.Notice{1}

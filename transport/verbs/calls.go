@@ -3,6 +3,7 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/registration"
 )
 
 // call is a put or get of this task under way.
@@ -26,12 +27,20 @@ type call struct {
 	state callState
 	sent  uint64 // bytes that were sent, asked for, or posted
 	done  uint64 // of a get: bytes that came; of RDMA: bytes that were moved
-	parts int    // RDMA requests under way
 
-	memory *entry // op's memory, registered
-	grant  uint64 // the peer's name of the key
-	key    uint32
-	retry  bool // copy when the key has been given back
+	tells bool // the target's owner gets op.Notice, and hears of its bad addresses
+	over  bool // of copies: the last part was sent
+
+	// Of RDMA.
+	from, upTo uint64                        // what the keys are for
+	memory     [PortsMax]*registration.Entry // op's memory, registered with the ports in use
+	bad        uint8                         // a bit for each port that it cannot be registered with
+	grant      uint64                        // the peer's name of the keys
+	keys       keys
+	pieces     [piecesMax]piece
+	length     uint64 // of a piece
+	parts      int    // requests under way
+	retry      bool   // copy when the keys have been given back
 }
 
 type callState uint8
@@ -67,9 +76,14 @@ func (l *Link) start(ep transport.Endpoint, op *transport.Op, get bool) (transpo
 	case len(p.calls) == callsMax:
 		return transport.Done, transport.ErrBusy
 	}
-	c := l.newCall(p, op, get)
-	if op.N >= l.cfg.BulkMin && l.acquire(c) {
-		c.state = asking
+	return l.launch(l.newCall(p, op, get), op.N >= l.cfg.BulkMin)
+}
+
+// launch begins c, by RDMA if that is wanted and its memory can be registered.
+func (l *Link) launch(c *call, rdma bool) (transport.Status, error) {
+	p := c.peer
+	if c.upTo = min(c.op.N, l.keyMax); rdma && l.acquire(c, p.port) {
+		c.state, c.length = asking, l.pieceLength(c)
 	}
 	if err := l.advance(c); err != nil && err != transport.ErrBusy {
 		p.removeCall(c)
@@ -94,20 +108,44 @@ func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
 	return c
 }
 
-// acquire registers the local memory of c. Also what is only read must permit writing: else the
-// kernel lets the adapter read memory that the program itself may not. Constants are copied.
-func (l *Link) acquire(c *call) bool {
-	e, err := l.registry.acquire(c.op.Local, c.op.N, localWrite)
-	c.memory = e
-	return err == nil
+// acquire sees to it that the local memory that c's keys are for is registered with pt.
+func (l *Link) acquire(c *call, pt *port) bool {
+	bit := uint8(1) << pt.index
+	if c.memory[pt.index] == nil && c.bad&bit == 0 && pt.state != PortGone {
+		e, err := pt.registry.local(c.op.Local+transport.Addr(c.from), c.upTo-c.from)
+		if c.memory[pt.index] = e; err != nil {
+			c.bad |= bit
+		}
+	}
+	return c.memory[pt.index] != nil
+}
+
+// releaseMemory ends that with all ports.
+func (l *Link) releaseMemory(c *call) {
+	for i, e := range c.memory {
+		if e != nil {
+			l.ports[i].registry.release(e)
+			c.memory[i] = nil
+		}
+	}
+}
+
+// portsFor is of which of the peer's ports c wants keys: those that it may go over now.
+func (c *call) portsFor() uint32 {
+	p := c.peer
+	mask := uint32(1) << p.his
+	if c.op.N >= lanesMin {
+		for k := range p.lanes {
+			mask |= 1 << p.ways[k].his
+		}
+	}
+	return mask
 }
 
 // free forgets c, which is in no list.
 func (l *Link) free(c *call) {
-	if c.memory != nil {
-		l.registry.release(c.memory)
-	}
-	c.op, c.peer, c.memory = nil, nil, nil
+	l.releaseMemory(c)
+	c.op, c.peer = nil, nil
 	l.freeCalls = append(l.freeCalls, c)
 }
 
@@ -131,7 +169,8 @@ func (l *Link) advance(c *call) (err error) {
 			err = l.putParts(c)
 		}
 	case asking:
-		want := control{token: c.token, addr: uint64(c.op.Remote), n: c.op.N, status: wantWrite}
+		want := control{token: c.token, addr: uint64(c.op.Remote) + c.from, n: c.upTo - c.from,
+			status: wantWrite, ports: c.portsFor()}
 		if c.get {
 			want.status = wantRead
 		}
@@ -141,8 +180,11 @@ func (l *Link) advance(c *call) (err error) {
 	case moving:
 		err = l.move(c)
 	case finishing:
-		if err = l.control(c.peer, kindFinish, &control{token: c.token, offset: c.grant}, 0,
-			0); err == nil {
+		end := control{token: c.token, offset: c.grant}
+		if c.tells && !c.retry && c.done == c.op.N {
+			end.status, end.n, end.notice = statusNoticedLast, c.op.N, c.op.Notice
+		}
+		if err = l.control(c.peer, kindFinish, &end, 0, 0); err == nil {
 			c.state = finished
 		}
 	}
@@ -150,11 +192,12 @@ func (l *Link) advance(c *call) (err error) {
 }
 
 func (l *Link) putParts(c *call) error {
-	for c.sent < c.op.N {
+	for ; c.sent < c.op.N || c.op.N == 0 && !c.over; c.over = c.sent == c.op.N {
 		n := min(c.op.N-c.sent, chunkMax)
-		part := control{token: c.token, addr: uint64(c.op.Remote) + c.sent}
-		if c.sent+n == c.op.N {
-			part.status = statusLast
+		part := control{token: c.token, addr: uint64(c.op.Remote) + c.sent,
+			status: c.part(n)}
+		if part.status == statusNoticedLast {
+			part.n, part.notice = c.op.N, c.op.Notice
 		}
 		if err := l.control(c.peer, kindPut, &part, c.op.Local+transport.Addr(c.sent),
 			n); err != nil {
@@ -169,8 +212,12 @@ func (l *Link) putParts(c *call) error {
 func (l *Link) askParts(c *call) error {
 	for c.sent < c.op.N && c.sent-c.done < askedMax*chunkMax {
 		n := min(c.op.N-c.sent, chunkMax)
-		if err := l.control(c.peer, kindAsk, &control{token: c.token, n: n, offset: c.sent,
-			addr: uint64(c.op.Remote) + c.sent}, 0, 0); err != nil {
+		ask := control{token: c.token, n: n, offset: c.sent, addr: uint64(c.op.Remote) + c.sent,
+			status: c.part(n)}
+		if ask.status == statusNoticedLast {
+			ask.notice = c.op.Notice
+		}
+		if err := l.control(c.peer, kindAsk, &ask, 0, 0); err != nil {
 			return err
 		}
 		c.sent += n
@@ -194,7 +241,7 @@ func (l *Link) onAnswer(p *peer, k kind, m *control, data []byte) {
 		l.onFinished(c)
 	case c.state != copying:
 	case m.status == statusFault:
-		l.end(c, &transport.FaultError{Addr: transport.Addr(m.addr), Remote: true})
+		l.end(c, &transport.FaultError{Addr: transport.Addr(m.addr), Remote: true, Told: c.tells})
 	case k == kindPutDone && !c.get && c.sent == c.op.N:
 		l.end(c, nil)
 	case k == kindGot && c.get:

@@ -10,6 +10,9 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	p, err := l.usable(ep)
 	switch {
 	case err != nil:
+		if p := l.peers[ep]; p != nil && p.left {
+			err = p.missed(p.number)
+		}
 		return transport.Done, err
 	case p.number == 0 && len(p.calls) == 0:
 		return transport.Done, nil
@@ -37,7 +40,7 @@ func (l *Link) sayFlushes(p *peer) {
 // onFlush notes a flush of the peer.
 func (l *Link) onFlush(p *peer, c *control) {
 	if len(p.asked) == callsMax {
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		l.lost(p, transport.ErrUnreachable)
 		return
 	}
 	p.asked = append(p.asked, flushAsked{c.token, c.n})

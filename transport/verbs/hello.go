@@ -4,58 +4,19 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
-
-	"lapi/transport/verbs/adapter"
 )
-
-// version of the packets, of Hello and of the address.
-const version = 1
-
-// address is what Link.Address gives to peers.
-type address struct {
-	task        uint32
-	qpn, qkey   uint32 // of the datagram queue pair
-	mtu, reads  uint16
-	lid         uint16
-	gid         adapter.GID
-	incarnation uint64 // random: one life of a task; also what proves Hellos
-}
-
-const addressSize = 48
-
-func (a *address) encode() []byte {
-	b := make([]byte, addressSize)
-	binary.LittleEndian.PutUint16(b, version)
-	binary.LittleEndian.PutUint16(b[2:], a.lid)
-	binary.LittleEndian.PutUint32(b[4:], a.task)
-	binary.LittleEndian.PutUint32(b[8:], a.qpn)
-	binary.LittleEndian.PutUint32(b[12:], a.qkey)
-	binary.LittleEndian.PutUint16(b[16:], a.mtu)
-	binary.LittleEndian.PutUint16(b[18:], a.reads)
-	copy(b[24:], a.gid[:])
-	binary.LittleEndian.PutUint64(b[40:], a.incarnation)
-	return b
-}
-
-func (a *address) decode(b []byte) bool {
-	if len(b) != addressSize || binary.LittleEndian.Uint16(b) != version {
-		return false
-	}
-	*a = address{lid: binary.LittleEndian.Uint16(b[2:]), task: binary.LittleEndian.Uint32(b[4:]),
-		qpn: binary.LittleEndian.Uint32(b[8:]), qkey: binary.LittleEndian.Uint32(b[12:]),
-		mtu: binary.LittleEndian.Uint16(b[16:]), reads: binary.LittleEndian.Uint16(b[18:]),
-		incarnation: binary.LittleEndian.Uint64(b[40:])}
-	copy(a.gid[:], b[24:])
-	return true
-}
 
 // hello is the datagram that joins two queue pairs.
 type hello struct {
+	open     bool   // the sender has seen its own queue pair in an echo: no answer is needed
+	lane     uint8  // which of its queue pairs for the receiver this is; pair.lane
+	own, his uint8  // it is between the sender's and the receiver's ports of these numbers
 	from, to uint32 // tasks
 	qpn, psn uint32 // of the sender's queue pair
 	echo     uint32 // the receiver's queue pair that it is connected to; 0: none
-	open     bool   // the sender has seen its own queue pair in an echo: no answer is needed
-	round    uint64 // counts the sender's queue pairs for this peer
+	life     uint32 // counts the sender's connections to the receiver
+	hisLife  uint32 // the receiver's, as the sender knows it; 0: not yet
+	round    uint64 // counts the sender's queue pairs of this lane
 	expected uint64 // the number of the packet that the sender wants next
 	credit   uint64 // as in a packet
 }
@@ -69,28 +30,30 @@ const (
 // told only where tasks are brought together.
 func (h *hello) encode(key []byte, from, to uint64) []byte {
 	b := make([]byte, helloSize-proofSize, helloSize)
-	binary.LittleEndian.PutUint16(b, version)
+	b[0] = version
 	if h.open {
-		b[2] = 1
+		b[1] = 1
 	}
-	for i, v := range []uint32{h.from, h.to, h.qpn, h.psn, h.echo} {
+	b[2], b[3] = h.lane, h.own<<4|h.his
+	for i, v := range []uint32{h.from, h.to, h.qpn, h.psn, h.echo, h.life, h.hisLife} {
 		binary.LittleEndian.PutUint32(b[4+4*i:], v)
 	}
 	for i, v := range []uint64{h.round, h.expected, h.credit} {
-		binary.LittleEndian.PutUint64(b[24+8*i:], v)
+		binary.LittleEndian.PutUint64(b[32+8*i:], v)
 	}
 	return append(b, prove(key, from, to, b)...)
 }
 
 // decode reads h; only proven says whether it is genuine.
 func (h *hello) decode(b []byte) bool {
-	if len(b) != helloSize || binary.LittleEndian.Uint16(b) != version {
+	if len(b) != helloSize || b[0] != version {
 		return false
 	}
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4+4*i:]) }
-	long := func(i int) uint64 { return binary.LittleEndian.Uint64(b[24+8*i:]) }
-	*h = hello{open: b[2] == 1, from: word(0), to: word(1), qpn: word(2), psn: word(3),
-		echo: word(4), round: long(0), expected: long(1), credit: long(2)}
+	long := func(i int) uint64 { return binary.LittleEndian.Uint64(b[32+8*i:]) }
+	*h = hello{open: b[1] == 1, lane: b[2], own: b[3] >> 4, his: b[3] & 15, from: word(0),
+		to: word(1), qpn: word(2), psn: word(3), echo: word(4), life: word(5), hisLife: word(6),
+		round: long(0), expected: long(1), credit: long(2)}
 	return true
 }
 

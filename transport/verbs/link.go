@@ -12,51 +12,29 @@ import (
 	"lapi/transport/verbs/adapter"
 )
 
-// Config is what a Link is made of.
-type Config struct {
-	Adapter adapter.Adapter // the Link closes it
-	Task    int             // this task; its peers give it as Endpoint to Connect
-	// Key is the job's: it proves Hellos. Without one, what proves them are the addresses.
-	Key   []byte
-	Clock transport.Clock // nil: the system's
-	// Timeout is how long a peer may leave Hellos unanswered, in nanoseconds; 0: 150 s.
-	Timeout int64
-	// BulkMin is the length from which on puts and gets are RDMA; 0: 16 KiB.
-	BulkMin uint64
-}
-
-// Link is the transport.Link and transport.Waiter over one port of an adapter. Its owner's lock
-// protects it. memory.Guard must have run on the calling goroutine.
+// Link is the transport.Link and transport.Waiter over ports of adapters. Its owner's lock protects
+// it. memory.Guard must have run on the calling goroutine.
 type Link struct {
 	cfg      Config
-	adapter  adapter.Adapter
-	registry registry
+	ports    []*port
 	own      address
-	info     adapter.Info
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
+	noticed  transport.NoticeHandler
+	faulted  transport.FaultHandler
+	keyMax   uint64 // keyMax, but for tests
 	stats    transport.Stats
 	replaced uint64
 
-	addresses []address // by endpoint; incarnation 0: not connected
+	addresses []string // by endpoint, encoded; empty: not connected
 	peers     map[transport.Endpoint]*peer
-	byQP      map[adapter.QP]*peer
 	pool      hold.Pool
 
 	slots     slots
-	small     slots  // for datagrams, datagramsMax of them
-	revived   uint64 // how often the datagram queue pair had failed
-	sending   int    // slots with packets to send
-	receives  int    // buffers of the shared receive queue
-	wanted    int    // how many it should have
-	moving    int    // RDMA requests under way
+	sending   int // slots with packets to send
+	moving    int // RDMA requests under way
 	limitSend int
-	limitRecv int
 	limitMove int
 
-	batch     [32]adapter.Completion // not looked at yet: [next:count]
-	next      int
-	count     int
-	request   adapter.Work  // of Post
 	msg       transport.Msg // of a handler
 	idle      int           // turns that found nothing
 	calls     []*call
@@ -67,19 +45,18 @@ type Link struct {
 	active  []*peer // that have something to do in a turn
 	spare   []*peer // the memory of active's last turn
 	starved []*peer // that wait for what others hold
-	shaking []*peer // with a timer
+	shaking []*pair // with a timer
 	due     int64   // of the earliest timer; 0: none
 	probeAt int64   // when peers are probed
 	holding int     // peers with held messages
-	dead    error   // the adapter is gone
+	dead    error   // the last adapter is gone
 	closed  bool
 }
 
-// New opens the queues of an adapter. The error is the adapter's.
+// New opens the queues of its adapters, which it closes when it fails. The error is an adapter's,
+// or that there are too many.
 func New(cfg Config) (*Link, error) {
-	l := &Link{cfg: cfg, adapter: cfg.Adapter, info: cfg.Adapter.Info(),
-		registry: &plain{cfg.Adapter}, peers: make(map[transport.Endpoint]*peer),
-		byQP: make(map[adapter.QP]*peer)}
+	l := &Link{cfg: cfg, peers: make(map[transport.Endpoint]*peer)}
 	if l.cfg.Clock == nil {
 		start := time.Now()
 		l.cfg.Clock = func() int64 { return int64(time.Since(start)) + 1 }
@@ -90,38 +67,54 @@ func New(cfg Config) (*Link, error) {
 	if l.cfg.BulkMin == 0 {
 		l.cfg.BulkMin = bulkMin
 	}
-	l.slots = slots{adapter: l.adapter, size: slotSize}
-	l.small = slots{adapter: l.adapter, size: datagramSize}
+	l.keyMax = keyMax
+	adapters := append([]adapter.Adapter{cfg.Adapter}, cfg.More...)
+	for i, a := range adapters {
+		l.ports = append(l.ports, newPort(l, i, a))
+		l.cfg.Say = nil // once is enough
+	}
+	l.slots = slots{ports: l.ports, size: slotSize}
 	if err := l.open(); err != nil {
-		_ = l.small.close()
-		_ = l.adapter.Close()
+		_ = l.closePorts()
 		return nil, fmt.Errorf("verbs: %w", err)
 	}
 	return l, nil
 }
 
 func (l *Link) open() error {
-	l.limitRecv = min(receivesMax, l.info.MaxReceive, l.info.MaxCQE/2)
-	l.limitSend = min(sendsMax, l.info.MaxCQE/4)
-	l.limitMove = min(movingMax, l.info.MaxCQE/8)
-	var secret [12]byte
+	if len(l.ports) > PortsMax {
+		return fmt.Errorf("%d ports, the most are %d", len(l.ports), PortsMax)
+	}
+	l.limitSend, l.limitMove = sendsMax, movingMax
+	for _, pt := range l.ports {
+		l.limitSend = min(l.limitSend, pt.info.MaxCQE/4)
+		l.limitMove = min(l.limitMove, pt.info.MaxCQE/8)
+	}
+	var secret [8 + 4*PortsMax]byte
 	if _, err := rand.Read(secret[:]); err != nil {
 		return err
 	}
-	// The highest bit of a key for datagrams is the kernel's.
-	qkey := binary.LittleEndian.Uint32(secret[8:]) >> 1
-	qpn, err := l.adapter.Open(l.limitRecv+l.limitSend+l.limitMove+2*datagramsMax, l.limitRecv,
-		datagramsMax, qkey)
-	if err != nil {
-		return err
-	}
-	l.own = address{task: uint32(l.cfg.Task), qpn: qpn, qkey: qkey, mtu: uint16(l.info.MTU),
-		reads: uint16(l.info.MaxReads), lid: l.info.LID, gid: l.info.GID,
+	l.own = address{task: uint32(l.cfg.Task),
 		incarnation: binary.LittleEndian.Uint64(secret[:]) | 1}
-	if err := l.small.grow(); err != nil {
-		return err
+	for i, pt := range l.ports {
+		at, err := pt.open(secret[8+4*i:])
+		if err != nil {
+			return err
+		}
+		l.own.places = append(l.own.places, at)
 	}
-	return l.receiveDatagrams()
+	return nil
+}
+
+// closePorts ends the ports, whose queue pairs are gone.
+func (l *Link) closePorts() error {
+	errs := []error{l.slots.close()}
+	for _, pt := range l.ports {
+		if err := pt.close(); pt.state != PortGone {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Limits implements transport.Link.
@@ -134,25 +127,65 @@ func (l *Link) Limits() transport.Limits {
 func (l *Link) Address() transport.Address { return transport.Address{Bytes: l.own.encode()} }
 
 // Connect implements transport.Link: it keeps the address, and does nothing else until there is
-// something to send. An endpoint is connected once.
+// something to send. An endpoint is connected once; Reconnect connects it again.
 func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
-	var to address
 	if l.closed {
 		return transport.ErrClosed
 	}
-	if ep < 0 || !to.decode(a.Bytes) || to.incarnation == 0 || to.task != uint32(ep) ||
-		l.connected(ep) {
+	if !fits(ep, a) || l.connected(ep) {
 		return transport.ErrBadParam
 	}
 	for int(ep) >= len(l.addresses) {
-		l.addresses = append(l.addresses, address{})
+		l.addresses = append(l.addresses, "")
 	}
-	l.addresses[ep] = to
+	l.addresses[ep] = string(a.Bytes)
+	return nil
+}
+
+// fits says whether a is an address of ep.
+func fits(ep transport.Endpoint, a transport.Address) bool {
+	var to address
+	return ep >= 0 && to.decode(a.Bytes) && to.task == uint32(ep)
+}
+
+// Reconnect connects ep anew, whose task is to come back or has begun again: to a, which may be the
+// address of before. Both sides have to; what is sent after the second has arrives. What a peer
+// sends over the connection of before is dropped. ErrBusy: there is a connection; Disconnect first.
+// ErrBadParam: a is no address of ep, or ep was never connected.
+func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
+	switch {
+	case l.closed:
+		return transport.ErrClosed
+	case !fits(ep, a) || !l.connected(ep):
+		return transport.ErrBadParam
+	}
+	old := l.peers[ep]
+	same := incarnationOf(l.addresses[ep]) == incarnationOf(string(a.Bytes))
+	if old != nil && !old.gone && old.hisRound > 0 {
+		return transport.ErrBusy
+	}
+	l.addresses[ep] = string(a.Bytes)
+	switch {
+	case old == nil:
+	case !old.gone:
+		l.relocate(old)
+	default:
+		p := l.newPeer(ep)
+		p.life = old.life + 1
+		if same {
+			p.over = max(old.hisLife, old.over)
+		}
+		if old.holding {
+			old.holding = false
+			l.holding--
+		}
+		old.held.Clear()
+	}
 	return nil
 }
 
 func (l *Link) connected(ep transport.Endpoint) bool {
-	return ep >= 0 && int(ep) < len(l.addresses) && l.addresses[ep].incarnation != 0
+	return ep >= 0 && int(ep) < len(l.addresses) && l.addresses[ep] != ""
 }
 
 // Handle implements transport.Link.
@@ -210,7 +243,7 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	p.held.Clear()
 }
 
-// Close implements transport.Link. It tells the peers, and waits some milliseconds for the adapter
+// Close implements transport.Link. It tells the peers, and waits some milliseconds for the adapters
 // to have told them.
 func (l *Link) Close() error {
 	if l.closed {
@@ -221,7 +254,7 @@ func (l *Link) Close() error {
 	for _, p := range l.peers {
 		l.giveUp(p, transport.ErrClosed, transport.ErrClosed)
 	}
-	err := errors.Join(l.registry.close(), l.slots.close(), l.small.close(), l.adapter.Close())
+	err := l.closePorts()
 	l.pool.Release()
 	return err
 }

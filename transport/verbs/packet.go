@@ -74,22 +74,32 @@ func (h *head) decode(b []byte) bool {
 		return h.header == 0 && h.data == 0
 	case kindPut, kindGot:
 		return h.header == controlSize
+	case kindGrant:
+		return h.header == grantSize && h.data == 0
 	}
 	return h.kind > 0 && h.kind < kinds && h.header == controlSize && h.data == 0
 }
 
-// controlSize is a multiple of 8, so that data stays aligned.
-const controlSize = 40
+// controlSize is a multiple of 8, so that data stays aligned. A grant has its keys in addition.
+const (
+	controlSize = 56
+	grantSize   = controlSize + 4*PortsMax
+)
 
 // control is what packets say that are no messages.
 type control struct {
 	token  uint64 // of the origin's call; of a flush, its number
 	addr   uint64 // at the target; of a fault, where
-	n      uint64 // bytes of the whole; of a flush, its mark
-	offset uint64 // of this part
-	key    uint32 // of the granted range
+	n      uint64 // bytes of the whole, but of Ask of the part; of a flush, its mark
+	offset uint64 // of this part; of a grant and a Finish, the grant's name
+	ports  uint32 // of a Want: a bit for each of the receiver's ports that a key is wanted of
 	status status // also: which kind of key is wanted
+	notice transport.Notice
+	keys   keys // of a grant
 }
+
+// keys are those of one range, by port of the task whose memory it is; 0: none.
+type keys [PortsMax]uint32
 
 type status uint32
 
@@ -100,20 +110,40 @@ const (
 	statusLast    // of a put: this part is the last
 	wantWrite
 	wantRead
+	// A part of a transfer, or the end of one, whose target's owner is told (notice.go).
+	statusNoticed
+	statusNoticedLast // the last: the notice comes with it
 )
 
-func (c *control) encode(b []byte) {
+// encode writes what k says of c, and returns its length.
+func (c *control) encode(b []byte, k kind) int {
 	binary.LittleEndian.PutUint64(b, c.token)
 	binary.LittleEndian.PutUint64(b[8:], c.addr)
 	binary.LittleEndian.PutUint64(b[16:], c.n)
 	binary.LittleEndian.PutUint64(b[24:], c.offset)
-	binary.LittleEndian.PutUint32(b[32:], c.key)
+	binary.LittleEndian.PutUint32(b[32:], c.ports)
 	binary.LittleEndian.PutUint32(b[36:], uint32(c.status))
+	binary.LittleEndian.PutUint64(b[40:], c.notice[0])
+	binary.LittleEndian.PutUint64(b[48:], c.notice[1])
+	if k != kindGrant {
+		return controlSize
+	}
+	for i, key := range c.keys {
+		binary.LittleEndian.PutUint32(b[controlSize+4*i:], key)
+	}
+	return grantSize
 }
 
 func (c *control) decode(b []byte) {
 	*c = control{token: binary.LittleEndian.Uint64(b), addr: binary.LittleEndian.Uint64(b[8:]),
 		n: binary.LittleEndian.Uint64(b[16:]), offset: binary.LittleEndian.Uint64(b[24:]),
-		key:    binary.LittleEndian.Uint32(b[32:]),
-		status: status(binary.LittleEndian.Uint32(b[36:]))}
+		ports:  binary.LittleEndian.Uint32(b[32:]),
+		status: status(binary.LittleEndian.Uint32(b[36:])),
+		notice: transport.Notice{binary.LittleEndian.Uint64(b[40:]),
+			binary.LittleEndian.Uint64(b[48:])}}
+	if len(b) == grantSize {
+		for i := range c.keys {
+			c.keys[i] = binary.LittleEndian.Uint32(b[controlSize+4*i:])
+		}
+	}
 }

@@ -14,8 +14,15 @@ const (
 	bulkMin = 16 << 10
 	// pieceMax is the longest RDMA request. After a failure a whole one is done again.
 	pieceMax = 1 << 20
+	// pieceMin is the shortest where a transfer is cut so that all lanes have some, and lanesMin
+	// is from where on it is worth the keys of several ports.
+	pieceMin = 64 << 10
+	lanesMin = 4 * pieceMin
 	// oneSidedMax is the longest put or get.
 	oneSidedMax = 1 << 40
+	// keyMax is what one key gives access to, and so what is registered at a time: a longer
+	// transfer goes on with another (guide, Chapter 13).
+	keyMax = 32 << 20
 )
 
 // Of each connected peer.
@@ -28,7 +35,8 @@ const (
 	spare = 2
 	// ringSize is how many packets may be sent and not known to be complete.
 	ringSize = 96
-	// piecesMax is how many RDMA requests are under way, of one put or get a part of it.
+	// piecesMax is how many RDMA requests are under way on one queue pair; of one put or get
+	// so many for each that it goes over, and never more than piecesMax in all.
 	piecesMax    = 16
 	piecesOfCall = 4
 	// depth of a queue pair: all of the above.
@@ -46,6 +54,10 @@ const (
 	signalEach = 8
 	// failuresMax is how many queue pairs may fail one after the other with nothing sent.
 	failuresMax = 5
+	// triesMax is how many Hellos go unanswered before another way is tried; after
+	// triesToYield the peer's choice is taken for better than this task's.
+	triesMax     = 5
+	triesToYield = 3
 )
 
 // Of a link; less where the adapter has less.
@@ -71,6 +83,11 @@ const (
 	probeEach = int64(time.Second)
 	// defaultTimeout is how long a peer may leave Hellos unanswered.
 	defaultTimeout = int64(150 * time.Second)
+	// laneTimeout is how long a lane may leave Hellos unanswered; it rests then, and longer each
+	// time that it fails.
+	laneTimeout = int64(5 * time.Second)
+	laneRest    = int64(time.Second)
+	laneRestMax = int64(time.Minute)
 	// lingerMax bounds Close.
 	lingerMax = int64(70 * time.Millisecond)
 )

@@ -5,23 +5,28 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/hold"
-	"lapi/transport/verbs/adapter"
 )
 
 // peer is what the link keeps of a task that it has talked to.
 type peer struct {
 	ep      transport.Endpoint
-	to      *address
-	gone    bool // given up, disconnected, or left: no operation is taken any more
-	queued  bool // in Link.active
-	starved bool // in Link.starved
+	to      address
+	life    uint32 // counts the connections to it, from 1
+	hisLife uint32 // as the peer counts; 0: not heard yet
+	over    uint32 // what it counts so, or lower, is of a connection of before
+	gone    bool   // given up, disconnected, or left: no operation is taken any more
+	left    bool   // it has closed
+	queued  bool   // in Link.active
+	starved bool   // in Link.starved
 
 	// What is sent.
 	number uint64 // of the next packet
 	credit uint64 // the first number that may not be sent
-	ring   ring
-	owed   []reply // answers that there was no room for
-	first  int     // of owed, the first that is still there
+	// lastData is behind the number of the last packet of a message or a copied put.
+	lastData uint64
+	ring     ring
+	owed     []reply // answers that there was no room for
+	first    int     // of owed, the first that is still there
 
 	// What is received.
 	expected uint64 // number of the next packet
@@ -33,25 +38,53 @@ type peer struct {
 	// Operations of this task.
 	calls   []*call // in the order of their beginning
 	issued  uint64  // how many there were
-	moving  int     // RDMA requests under way
 	flushes []*transport.Op
 	flushed uint64 // the number of the last flush that was answered
 	numbers uint64 // of flushes; as many were issued
 	said    uint64 // of these, the last that was sent
 	granted int    // keys that the peer has
 
-	shake
+	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
+	signs
+
+	pair          // carries the packets
+	lanes []*pair // for RDMA; nil as long as not used
+	ways  []way   // lanes first
 }
 
 // newPeer makes ep's peer; its queue pair comes later.
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
-	p := &peer{ep: ep, to: &l.addresses[ep], credit: window, told: window}
+	p := &peer{ep: ep, life: 1, credit: window, told: window}
+	p.peer = p
+	l.locate(p)
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict {
 		l.stats.RetransmittedPackets++
 		return l.handlers[m.ID](&m.Msg)
 	})
 	l.peers[ep] = p
 	return p
+}
+
+// locate decodes p's address, and has its packets go over a way that not all peers share.
+func (l *Link) locate(p *peer) {
+	p.to.decode([]byte(l.addresses[p.ep]))
+	var lanes int
+	p.ways, lanes = l.ways(&p.to)
+	p.lanes = make([]*pair, lanes)
+	l.route(&p.pair, p.ways[int(l.own.task+p.to.task)%lanes])
+	if p.port.state != PortUp {
+		l.another(p)
+	}
+}
+
+// relocate has p, which has never answered, be looked for at another address.
+func (l *Link) relocate(p *peer) {
+	l.dropPair(&p.pair)
+	l.freePath(&p.pair)
+	l.locate(p)
+	if p.timer != 0 {
+		l.begin(&p.pair)
+	}
 }
 
 // attend has the next turn look at p.
@@ -62,15 +95,17 @@ func (l *Link) attend(p *peer) {
 	}
 }
 
-// giveUp ends everything with p: flushes with flushErr, puts and gets with err. The queue pair
-// goes first: from then on nothing touches the memory of operations.
+// giveUp ends everything with p: puts and gets with err, flushes with flushErr or, if that is nil,
+// as one ends towards a peer that has left. The queue pair goes first: from then on nothing touches
+// the memory of operations.
 func (l *Link) giveUp(p *peer, err, flushErr error) {
 	p.gone = true
-	l.dropPair(p)
-	l.forgetTimer(p)
-	if p.path != 0 {
-		l.adapter.Free(p.path)
-		p.path = 0
+	for _, q := range append([]*pair{&p.pair}, p.lanes...) {
+		if q != nil {
+			l.dropPair(q)
+			l.forgetTimer(q)
+			l.freePath(q)
+		}
 	}
 	for p.ring.count > 0 {
 		l.releaseFirst(p)
@@ -87,6 +122,10 @@ func (l *Link) giveUp(p *peer, err, flushErr error) {
 		l.end(c, err)
 	}
 	for _, op := range flushes {
+		if flushErr == nil {
+			op.Done(op, p.missed(op.Link.Mark))
+			continue
+		}
 		op.Done(op, flushErr)
 	}
 }
@@ -149,56 +188,6 @@ func (l *Link) restart(p *peer, expected uint64) bool {
 		r.push(s)
 	}
 	return uint64(len(again)) == p.number-expected
-}
-
-// dropPair ends p's queue pair, after everything that has come over it was taken in.
-func (l *Link) dropPair(p *peer) {
-	if p.qp == 0 {
-		return
-	}
-	qp := p.qp
-	l.adapter.Fail(qp)
-	if !p.gone {
-		l.drain()
-	}
-	if p.qp == qp { // not given up meanwhile, by a handler
-		l.destroyPair(p)
-	}
-}
-
-// destroyPair ends p's queue pair as it is.
-func (l *Link) destroyPair(p *peer) {
-	qp := p.qp
-	l.adapter.Destroy(qp)
-	delete(l.byQP, qp)
-	l.wanted -= window + spare
-	l.moving -= p.moving
-	if p.joined {
-		p.used = p.hisRound
-	}
-	p.qp, p.moving = 0, 0
-	p.joined, p.open, p.broken = false, false, false
-	for _, c := range p.calls {
-		c.interrupted()
-	}
-}
-
-// makePair makes p's queue pair and the receive buffers for it.
-func (l *Link) makePair(p *peer) error {
-	qp, err := l.adapter.Create(depth)
-	if err != nil {
-		return err
-	}
-	p.qp, p.psn = qp, randomPSN()
-	p.round++
-	l.byQP[qp] = p
-	l.wanted += window + spare
-	l.fillReceives()
-	if l.receives == 0 {
-		l.destroyPair(p)
-		return adapter.ErrNoMemory
-	}
-	return nil
 }
 
 // removeCall takes c out of p's calls.

@@ -1,9 +1,9 @@
 package verbs
 
 import (
+	"slices"
 	"time"
 
-	"lapi/transport"
 	"lapi/transport/verbs/adapter"
 )
 
@@ -12,7 +12,10 @@ func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0
 	}
-	n := l.take(max)
+	n := 0
+	for _, pt := range l.ports {
+		n += pt.take(max - n)
+	}
 	if n > 0 {
 		l.idle = 0
 	} else if l.idle++; l.idle%eventsEach == 0 {
@@ -53,7 +56,7 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 	if p.gone {
 		return n
 	}
-	if p.broken {
+	if p.fails() {
 		l.events()
 		if l.repair(p); p.gone {
 			return n
@@ -67,49 +70,15 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 	return n
 }
 
-// events asks the adapter what it has to tell.
+// fails says whether one of p's queue pairs does not work.
+func (p *peer) fails() bool {
+	return p.broken || slices.ContainsFunc(p.lanes, func(q *pair) bool { return q != nil && q.broken })
+}
+
+// events asks the adapters what they have to tell.
 func (l *Link) events() {
-	for e := l.adapter.Event(); e.Kind != adapter.NoEvent; e = l.adapter.Event() {
-		switch e.Kind {
-		case adapter.QueuePairFailed:
-			if p := l.byQP[e.QP]; p != nil {
-				l.fail(p)
-			}
-		case adapter.Fatal:
-			l.lose()
-			return
-		}
-	}
-}
-
-// awaited says whether an answer of p is.
-func (p *peer) awaited() bool { return p.open && len(p.flushes)+len(p.calls) > 0 }
-
-// probe sends a packet to each peer that an answer is awaited of: where there is no queue pair any
-// more, the adapter finds out.
-func (l *Link) probe() {
-	now := l.cfg.Clock()
-	if l.closed || now < l.probeAt {
-		return
-	}
-	l.probeAt = now + probeEach
-	for _, p := range l.peers {
-		if p.awaited() {
-			_ = l.transmit(p, kindCredit, 0, nil, 0, 0) // no room: others are on their way
-		}
-	}
-}
-
-// lose: the adapter is gone for good, and everything over it.
-func (l *Link) lose() {
-	if l.dead != nil {
-		return
-	}
-	l.dead = transport.ErrAdaptersDown
-	for _, p := range l.peers {
-		if !p.gone {
-			l.giveUp(p, l.dead, l.dead)
-		}
+	for _, pt := range l.ports {
+		pt.events()
 	}
 }
 
@@ -136,44 +105,62 @@ func (l *Link) leave() {
 }
 
 // sent takes in completions of sends, and drops what is received.
-func (l *Link) sent() int {
-	var c [8]adapter.Completion
-	n := max(l.adapter.Poll(c[:]), 0)
-	for i := range n {
-		p := l.byQP[c[i].QP]
-		if p == nil {
-			continue
-		}
-		if c[i].State != adapter.OK {
-			p.broken = true
-		} else if c[i].ID&idMask == idSend {
-			l.packetsSent(p, c[i].ID&^idMask)
+func (l *Link) sent() (n int) {
+	for _, pt := range l.ports {
+		var c [8]adapter.Completion
+		found := max(pt.adapter.Poll(c[:]), 0)
+		n += found
+		for i := range found {
+			q := pt.pairs[c[i].QP]
+			if q == nil {
+				continue
+			}
+			if c[i].State != adapter.OK {
+				q.broken = true
+			} else if c[i].ID&idMask == idSend {
+				l.packetsSent(q.peer, c[i].ID&^idMask)
+			}
 		}
 	}
 	return n
 }
 
 // Descriptors implements transport.Waiter.
-func (l *Link) Descriptors() []int { return l.adapter.Files() }
+func (l *Link) Descriptors() (files []int) {
+	for _, pt := range l.ports {
+		files = append(files, pt.adapter.Files()...)
+	}
+	return files
+}
 
 // Arm implements transport.Waiter.
 func (l *Link) Arm() bool {
 	if l.closed {
 		return false
 	}
-	l.adapter.Quiet()
-	if l.next < l.count || len(l.active) > l.holding || l.adapter.Arm() != nil {
-		return true
+	work := len(l.active) > l.holding
+	for _, pt := range l.ports {
+		pt.adapter.Quiet()
+		if work = work || pt.next < pt.count; work {
+			return true
+		}
+		if pt.state != PortGone && pt.adapter.Arm() != nil {
+			return true
+		}
+		// What came before Arm wakes nobody.
+		if pt.poll(len(pt.batch)) {
+			return true
+		}
 	}
-	// What came before Arm wakes nobody.
-	l.next, l.count = 0, max(l.adapter.Poll(l.batch[:]), 0)
-	return l.count > 0
+	return len(l.active) > l.holding
 }
 
 // Disarm implements transport.Waiter.
 func (l *Link) Disarm() {
 	if !l.closed {
-		l.adapter.Quiet()
+		for _, pt := range l.ports {
+			pt.adapter.Quiet()
+		}
 		l.events()
 		l.idle = eventsEach - 1 // the next empty turn also looks at the clock
 	}

@@ -3,116 +3,33 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
-// fillReceives gives the shared receive queue what the connected peers need, as far as its limit
-// goes. Beyond that peers wait: the adapter tells them that it is not ready.
-func (l *Link) fillReceives() {
-	for l.receives < min(l.wanted, l.limitRecv) {
-		s, ok := l.slots.get()
-		if !ok {
-			return
-		}
-		if !l.giveBack(s) {
-			return
-		}
-	}
-}
-
-// giveBack posts a slot to the shared receive queue.
-func (l *Link) giveBack(s int32) bool {
-	err := l.adapter.Receive(false, idReceive|uint64(s), l.slots.addr(s), slotSize, l.slots.key(s))
-	if err != nil {
-		l.slots.put(s)
-		return false
-	}
-	l.receives++
-	return true
-}
-
-// take handles completions, at most max of them, and returns how many there were.
-func (l *Link) take(max int) (n int) {
-	for ; n < max; n++ {
-		if l.next == l.count {
-			l.next, l.count = 0, l.adapter.Poll(l.batch[:min(len(l.batch), max-n)])
-			if l.count < 0 {
-				l.count = 0
-				l.lose()
-			}
-			if l.count == 0 {
-				return n
-			}
-		}
-		c := l.batch[l.next]
-		l.next++
-		l.handle(&c)
-	}
-	return n
-}
-
-// drain handles all completions that there are.
-func (l *Link) drain() {
-	for l.take(len(l.batch)) > 0 {
-	}
-}
-
-func (l *Link) handle(c *adapter.Completion) {
-	value := c.ID &^ idMask
-	switch c.ID & idMask {
-	case idReceive:
-		l.receives--
-		if c.State == adapter.OK {
-			l.receive(l.byQP[c.QP], l.slots.bytes(int32(value))[:c.N])
-		} else {
-			l.broke(c)
-		}
-		if l.receives < min(l.wanted, l.limitRecv) && l.dead == nil && !l.closed {
-			l.giveBack(int32(value))
-		} else {
-			l.slots.put(int32(value))
-		}
-	case idDatagram:
-		l.datagram(c)
-	case idSend:
-		if c.State != adapter.OK {
-			l.broke(c)
-		} else if p := l.byQP[c.QP]; p != nil {
-			l.packetsSent(p, value)
-		}
-	case idMove:
-		if p := l.byQP[c.QP]; p != nil {
-			l.moved(p, l.calls[value], c.State)
-		}
-	}
-}
-
-// broke: a queue pair has failed, if it is not another's of before.
-func (l *Link) broke(c *adapter.Completion) {
-	if p := l.byQP[c.QP]; p != nil {
-		l.fail(p)
-	}
-}
-
-// receive takes in a packet of p.
-func (l *Link) receive(p *peer, b []byte) {
+// receive takes in a packet that has come over q, nil if that is not there any more.
+func (l *Link) receive(q *pair, b []byte) {
 	var h head
-	if p == nil || p.gone || !h.decode(b) {
+	if q == nil || q.lane != 0 || q.peer.gone || !h.decode(b) {
 		l.stats.GhostPackets++
 		return
 	}
-	l.opened(p)
+	p := q.peer
+	l.opened(q)
 	p.credit = max(p.credit, h.credit)
 	if p.first < len(p.owed) || len(p.calls) > 0 || p.said < p.numbers {
 		l.attend(p)
 	}
 	l.stats.PacketsReceived++
+	p.heardOf = true
 	if h.kind == kindCredit {
+		if h.id == askSign {
+			p.signs.due = true
+			l.attend(p)
+		}
 		l.stats.AcksReceived++
 		return
 	}
 	if h.number != p.expected { // no queue pair does that, and none sends what was received
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		l.lost(p, transport.ErrUnreachable)
 		return
 	}
 	p.expected++
@@ -121,7 +38,7 @@ func (l *Link) receive(p *peer, b []byte) {
 	if h.kind == kindMessage {
 		l.message(p, &h, header, data)
 	} else {
-		l.dispatch(p, h.kind, header, data)
+		l.dispatch(p, &h, header, data)
 	}
 	l.grant(p)
 }
@@ -142,7 +59,7 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 	}
 	m, err := p.held.New(p.ep, h.id, header, len(data))
 	if err != nil {
-		l.giveUp(p, err, err)
+		l.lost(p, err)
 		return
 	}
 	copy(m.Data, data)
@@ -156,10 +73,11 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 }
 
 // dispatch does what packets say that are no messages.
-func (l *Link) dispatch(p *peer, k kind, header, data []byte) {
+func (l *Link) dispatch(p *peer, h *head, header, data []byte) {
+	k := h.kind
 	var c control
 	if k == kindBye {
-		l.onBye(p)
+		l.onBye(p, h.credit)
 		return
 	}
 	c.decode(header)
@@ -183,6 +101,10 @@ func (l *Link) dispatch(p *peer, k kind, header, data []byte) {
 
 // onPut writes a part of a copied put to memory.
 func (l *Link) onPut(p *peer, c *control, data []byte) {
+	if c.status == statusNoticed || c.status == statusNoticedLast {
+		l.onNoticedPut(p, c, data)
+		return
+	}
 	r := reply{kind: kindPutDone, control: control{token: c.token}}
 	if err := memory.CopyIn(transport.Addr(c.addr), data); err != nil {
 		r.status, r.addr = statusFault, uint64(faultAt(err, c.addr))
@@ -202,11 +124,12 @@ func faultAt(err error, otherwise uint64) transport.Addr {
 // onAsk answers with a part of memory.
 func (l *Link) onAsk(p *peer, c *control) {
 	if c.n > chunkMax || len(p.owed)-p.first >= owedMax {
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+		l.lost(p, transport.ErrUnreachable)
 		return
 	}
-	l.answer(p, reply{kind: kindGot, data: c.n > 0,
-		control: control{token: c.token, addr: c.addr, n: c.n, offset: c.offset}})
+	l.answer(p, reply{kind: kindGot, data: c.n > 0, asked: c.status,
+		control: control{token: c.token, addr: c.addr, n: c.n, offset: c.offset,
+			notice: c.notice}})
 }
 
 // grantable is the first number that the peer may not send. While many of its messages are held
@@ -225,8 +148,9 @@ func (l *Link) grant(p *peer) {
 
 // payCredit grants credits in a packet of its own.
 func (l *Link) payCredit(p *peer) {
-	if p.open && l.grantable(p) >= p.told+window/2 {
-		_ = l.transmit(p, kindCredit, 0, nil, 0, 0) // no room: p is looked at again
+	if p.open && (p.signs.due || l.grantable(p) >= p.told+window/2) &&
+		l.transmit(p, kindCredit, 0, nil, 0, 0) == nil { // no room: p is looked at again
+		p.signs.due = false
 	}
 }
 
@@ -240,6 +164,3 @@ func (l *Link) offer(p *peer, max int) (accepted int) {
 	l.grant(p)
 	return accepted
 }
-
-// onBye: the peer has closed in good order. What it has not accepted it does not miss.
-func (l *Link) onBye(p *peer) { l.giveUp(p, transport.ErrUnreachable, nil) }

@@ -3,30 +3,51 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/verbs/adapter"
+	"lapi/transport/verbs/internal/registration"
 )
 
-// entry is memory that is registered for an operation.
-type entry struct{ adapter.Region }
-
-// registry registers memory for operations. What acquire gives is released once.
-type registry interface {
-	acquire(a transport.Addr, n uint64, access transport.Access) (*entry, error)
-	release(e *entry)
-	close() error
+// registry registers user memory with one adapter, for operations. What this task's own requests
+// name comes from a cache, without access for peers. What peers may reach is registered for one
+// operation, so that no key is valid after it.
+type registry struct {
+	adapter adapter.Adapter
+	cache   *registration.Cache
 }
 
-// plain registers for each operation anew, so that nothing can be stale, and no key is valid after
-// its operation.
-type plain struct{ adapter adapter.Adapter }
+func newRegistry(a adapter.Adapter, c *Config) *registry {
+	return &registry{adapter: a, cache: registration.New(pinner{a}, registration.Config{
+		Bytes: c.RegistrationLimit, Off: c.KeepNoRegistrations, Say: c.Say})}
+}
 
-func (p *plain) acquire(a transport.Addr, n uint64, access transport.Access) (*entry, error) {
+// pinner is an adapter as the cache needs it. It is called by any thread.
+type pinner struct{ adapter adapter.Adapter }
+
+func (p pinner) Register(a transport.Addr, n uint64,
+	access transport.Access) (registration.Handle, error) {
 	r, err := p.adapter.Register(a, n, access)
-	if err != nil {
-		return nil, err
-	}
-	return &entry{r}, nil
+	return registration.Handle{LKey: r.LKey, RKey: r.RKey, MR: r}, err
 }
 
-func (p *plain) release(e *entry) { _ = p.adapter.Deregister(e.Region) }
+func (p pinner) Deregister(h registration.Handle) error {
+	return p.adapter.Deregister(h.MR.(adapter.Region))
+}
 
-func (p *plain) close() error { return nil }
+// local is memory that this task's requests may name, for one release. Also what is only read must
+// permit writing: else the kernel lets the adapter read memory that the program itself may not.
+// Constants are copied.
+func (r *registry) local(a transport.Addr, n uint64) (*registration.Entry, error) {
+	return r.cache.Acquire(a, n, localWrite)
+}
+
+func (r *registry) release(e *registration.Entry) { r.cache.Release(e) }
+
+// remote is memory that a peer may reach, for one forget.
+func (r *registry) remote(a transport.Addr, n uint64,
+	access transport.Access) (adapter.Region, error) {
+	return r.adapter.Register(a, n, access|localWrite)
+}
+
+func (r *registry) forget(region adapter.Region) { _ = r.adapter.Deregister(region) }
+
+// close deregisters what is kept; everything was released.
+func (r *registry) close() { r.cache.Close() }

@@ -6,6 +6,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/adapter"
 	"lapi/transport/verbs/internal/fake"
 )
 
@@ -193,19 +194,19 @@ func TestForgedHello(t *testing.T) {
 	n.devices[0].EndNext(5, false)
 	n.sendNumbers(t, 20, func(int) {}) // the second round
 	p := n.links[1].peers[0]
-	before, round := p.shake, n.links[0].peers[1].round
-	forged := n.from(hello{qpn: 7, psn: 1, round: round + 1})
+	before, round := p.pair, n.links[0].peers[1].round
+	forged := n.from(hello{qpn: 7, psn: 1, life: 1, round: round + 1})
 	forged[20]++
 	for what, b := range map[string][]byte{
 		"one that is not proven": forged,
-		"an older one":           n.from(hello{qpn: 7, psn: 1, round: round - 1}),
-		"another of this round":  n.from(hello{qpn: 7, psn: 1, round: round}),
+		"an older one":           n.from(hello{qpn: 7, psn: 1, life: 1, round: round - 1}),
+		"another of this round":  n.from(hello{qpn: 7, psn: 1, life: 1, round: round}),
 		"a short one":            forged[:20],
 		"nothing":                nil,
 	} {
 		ghosts := n.links[1].stats.GhostPackets
 		n.links[1].onDatagram(b)
-		if p.shake != before || n.links[1].stats.GhostPackets != ghosts+1 {
+		if p.pair != before || n.links[1].stats.GhostPackets != ghosts+1 {
 			t.Errorf("%s changes something", what)
 		}
 	}
@@ -218,8 +219,8 @@ func TestLateHello(t *testing.T) {
 	n.sendNumbers(t, 1, func(int) {})
 	l := n.links[1]
 	p := l.peers[0]
-	late := n.from(hello{qpn: p.heard, psn: 1, round: p.hisRound})
-	l.dropPair(p)
+	late := n.from(hello{qpn: p.heard, psn: 1, life: 1, round: p.hisRound})
+	l.dropPair(&p.pair)
 	ghosts := l.stats.GhostPackets
 	l.onDatagram(late)
 	if p.qp != 0 || l.stats.GhostPackets != ghosts+1 {
@@ -231,7 +232,7 @@ func TestLateHello(t *testing.T) {
 // TestHelloForAnother: a queue pair that is joined to one of before is not joined to.
 func TestHelloForAnother(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
-	n.links[1].onDatagram(n.from(hello{qpn: 7, psn: 1, round: 1, echo: 99999}))
+	n.links[1].onDatagram(n.from(hello{qpn: 7, psn: 1, life: 1, round: 1, echo: 99999}))
 	p := n.links[1].peers[0]
 	if p == nil || p.qp == 0 || p.joined {
 		t.Fatal("joined, or no answer")
@@ -252,11 +253,11 @@ func TestNonsense(t *testing.T) {
 	}
 	n.until(t, "a message", func() bool { return got == 1 })
 	there := userMemory(t, 4096)
-	e, err := l.registry.acquire(memory.AddrOf(there), 4096, transport.AccessWrite)
+	e, err := l.ports[0].registry.remote(memory.AddrOf(there), 4096, transport.AccessWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := l.newGrant(l.peers[0], e)
+	mine := l.newGrant(grant{peer: l.peers[0], regions: [PortsMax]adapter.Region{e}})
 	l.onFinish(l.peers[2], &control{offset: uint64(mine)}) // another's key
 	l.onFinish(l.peers[2], &control{offset: 1 << 40})
 	if l.grants[mine].peer != l.peers[0] {
@@ -267,7 +268,7 @@ func TestNonsense(t *testing.T) {
 	for _, b := range [][]byte{nil, make([]byte, headSize-1), make([]byte, headSize),
 		make([]byte, 200)} {
 		ghosts := l.stats.GhostPackets
-		if l.receive(l.peers[2], b); l.stats.GhostPackets != ghosts+1 {
+		if l.receive(&l.peers[2].pair, b); l.stats.GhostPackets != ghosts+1 {
 			t.Errorf("%d zeros are a packet", len(b))
 		}
 	}

@@ -9,9 +9,9 @@ import (
 // The upper byte of a request's ID says what it was.
 const (
 	idSend     = uint64(iota+1) << 56 // the number of posted packets
-	idMove                            // the place of a call
+	idMove                            // the place of a call; above 32 bits that of a piece
 	idReceive                         // a slot
-	idDatagram                        // a slot of small; above 16 bits Link.revived
+	idDatagram                        // a slot of port.small; above 16 bits port.revived
 	idMask     = uint64(0xff) << 56
 )
 
@@ -64,8 +64,11 @@ func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data
 	if numbered {
 		p.number++
 	}
+	if k == kindMessage || k == kindPut {
+		p.lastData = p.number
+	}
 	if !p.open {
-		l.begin(p)
+		l.begin(&p.pair)
 		return nil
 	}
 	l.post(p)
@@ -101,14 +104,13 @@ func (l *Link) feed() {
 
 // control sends what is no message.
 func (l *Link) control(p *peer, k kind, c *control, data transport.Addr, n uint64) error {
-	var b [controlSize]byte
-	c.encode(b[:])
-	return l.transmit(p, k, 0, b[:], data, n)
+	var b [grantSize]byte
+	return l.transmit(p, k, 0, b[:c.encode(b[:], k)], data, n)
 }
 
 // post gives the adapter what it does not have yet of p's packets.
 func (l *Link) post(p *peer) {
-	r := &p.ring
+	r, pt := &p.ring, p.port
 	for p.open && !p.broken && r.posted < r.count {
 		s := r.at(r.posted)
 		var h head
@@ -120,11 +122,11 @@ func (l *Link) post(p *peer) {
 		// With few slots left none waits for others to be complete.
 		signaled := r.since >= signalEach || l.sending > l.limitSend/4 || h.kind == kindBye ||
 			h.kind == kindCredit
-		l.request = adapter.Work{ID: idSend | (r.done + uint64(r.posted) + 1), Op: adapter.Send,
-			Addr: l.slots.addr(s.slot), N: uint64(s.n), LKey: l.slots.key(s.slot),
-			Signaled: signaled, Inline: int(s.n) <= l.info.MaxInline}
-		if l.adapter.Post(p.qp, &l.request) != nil {
-			l.fail(p)
+		pt.request = adapter.Work{ID: idSend | (r.done + uint64(r.posted) + 1), Op: adapter.Send,
+			Addr: l.slots.addr(s.slot), N: uint64(s.n), LKey: l.slots.key(s.slot, pt),
+			Signaled: signaled, Inline: int(s.n) <= pt.info.MaxInline}
+		if pt.adapter.Post(p.qp, &pt.request) != nil {
+			l.fail(&p.pair)
 			return
 		}
 		if signaled {
@@ -157,7 +159,8 @@ func (l *Link) packetsSent(p *peer, upTo uint64) {
 type reply struct {
 	kind kind
 	control
-	data bool // of kindGot: the data lies at addr
+	data  bool   // of kindGot: the data lies at addr
+	asked status // of kindGot: that of the question
 }
 
 // answer sends c, at once or later. How many wait is bounded by what peers may ask for.
@@ -188,10 +191,16 @@ func (l *Link) send(p *peer, r *reply) error {
 	err := l.control(p, r.kind, &r.control, transport.Addr(r.addr), r.n)
 	if f, ok := err.(*transport.FaultError); ok {
 		r.data, r.status, r.addr = false, statusFault, uint64(f.Addr)
+		if r.asked == statusNoticed || r.asked == statusNoticedLast {
+			l.badAddress(transport.NoticeGet, p, r.token, f.Addr, r.asked == statusNoticedLast)
+		}
 		return l.control(p, r.kind, &r.control, 0, 0)
 	}
 	if err == nil {
 		l.stats.DataSent += r.n
+		if r.asked == statusNoticedLast && !p.forget(r.token) && r.notice != (transport.Notice{}) {
+			l.notice(transport.NoticeGet, p, r.offset+r.n, r.notice)
+		}
 	}
 	return err
 }

@@ -8,62 +8,56 @@ import (
 	"lapi/transport/verbs/adapter"
 )
 
-// shake is the state of a peer's connection. doc.go has the picture.
-type shake struct {
-	qp       adapter.QP
-	psn      uint32
-	round    uint64 // counts the queue pairs made for this peer
-	path     adapter.Path
-	heard    uint32 // the peer's queue pair that qp is joined to, or was
-	hisRound uint64 // its round
-	used     uint64 // the last of its rounds that a queue pair of before was joined to
-	joined   bool   // qp can receive
-	open     bool   // so can the peer's
-	broken   bool   // qp has failed
-	failures int    // queue pairs that failed since something was sent
-	timer    int64  // when Hello goes again; 0: no timer
-	pause    int64  // then
-	deadline int64  // when the peer is given up
-}
-
 func randomPSN() uint32 { return rand.Uint32() & 0xffffff }
 
 // begin makes a queue pair if there is none, and says Hello.
-func (l *Link) begin(p *peer) {
-	if p.qp != 0 || p.gone {
+func (l *Link) begin(q *pair) {
+	if q.qp != 0 || q.peer.gone {
 		return
 	}
 	now := l.cfg.Clock()
-	if p.timer == 0 {
-		p.pause, p.deadline = helloFirst, now+l.cfg.Timeout
+	if q.timer == 0 {
+		q.pause, q.deadline = helloFirst, now+l.cfg.Timeout
+		if q.lane != 0 {
+			q.deadline = now + min(l.cfg.Timeout, laneTimeout)
+		}
 	}
 	// A failure may pass: the timer tries again.
-	l.sayHello(p, now)
+	l.sayHello(q, now)
 }
 
-// sayHello sends Hello, and again after a pause.
-func (l *Link) sayHello(p *peer, now int64) {
-	if p.qp == 0 && l.makePair(p) == nil || p.qp != 0 {
-		l.hello(p)
+// sayHello sends Hello, and again after a pause. After some that nobody has answered it tries
+// another way, if there is one.
+func (l *Link) sayHello(q *pair, now int64) {
+	if q.lane == 0 && q.tries >= triesMax && len(q.peer.ways) > 1 {
+		l.dropPair(q)
+		if q.peer.gone {
+			return
+		}
+		l.another(q.peer)
 	}
-	if p.open || p.gone {
-		l.forgetTimer(p)
+	if q.qp == 0 && l.makePair(q) == nil || q.qp != 0 {
+		q.tries++
+		l.hello(q)
+	}
+	if q.open || q.peer.gone {
+		l.forgetTimer(q)
 		return
 	}
-	if p.timer == 0 {
-		l.shaking = append(l.shaking, p)
+	if q.timer == 0 {
+		l.shaking = append(l.shaking, q)
 	}
-	p.timer = now + p.pause
-	p.pause = min(2*p.pause, helloLast)
-	if l.due == 0 || p.timer < l.due {
-		l.due = p.timer
+	q.timer = now + q.pause
+	q.pause = min(2*q.pause, helloLast)
+	if l.due == 0 || q.timer < l.due {
+		l.due = q.timer
 	}
 }
 
-func (l *Link) forgetTimer(p *peer) {
-	if p.timer != 0 {
-		p.timer = 0
-		l.shaking = slices.DeleteFunc(l.shaking, func(q *peer) bool { return q == p })
+func (l *Link) forgetTimer(q *pair) {
+	if q.timer != 0 {
+		q.timer = 0
+		l.shaking = slices.DeleteFunc(l.shaking, func(other *pair) bool { return other == q })
 	}
 }
 
@@ -73,48 +67,58 @@ func (l *Link) onTimers() {
 	if now < l.due {
 		return
 	}
-	for _, p := range slices.Clone(l.shaking) {
-		if p.timer == 0 || p.timer > now {
-			continue
+	for _, q := range slices.Clone(l.shaking) {
+		switch {
+		case q.timer == 0 || q.timer > now:
+		case now < q.deadline || q.lane == 0 && l.cfg.NoTimeout:
+			l.sayHello(q, now)
+		case q.lane != 0:
+			l.restLane(q)
+		default:
+			l.lost(q.peer, transport.ErrTimeout)
 		}
-		if now >= p.deadline {
-			l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
-			continue
-		}
-		l.sayHello(p, now)
 	}
 	l.due = 0
-	for _, p := range l.shaking {
-		if l.due == 0 || p.timer < l.due {
-			l.due = p.timer
+	for _, q := range l.shaking {
+		if l.due == 0 || q.timer < l.due {
+			l.due = q.timer
 		}
 	}
 }
 
 // hello sends one. One that is lost comes again.
-func (l *Link) hello(p *peer) {
-	if p.path == 0 {
-		path, err := l.adapter.Path(adapter.Remote{GID: p.to.gid, LID: p.to.lid})
+func (l *Link) hello(q *pair) {
+	p := q.peer
+	if q.port.state == PortGone {
+		return
+	}
+	to := &p.to.places[q.his]
+	if q.path == 0 {
+		path, err := q.port.adapter.Path(adapter.Remote{GID: to.gid, LID: to.lid})
 		if err != nil {
 			return
 		}
-		p.path = path
+		q.path = path
 	}
-	h := hello{from: l.own.task, to: p.to.task, qpn: uint32(p.qp), psn: p.psn, open: p.open,
-		round: p.round, expected: p.expected, credit: l.grantable(p)}
-	if p.joined {
-		h.echo = p.heard
+	h := hello{lane: uint8(q.lane), own: uint8(q.port.index), his: uint8(q.his),
+		from: l.own.task, to: p.to.task, qpn: uint32(q.qp), psn: q.psn, open: q.open,
+		life: p.life, hisLife: p.hisLife, round: q.round}
+	if q.joined {
+		h.echo = q.heard
 	}
-	p.told = max(p.told, h.credit)
-	_ = l.adapter.Datagram(p.path, p.to.qpn, p.to.qkey,
+	if q.lane == 0 {
+		h.expected, h.credit = p.expected, l.grantable(p)
+		p.told = max(p.told, h.credit)
+	}
+	_ = q.port.adapter.Datagram(q.path, to.qpn, to.qkey,
 		h.encode(l.cfg.Key, l.own.incarnation, p.to.incarnation))
 }
 
-// onDatagram takes in what has come to the datagram queue pair.
+// onDatagram takes in what has come to a datagram queue pair.
 func (l *Link) onDatagram(b []byte) {
 	var h hello
 	if !h.decode(b) || h.to != l.own.task || !l.connected(transport.Endpoint(h.from)) ||
-		!proven(b, l.cfg.Key, l.addresses[h.from].incarnation, l.own.incarnation) {
+		!proven(b, l.cfg.Key, incarnationOf(l.addresses[h.from]), l.own.incarnation) {
 		l.stats.GhostPackets++
 		return
 	}
@@ -122,126 +126,110 @@ func (l *Link) onDatagram(b []byte) {
 	if p == nil {
 		p = l.newPeer(transport.Endpoint(h.from))
 	}
-	if p.gone || h.round <= p.used || h.round < p.hisRound ||
-		h.round == p.hisRound && h.qpn != p.heard {
+	q := l.spokenOf(p, &h)
+	if q == nil || h.round <= q.used || h.round < q.hisRound ||
+		h.round == q.hisRound && h.qpn != q.heard {
 		l.stats.GhostPackets++
 		return
 	}
-	l.onHello(p, &h)
+	l.onHello(q, &h)
 }
 
-func (l *Link) onHello(p *peer, h *hello) {
-	if h.round > p.hisRound && p.joined { // the peer's queue pair has failed, so this one has
-		l.dropPair(p)
+// spokenOf is the pair that h is about; nil: none of this connection.
+func (l *Link) spokenOf(p *peer, h *hello) *pair {
+	if p.gone || int(h.own) >= len(p.to.places) || int(h.his) >= len(l.ports) ||
+		int(h.lane) > len(p.lanes) || h.life <= p.over || h.life < p.hisLife ||
+		h.hisLife != 0 && h.hisLife != p.life {
+		return nil
+	}
+	if p.hisLife != 0 && h.life > p.hisLife && (p.expected > 0 || p.open) {
+		return nil // the peer has ended this connection; this task is to do so, too
+	}
+	p.hisLife = h.life
+	if h.lane == 0 {
+		return &p.pair
+	}
+	return l.lane(p, int(h.lane)-1)
+}
+
+func (l *Link) onHello(q *pair, h *hello) {
+	p := q.peer
+	if h.round > q.hisRound && q.joined { // the peer's queue pair has failed, so this one has
+		l.dropPair(q)
 		if p.gone {
 			return
 		}
 	}
-	if p.qp == 0 {
-		l.begin(p)
+	if q.lane == 0 && !l.agree(p, h) {
+		return
 	}
-	if p.qp == 0 {
+	if q.qp == 0 {
+		l.begin(q)
+	}
+	if q.qp == 0 {
 		return
 	}
 	// One that is joined to a queue pair of before cannot be joined to this one.
-	if !p.joined && (h.echo == 0 || h.echo == uint32(p.qp)) && !l.join(p, h) {
+	if !q.joined && (h.echo == 0 || h.echo == uint32(q.qp)) && !l.join(q, h) {
 		return
 	}
-	if h.echo == uint32(p.qp) {
-		l.opened(p)
+	if h.echo == uint32(q.qp) {
+		l.opened(q)
 	}
-	if h.echo != uint32(p.qp) || !h.open {
-		l.hello(p)
+	if h.echo != uint32(q.qp) || !h.open {
+		l.hello(q)
 	}
 }
 
-// join has p's queue pair receive from and send to the peer's.
-func (l *Link) join(p *peer, h *hello) bool {
-	p.heard, p.hisRound = h.qpn, h.round
-	err := l.adapter.Connect(p.qp, p.psn, adapter.Remote{QPN: h.qpn, PSN: h.psn, GID: p.to.gid,
-		LID: p.to.lid, MTU: min(l.info.MTU, int(p.to.mtu)), Reads: int(p.to.reads)})
+// agree has the queue pair for p's packets be where h says. False: not now. Where both have begun
+// at once, by different ways, that of the lower task counts, unless it leads nowhere.
+func (l *Link) agree(p *peer, h *hello) bool {
+	w := way{l.ports[h.his], int(h.own)}
+	if w == p.way {
+		return true
+	}
+	if w.port.state == PortGone || p.joined ||
+		p.qp != 0 && l.own.task < p.to.task && p.tries < triesToYield {
+		return false
+	}
+	l.dropPair(&p.pair)
+	if p.gone {
+		return false
+	}
+	l.route(&p.pair, w)
+	return true
+}
+
+// join has q receive from and send to the peer's.
+func (l *Link) join(q *pair, h *hello) bool {
+	p, to := q.peer, &q.peer.to.places[q.his]
+	q.heard, q.hisRound = h.qpn, h.round
+	err := q.port.adapter.Connect(q.qp, q.psn, adapter.Remote{QPN: h.qpn, PSN: h.psn, GID: to.gid,
+		LID: to.lid, MTU: min(q.port.info.MTU, int(to.mtu)), Reads: int(to.reads)})
 	if err != nil {
-		l.fail(p)
+		l.fail(q)
 		return false
 	}
-	if !l.restart(p, h.expected) {
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
+	if q.lane == 0 && !l.restart(p, h.expected) {
+		l.lost(p, transport.ErrUnreachable)
 		return false
 	}
-	p.joined = true
-	p.credit = max(p.credit, h.credit)
+	q.joined = true
+	if q.lane == 0 {
+		p.credit = max(p.credit, h.credit)
+	}
 	return true
 }
 
 // opened: the peer can receive.
-func (l *Link) opened(p *peer) {
-	if p.open || !p.joined {
+func (l *Link) opened(q *pair) {
+	if q.open || !q.joined {
 		return
 	}
-	p.open = true
-	l.forgetTimer(p)
-	l.post(p)
-	l.attend(p)
-}
-
-// fail notes that p's queue pair does not work; the next turn makes another.
-func (l *Link) fail(p *peer) {
-	p.broken = true
-	l.attend(p)
-}
-
-// repair replaces a queue pair that has failed.
-func (l *Link) repair(p *peer) {
-	p.failures++
-	l.replaced++
-	l.dropPair(p)
-	if p.gone {
-		return
+	q.open = true
+	l.forgetTimer(q)
+	if q.lane == 0 {
+		l.post(q.peer)
 	}
-	if p.failures > failuresMax {
-		l.giveUp(p, transport.ErrUnreachable, transport.ErrUnreachable)
-		return
-	}
-	l.begin(p)
-}
-
-// receiveDatagrams gives all its buffers to the datagram queue pair.
-func (l *Link) receiveDatagrams() error {
-	for s := range int32(datagramsMax) {
-		if err := l.receiveDatagram(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// receiveDatagram gives one. The ID also says how often the queue pair was revived before.
-func (l *Link) receiveDatagram(s int32) error {
-	return l.adapter.Receive(true, idDatagram|l.revived<<16|uint64(s), l.small.addr(s),
-		datagramSize, l.small.key(s))
-}
-
-// datagram takes in what the datagram queue pair has completed.
-func (l *Link) datagram(c *adapter.Completion) {
-	s := int32(c.ID & 0xffff)
-	if c.ID&^idMask>>16 != l.revived {
-		return // the buffer was given to it again when it was revived
-	}
-	if c.State == adapter.OK && c.N >= adapter.DatagramHead {
-		l.onDatagram(l.small.bytes(s)[adapter.DatagramHead:c.N])
-	}
-	var err error
-	switch {
-	case l.dead != nil || l.closed:
-	case c.State == adapter.OK:
-		err = l.receiveDatagram(s)
-	default:
-		l.revived++
-		if err = l.adapter.Revive(); err == nil {
-			err = l.receiveDatagrams()
-		}
-	}
-	if err != nil {
-		l.lose()
-	}
+	l.attend(q.peer)
 }

@@ -10,15 +10,15 @@ import (
 
 // slots is registered memory in pieces of one size, which lies outside the Go heap. It grows.
 type slots struct {
-	adapter adapter.Adapter
-	size    int
-	chunks  []chunk
-	free    []int32
+	ports  []*port // that it is registered with
+	size   int
+	chunks []chunk
+	free   []int32
 }
 
 type chunk struct {
-	memory []byte
-	region adapter.Region
+	memory  []byte
+	regions [PortsMax]adapter.Region // by port; zero where the port was gone
 }
 
 // get takes a slot; false if no more memory can be had.
@@ -40,23 +40,51 @@ func (s *slots) grow() error {
 	if err != nil {
 		return err
 	}
+	c := chunk{memory: b}
 	// A child of this process shall not have to copy what the adapter writes.
 	if err = unix.Madvise(b, unix.MADV_DONTFORK); err == nil {
-		var r adapter.Region
-		r, err = s.adapter.Register(memory.AddrOf(b), uint64(len(b)), adapter.LocalWrite)
-		if err == nil {
-			s.chunks = append(s.chunks, chunk{b, r})
-		}
+		err = s.register(&c)
 	}
 	if err != nil {
-		_ = unix.Munmap(b)
+		_ = s.release(&c)
 		return err
 	}
+	s.chunks = append(s.chunks, c)
 	first := int32(len(s.chunks)-1) * slotsAtOnce
 	for i := range int32(slotsAtOnce) {
 		s.put(first + slotsAtOnce - 1 - i)
 	}
 	return nil
+}
+
+func (s *slots) register(c *chunk) error {
+	for _, pt := range s.ports {
+		if pt.state == PortGone {
+			continue
+		}
+		r, err := pt.adapter.Register(memory.AddrOf(c.memory), uint64(len(c.memory)),
+			adapter.LocalWrite)
+		if err != nil {
+			return err
+		}
+		c.regions[pt.index] = r
+	}
+	return nil
+}
+
+// release gives a chunk back. An adapter that is gone has forgotten it.
+func (s *slots) release(c *chunk) (first error) {
+	for _, pt := range s.ports {
+		if r := c.regions[pt.index]; r != (adapter.Region{}) {
+			if err := pt.adapter.Deregister(r); err != nil && pt.state != PortGone && first == nil {
+				first = err
+			}
+		}
+	}
+	if first == nil {
+		first = unix.Munmap(c.memory)
+	}
+	return first
 }
 
 func (s *slots) bytes(i int32) []byte {
@@ -66,17 +94,15 @@ func (s *slots) bytes(i int32) []byte {
 
 func (s *slots) addr(i int32) transport.Addr { return memory.AddrOf(s.bytes(i)) }
 
-func (s *slots) key(i int32) uint32 { return s.chunks[i/slotsAtOnce].region.LKey }
+func (s *slots) key(i int32, pt *port) uint32 {
+	return s.chunks[i/slotsAtOnce].regions[pt.index].LKey
+}
 
-// close gives all back. No slot may be with the adapter any more.
+// close gives all back. No slot may be with an adapter any more.
 func (s *slots) close() error {
 	var first error
-	for _, c := range s.chunks {
-		err := s.adapter.Deregister(c.region)
-		if err == nil {
-			err = unix.Munmap(c.memory)
-		}
-		if first == nil {
+	for i := range s.chunks {
+		if err := s.release(&s.chunks[i]); first == nil {
 			first = err
 		}
 	}

@@ -34,7 +34,7 @@ type Peer struct {
 // share one, but those for which CutFor was called.
 type Reach struct {
 	Link transport.Link
-	// Noticing is Link, if it makes puts and gets by itself, whatever their length; else nil.
+	// Noticing is Link, if it makes puts and gets by itself; else nil. Which, Transfers says.
 	Noticing transport.Noticing
 	Shared   bool // by shared memory
 
@@ -43,7 +43,12 @@ type Reach struct {
 	headers int // the link's HeaderMax
 	atOnce  int // bytes of data up to which a Send that finds room copies them
 	poller  Poller
+	bulkMin uint64 // of Transfers; 0: all
 }
+
+// adapterLink is a link over an adapter: it makes long transfers by itself, and is best given short
+// ones as messages.
+type adapterLink interface{ BulkMin() uint64 }
 
 // NewReach is the tasks that l reaches: by shared memory or not. copyMax is up to how many bytes of
 // data l copies if it must keep them.
@@ -54,6 +59,9 @@ func NewReach(l transport.Link, shared bool, copyMax int) *Reach {
 	r.headers = lim.HeaderMax
 	r.poller, _ = l.(Poller)
 	r.Noticing, _ = l.(transport.Noticing)
+	if a, ok := l.(adapterLink); ok {
+		r.bulkMin = a.BulkMin()
+	}
 	r.atOnce = min(copyMax, r.sendMax)
 	return r
 }
@@ -92,6 +100,23 @@ func (p *Peer) GatherRoom() uint64 {
 		most = max(most, by.GatherMax(p.Ep))
 	}
 	return uint64(most)
+}
+
+// OverAdapter says whether the link is one over an adapter.
+func (r *Reach) OverAdapter() bool { return r.bulkMin != 0 }
+
+// Transfers says whether the link makes a put or get of n bytes by itself; else it goes in messages
+// of LAPI's.
+func (r *Reach) Transfers(n uint64, route transport.Route) bool {
+	switch {
+	case r.Noticing == nil:
+		return false
+	case r.bulkMin == 0:
+		return true
+	case route == transport.RouteAny:
+		return n >= r.bulkMin
+	}
+	return route == transport.RouteSingleCopy && n > 0
 }
 
 // Pipelines says whether large data is best sent to p, or asked for, in messages. A target that

@@ -173,7 +173,7 @@ func (s *Sender) shapePut(m *Message, h *wire.Put, data transport.Addr, n uint64
 	route transport.Route) {
 	m.put, m.route, m.data, m.n = *h, route, data, n
 	switch part := m.p.PartSize(n); {
-	case m.p.Noticing != nil:
+	case m.p.Transfers(n, route):
 		m.prepare = nextTransfer
 	case n <= part:
 		m.hdr = h.Encode(m.small[:])

@@ -120,7 +120,7 @@ func (c *Copier) Am(p *peer.Peer, n uint64, h Hint) bool {
 // user has one.
 func (c *Copier) Route(p *peer.Peer, n uint64, h Hint) transport.Route {
 	switch {
-	case h == ByPackets, !p.SingleCopy:
+	case h == ByPackets, !p.SingleCopy && !p.OverAdapter():
 		return transport.RouteMessages
 	case h == ByBulk, c.cfg.Bulk && n >= c.cfg.BulkMin:
 		return transport.RouteSingleCopy

@@ -50,7 +50,11 @@ static void env_legacy_and_rdma_queries_give_zero(void)
 	CHECK_EQUAL(query(USE_THRESH), 0);
 	CHECK_EQUAL(query(RCV_FIFO_SIZE), 0);
 	for (q = 30; q <= 36; q++)
-		CHECK_EQUAL(query((lapi_query_t)q), 0);
+		if ((q != RC_MAX_QP && q != RC_QP_IN_USE) || strcasecmp(variable("LAPI_US"), "only") != 0)
+			CHECK_EQUAL(query((lapi_query_t)q), 0);
+	/* over RDMA adapters: one for each task that they reach */
+	CHECK(query(RC_MAX_QP) < num_tasks);
+	CHECK(query(RC_MAX_QP) > 0 || query(RC_QP_IN_USE) == 0);
 }
 
 /* Every query of the table answers. */

@@ -31,6 +31,7 @@ type Device struct {
 	info   adapter.Info
 
 	regions         map[uint32]region
+	registered      int
 	pairs           map[adapter.QP]*pair
 	order           []*pair // in which they were made
 	receives        []buffer

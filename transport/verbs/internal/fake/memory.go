@@ -35,6 +35,7 @@ func (d *Device) Register(a transport.Addr, n uint64,
 		return adapter.Region{}, unix.EFAULT
 	}
 	d.fabric.number++
+	d.registered++
 	d.regions[d.fabric.number] = region{a, n, access}
 	return adapter.Region{LKey: d.fabric.number, RKey: d.fabric.number,
 		Handle: uintptr(d.fabric.number)}, nil
@@ -64,6 +65,25 @@ func (d *Device) Deregister(r adapter.Region) error {
 	}
 	delete(d.regions, r.LKey)
 	return nil
+}
+
+// Keys is how many regions peers may reach.
+func (d *Device) Keys() (n int) {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	for _, r := range d.regions {
+		if r.access&^adapter.LocalWrite != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Registered is how many regions were ever registered.
+func (d *Device) Registered() int {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	return d.registered
 }
 
 // Regions is how many regions are registered.

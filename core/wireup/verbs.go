@@ -1,0 +1,154 @@
+package wireup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lapi/core/job"
+	"lapi/transport/verbs"
+	"lapi/transport/verbs/adapter"
+)
+
+// OpenPort opens a port of an RDMA adapter; device "" is the first adapter that has one which
+// works, port 0 the first such port. The error says why there is none.
+type OpenPort func(device string, port int) (adapter.Adapter, error)
+
+// ListPorts is the ports that work. The error says why that is not known.
+type ListPorts func() ([]job.Port, error)
+
+// openVerbs makes the link over RDMA adapters, if the job asks for user space communication. Where
+// there is none, UDP is used in its place, unless the user does not want that.
+func (n *Net) openVerbs() error {
+	us := &n.job.US
+	if !us.Wanted || n.cfg.OpenPort == nil {
+		return nil
+	}
+	if n.remote == 0 && !us.Only {
+		return nil // nobody is to be reached
+	}
+	all, err := n.openPorts()
+	if err == nil && n.remote == 0 {
+		return closeAll(all)
+	}
+	if err == nil {
+		var key []byte
+		if key, err = n.jobKey(); err != nil {
+			_ = closeAll(all)
+			return err
+		}
+		err = n.useAdapters(all, key)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case us.Only:
+		return n.fail(NoAdapter, "MP_EUILIB=us and LAPI_US=only, but %v", err)
+	}
+	n.say(LevelFailure, "MP_EUILIB=us: %v. Shared memory and UDP/IP are used; set MP_EUILIB to "+
+		"ip, or LAPI_US=only to fail instead", err)
+	return nil
+}
+
+func closeAll(all []adapter.Adapter) (err error) {
+	for _, a := range all {
+		err = errors.Join(err, a.Close())
+	}
+	return err
+}
+
+// candidates are the ports to try, and how many of them to use at most.
+func (n *Net) candidates() ([]job.Port, int) {
+	us := &n.job.US
+	named, most := us.Ports, max(us.Most, 1)
+	listed := len(named) > 1 || len(named) == 1 && named[0].Number != 0
+	if listed || n.cfg.ListPorts == nil || most == 1 {
+		if named == nil {
+			named = []job.Port{{}}
+		}
+		return named, most
+	}
+	working, err := n.cfg.ListPorts()
+	if err != nil || len(working) == 0 { // opening one says why
+		return append(named, job.Port{})[:1], most
+	}
+	if named == nil {
+		return working, most
+	}
+	of := slices.DeleteFunc(working, func(p job.Port) bool { return p.Device != named[0].Device })
+	if len(of) == 0 {
+		of = named
+	}
+	return of, most
+}
+
+// openPorts opens the ports to use: of those that are to be tried all that can be opened, as many
+// as are wanted. The error says why there is none.
+func (n *Net) openPorts() (all []adapter.Adapter, err error) {
+	ports, most := n.candidates()
+	var why []string
+	for _, p := range ports {
+		if len(all) == most {
+			break
+		}
+		a, err := n.cfg.OpenPort(p.Device, p.Number)
+		if err != nil {
+			why = append(why, err.Error())
+			continue
+		}
+		all = append(all, a)
+	}
+	switch text := strings.Join(why, "; "); {
+	case len(all) == 0:
+		return nil, errors.New(text)
+	case why != nil && len(n.job.US.Ports) > 0:
+		n.happened(LevelFailure, FewerPaths, "(%s; %d of %d ports are used)", text, len(all),
+			len(ports))
+	case most > 1 && len(all) == 1:
+		n.say(LevelFailure, "there is one port, %s: failover and recovery are not possible",
+			all[0].Info().Name)
+	}
+	return all, nil
+}
+
+// useAdapters makes the link over all.
+func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
+	cfg := verbs.Config{Adapter: all[0], More: all[1:], Task: n.me, Key: key, Clock: n.cfg.Clock,
+		Timeout: int64(n.cfg.Timeout), NoTimeout: n.job.NoTimeout,
+		PeerFailed: n.cfg.PeerFailed, Expected: n.cfg.Expected,
+		RegistrationLimit:   n.job.RegistrationLimit,
+		KeepNoRegistrations: n.job.RegistrationLimit == 0,
+		Say:                 func(text string) { n.say(LevelFailure, "%s", text) },
+		Changed:             n.portChanged}
+	if n.job.UseBulk {
+		cfg.BulkMin = uint64(n.job.BulkMin)
+	}
+	var infos []adapter.Info
+	for _, a := range all {
+		infos = append(infos, a.Info())
+	}
+	l, err := verbs.New(cfg) // closes them if it fails
+	if err != nil {
+		return fmt.Errorf("adapter %s cannot be used: %w", infos[0].Name, err)
+	}
+	n.Verbs = l
+	for _, i := range infos {
+		n.happened(LevelInform, PortOpened, "(instance %d, adapter %s, port %d)", n.cfg.Instance,
+			i.Name, i.Port)
+	}
+	return nil
+}
+
+// portChanged is what the link calls when a port is down, up again or gone.
+func (n *Net) portChanged(c verbs.PortChange) {
+	text := "is up again"
+	switch c.State {
+	case verbs.PortDown:
+		text = "is down; other ports are tried"
+	case verbs.PortGone:
+		text = "is gone for good; other ports are tried"
+	}
+	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: port %d (adapter %s) %s", n.me, c.Index,
+		c.Name, text))
+}

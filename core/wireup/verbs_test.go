@@ -1,0 +1,222 @@
+package wireup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lapi/core/job"
+	"lapi/transport"
+	"lapi/transport/memory"
+	"lapi/transport/verbs"
+	"lapi/transport/verbs/adapter"
+	"lapi/transport/verbs/testnet"
+)
+
+// rack is a task's adapters: names with a colon are ports that work, others devices without one.
+type rack struct {
+	t      *testing.T
+	names  []string
+	opened []string
+	said   []string
+	events []Event
+}
+
+func (r *rack) open(device string, port int) (adapter.Adapter, error) {
+	for _, name := range r.names {
+		p := strings.Split(name, ":")
+		if len(p) == 2 && (device == "" || device == p[0]) && (port == 0 || fmt.Sprint(port) == p[1]) {
+			r.opened = append(r.opened, name)
+			d, err := testnet.New(1).Device()
+			return d, err
+		}
+	}
+	return nil, fmt.Errorf("there is no adapter %s", device)
+}
+
+func (r *rack) list() (all []job.Port, err error) {
+	for _, name := range r.names {
+		if device, port, works := strings.Cut(name, ":"); works {
+			all = append(all, job.Port{Device: device, Number: int(port[0] - '0')})
+		}
+	}
+	return all, nil
+}
+
+// net is a Net that has these adapters and is to reach one task.
+func (r *rack) net(us job.UserSpace) *Net {
+	memory.Guard()
+	return &Net{remote: 1, job: &job.Config{NumTasks: 2, US: us, Auth: job.AuthNone},
+		cfg: &Config{Message: func(_ int, text string) { r.said = append(r.said, text) },
+			Happened: func(_ int, e Event, _ string) { r.events = append(r.events, e) },
+			Timeout:  time.Minute, Hooks: Hooks{OpenPort: r.open, ListPorts: r.list}}}
+}
+
+// TestPorts: which ports are opened for what is asked for.
+func TestPorts(t *testing.T) {
+	names := []string{"a:1", "a:2", "b:1", "dead", "c:1"}
+	port := func(device string, n int) job.Port { return job.Port{Device: device, Number: n} }
+	for _, c := range []struct {
+		us     job.UserSpace
+		opened string
+	}{
+		{job.UserSpace{Most: 1}, "a:1"},
+		{job.UserSpace{Most: 2}, "a:1 a:2"},
+		{job.UserSpace{Most: 8}, "a:1 a:2 b:1 c:1"},
+		{job.UserSpace{Most: 1, Ports: []job.Port{port("b", 0)}}, "b:1"},
+		{job.UserSpace{Most: 8, Ports: []job.Port{port("a", 0)}}, "a:1 a:2"},
+		{job.UserSpace{Most: 8, Ports: []job.Port{port("a", 2)}}, "a:2"},
+		{job.UserSpace{Most: 2, Ports: []job.Port{port("c", 0), port("a", 2)}}, "c:1 a:2"},
+		{job.UserSpace{Most: 2, Ports: []job.Port{port("dead", 0), port("b", 1)}}, "b:1"},
+		{job.UserSpace{Most: 1, Ports: []job.Port{port("dead", 0)}}, ""},
+		{job.UserSpace{Most: 2, Ports: []job.Port{port("dead", 0)}}, ""},
+	} {
+		r := &rack{t: t, names: names}
+		all, err := r.net(c.us).openPorts()
+		if got := strings.Join(r.opened, " "); got != c.opened || (err == nil) != (got != "") {
+			t.Errorf("%+v opens %q (%v), want %q", c.us, got, err, c.opened)
+		}
+		if fewer := slices.Contains(r.events, FewerPaths); fewer !=
+			(len(c.us.Ports) > len(all) && err == nil) {
+			t.Errorf("%+v: fewer paths: %v", c.us, fewer)
+		}
+		if err := closeAll(all); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNoAdapter: without an adapter a task that asks for user space has UDP and one line that says
+// so, or fails if it wants nothing else; one that does not ask, or has nobody to reach, opens none.
+func TestNoAdapter(t *testing.T) {
+	for _, only := range []bool{false, true} {
+		r := &rack{t: t}
+		n := r.net(job.UserSpace{Wanted: true, Only: only, Most: 1})
+		err := n.openVerbs()
+		if n.Verbs != nil || (err == NoAdapter) != only || len(r.said) != 1 ||
+			!strings.Contains(r.said[0], "there is no adapter") {
+			t.Errorf("only %v: %v, %q", only, err, r.said)
+		}
+	}
+	r := &rack{t: t, names: []string{"a:1"}}
+	n := r.net(job.UserSpace{Most: 1})
+	if err := n.openVerbs(); err != nil || r.opened != nil || n.Verbs != nil {
+		t.Errorf("not asked for: %v, %v", r.opened, err)
+	}
+	n = r.net(job.UserSpace{Wanted: true, Most: 1})
+	n.remote = 0
+	if err := n.openVerbs(); err != nil || r.opened != nil || n.Verbs != nil {
+		t.Errorf("nobody to reach: %v, %v", r.opened, err)
+	}
+	n.job.US.Only = true
+	if err := n.openVerbs(); err != nil || len(r.opened) != 1 || n.Verbs != nil {
+		t.Errorf("nobody to reach, and only adapters: %v, %v", r.opened, err)
+	}
+}
+
+// TestKeyIsLacking: without the key that the job wants no adapter is used, and none is left open.
+func TestKeyIsLacking(t *testing.T) {
+	r := &rack{t: t, names: []string{"a:1"}}
+	n := r.net(job.UserSpace{Wanted: true, Most: 1})
+	lacks := errors.New("no key")
+	n.job.Auth = job.AuthMAC
+	n.cfg.Key = func(*job.Config) ([]byte, bool, error) { return nil, false, lacks }
+	if err := n.openVerbs(); err != lacks || n.Verbs != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// stub is a link that notes what it is to be connected with.
+type stub struct {
+	to     []transport.Endpoint
+	closed bool
+}
+
+type udpStub struct {
+	UDPLink
+	*stub
+}
+
+func (s udpStub) Connect(ep transport.Endpoint, _ transport.Address) error {
+	s.to = append(s.to, ep)
+	return nil
+}
+func (s udpStub) Close() error { s.closed = true; return nil }
+
+type verbsStub struct {
+	VerbsLink
+	*stub
+}
+
+func (s verbsStub) Connect(ep transport.Endpoint, _ transport.Address) error {
+	s.to = append(s.to, ep)
+	return nil
+}
+func (s verbsStub) Close() error { s.closed = true; return nil }
+
+// TestChoiceOfLink: who is reached by which link, and which links stay.
+func TestChoiceOfLink(t *testing.T) {
+	both, udpOnly := Card{UDP: []byte{1}, Verbs: []byte{2}}, Card{UDP: []byte{1}}
+	for _, c := range []struct {
+		here       bool // an adapter
+		only       bool
+		cards      []Card // of tasks 1 and 2
+		verbs, udp int    // how many are reached so
+		err        error
+	}{
+		{true, false, []Card{both, both}, 2, 0, nil},
+		{true, false, []Card{both, udpOnly}, 1, 1, nil},
+		{true, false, []Card{udpOnly, udpOnly}, 0, 2, nil},
+		{false, false, []Card{both, both}, 0, 2, nil},
+		{true, true, []Card{both, both}, 2, 0, nil},
+		{true, true, []Card{both, udpOnly}, 1, 0, NoAdapter},
+		{true, false, []Card{both, {Verbs: []byte{2}}}, 2, 0, nil},
+		{true, false, []Card{both, {}}, 1, 0, BadAddress},
+	} {
+		r := &rack{t: t}
+		n := r.net(job.UserSpace{Wanted: true, Only: c.only})
+		n.cfg.Linked = func(int, Peer) {}
+		n.job.Launched = true
+		udp, verbs := &stub{}, &stub{}
+		n.UDP = udpStub{stub: udp}
+		if c.here {
+			n.Verbs = verbsStub{stub: verbs}
+		}
+		var err error
+		for i := range c.cards {
+			if err = n.connect(i+1, &c.cards[i], make([]job.Part, 3)); err != nil {
+				break
+			}
+		}
+		if err != c.err || len(verbs.to) != c.verbs || len(udp.to) != c.udp {
+			t.Errorf("%+v: %v; %v by RDMA, %v by UDP", c, err, verbs.to, udp.to)
+		}
+		if err != nil {
+			continue
+		}
+		if err := n.dropUnused(); err != nil {
+			t.Error(err)
+		}
+		if (n.Verbs != nil) != (c.verbs > 0) || (n.UDP != nil) != (c.udp > 0) ||
+			udp.closed != (c.udp == 0) || verbs.closed != (c.here && c.verbs == 0) {
+			t.Errorf("%+v: RDMA stays: %v, UDP: %v", c, n.Verbs != nil, n.UDP != nil)
+		}
+	}
+}
+
+// TestPortsAreTold: what becomes of a port is said.
+func TestPortsAreTold(t *testing.T) {
+	r := &rack{t: t}
+	n := r.net(job.UserSpace{})
+	for state, text := range map[verbs.PortState]string{verbs.PortUp: "is up again",
+		verbs.PortDown: "is down", verbs.PortGone: "is gone for good"} {
+		r.said = nil
+		n.portChanged(verbs.PortChange{Index: 1, Name: "b", State: state})
+		if len(r.said) != 1 || !strings.Contains(r.said[0], "adapter b) "+text) {
+			t.Errorf("%v: %q", state, r.said)
+		}
+	}
+}

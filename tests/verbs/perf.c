@@ -1,0 +1,137 @@
+/*
+ * perf.c - what `bench` compares with perftest's programs, between two tasks.
+ *
+ * usage: lapirun ... perf WHAT BYTES ROUNDS
+ *
+ * put: time of a put one way, half of one there and back, in microseconds; am: the same for active
+ * messages; bandwidth: MB/s of puts, 16 under way; rate: millions of puts a second, 64 under way.
+ * Task 0 prints the number alone.
+ */
+#include <lapi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static lapi_handle_t handle;
+static int task;
+static char *here;
+static lapi_cntr_t arrived, completed;
+static void *memory_of[2], *arrived_of[2], *handler_of[2];
+
+static void must(int code, const char *call)
+{
+	char text[LAPI_MAX_ERR_STRING];
+
+	if (code == LAPI_SUCCESS)
+		return;
+	LAPI_Msg_string(code, text);
+	fprintf(stderr, "perf: task %d: %s: %s\n", task, call, text);
+	exit(1);
+}
+#define MUST(call) must(call, #call)
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                  compl_hndlr_t **completion, void **info)
+{
+	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len;
+	*completion = NULL;
+	*info = NULL;
+	return here;
+}
+
+static void put(size_t bytes, lapi_cntr_t *cntr)
+{
+	MUST(LAPI_Put(handle, (uint)(1 - task), bytes, memory_of[1 - task], here, arrived_of[1 - task],
+	              NULL, cntr));
+}
+
+static void message(size_t bytes)
+{
+	MUST(LAPI_Amsend(handle, (uint)(1 - task), handler_of[1 - task], NULL, 0, here, bytes,
+	                 arrived_of[1 - task], NULL, NULL));
+}
+
+/* There and back; the result is one way. */
+static double latency(int am, size_t bytes, int rounds)
+{
+	double begin = now();
+
+	for (int i = 0; i < rounds; i++)
+		for (int side = 0; side < 2; side++)
+			if (side != task)
+				MUST(LAPI_Waitcntr(handle, &arrived, 1, NULL));
+			else if (am)
+				message(bytes);
+			else
+				put(bytes, NULL);
+	return (now() - begin) / rounds / 2;
+}
+
+/* Time of one put, of which some are under way. */
+static double stream(size_t bytes, int rounds, int most)
+{
+	double begin = now();
+
+	if (task == 0) {
+		for (int i = 0; i < rounds; i++) {
+			if (i >= most)
+				MUST(LAPI_Waitcntr(handle, &completed, 1, NULL));
+			put(bytes, &completed);
+		}
+		MUST(LAPI_Waitcntr(handle, &completed, rounds < most ? rounds : most, NULL));
+	} else {
+		MUST(LAPI_Waitcntr(handle, &arrived, rounds, NULL));
+	}
+	return (now() - begin) / rounds;
+}
+
+int main(int argc, char **argv)
+{
+	lapi_info_t info;
+	const char *what = argc == 4 ? argv[1] : "";
+	size_t bytes = argc == 4 ? (size_t)atol(argv[2]) : 0;
+	int rounds = argc == 4 ? atoi(argv[3]) : 0, tasks;
+	double result = 0;
+
+	memset(&info, 0, sizeof info);
+	MUST(LAPI_Init(&handle, &info));
+	MUST(LAPI_Qenv(handle, TASK_ID, &task));
+	MUST(LAPI_Qenv(handle, NUM_TASKS, &tasks));
+	if (tasks != 2 || bytes == 0 || rounds < 1) {
+		fprintf(stderr, "usage: lapirun -n 2 perf put|am|bandwidth|rate BYTES ROUNDS\n");
+		return 2;
+	}
+	MUST(LAPI_Senv(handle, INTERRUPT_SET, 0));
+	if (posix_memalign((void **)&here, 4096, bytes) != 0)
+		return 2;
+	memset(here, 1, bytes);
+	MUST(LAPI_Address_init(handle, here, memory_of));
+	MUST(LAPI_Address_init(handle, &arrived, arrived_of));
+	MUST(LAPI_Address_init(handle, (void *)(uintptr_t)take, handler_of));
+	for (int warm = 1; warm >= 0; warm--) {
+		int n = warm ? rounds / 10 + 1 : rounds;
+
+		MUST(LAPI_Gfence(handle));
+		if (strcmp(what, "put") == 0 || strcmp(what, "am") == 0)
+			result = latency(what[0] == 'a', bytes, n) * 1e6;
+		else if (strcmp(what, "bandwidth") == 0)
+			result = (double)bytes / stream(bytes, n, 16) / 1e6;
+		else
+			result = 1 / stream(bytes, n, 64) / 1e6;
+	}
+	if (task == 0)
+		printf("%.4f\n", result);
+	MUST(LAPI_Gfence(handle));
+	MUST(LAPI_Term(handle));
+	return 0;
+}

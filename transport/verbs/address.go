@@ -1,0 +1,74 @@
+package verbs
+
+import (
+	"encoding/binary"
+
+	"lapi/transport/verbs/adapter"
+)
+
+// version of the packets, of Hello and of the address.
+const version = 2
+
+// address is what Link.Address gives to peers, little-endian:
+//
+//	 0         2       3         4        8
+//	+---------+-------+---------+--------+-------------+-----
+//	| version | ports | nothing | task   | incarnation | places of the ports
+//	+---------+-------+---------+--------+-------------+-----
+//	16: of each port
+//	+-----+------+-----+-------+-----+---------+-----+
+//	| qpn | qkey | mtu | reads | lid | nothing | gid |
+//	+-----+------+-----+-------+-----+---------+-----+
+type address struct {
+	task        uint32
+	incarnation uint64 // random: one life of a task; also what proves Hellos
+	places      []place
+}
+
+// place is what peers must know of a port.
+type place struct {
+	qpn, qkey  uint32 // of the datagram queue pair
+	mtu, reads uint16
+	lid        uint16
+	gid        adapter.GID
+}
+
+const addressHead, placeSize = 16, 32
+
+func (a *address) encode() []byte {
+	b := make([]byte, addressHead+placeSize*len(a.places))
+	binary.LittleEndian.PutUint16(b, version)
+	b[2] = byte(len(a.places))
+	binary.LittleEndian.PutUint32(b[4:], a.task)
+	binary.LittleEndian.PutUint64(b[8:], a.incarnation)
+	for i := range a.places {
+		p, b := &a.places[i], b[addressHead+placeSize*i:]
+		binary.LittleEndian.PutUint32(b, p.qpn)
+		binary.LittleEndian.PutUint32(b[4:], p.qkey)
+		binary.LittleEndian.PutUint16(b[8:], p.mtu)
+		binary.LittleEndian.PutUint16(b[10:], p.reads)
+		binary.LittleEndian.PutUint16(b[12:], p.lid)
+		copy(b[16:], p.gid[:])
+	}
+	return b
+}
+
+func (a *address) decode(b []byte) bool {
+	if len(b) < addressHead || binary.LittleEndian.Uint16(b) != version || b[2] == 0 ||
+		b[2] > PortsMax || len(b) != addressHead+placeSize*int(b[2]) {
+		return false
+	}
+	*a = address{task: binary.LittleEndian.Uint32(b[4:]),
+		incarnation: binary.LittleEndian.Uint64(b[8:]), places: make([]place, b[2])}
+	for i := range a.places {
+		p, b := &a.places[i], b[addressHead+placeSize*i:]
+		*p = place{qpn: binary.LittleEndian.Uint32(b), qkey: binary.LittleEndian.Uint32(b[4:]),
+			mtu: binary.LittleEndian.Uint16(b[8:]), reads: binary.LittleEndian.Uint16(b[10:]),
+			lid: binary.LittleEndian.Uint16(b[12:])}
+		copy(p.gid[:], b[16:])
+	}
+	return a.incarnation != 0
+}
+
+// incarnationOf is that of an encoded address.
+func incarnationOf(b string) uint64 { return binary.LittleEndian.Uint64([]byte(b[8:16])) }

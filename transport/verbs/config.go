@@ -1,0 +1,63 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/verbs/adapter"
+)
+
+// PortsMax is how many ports a link may be over.
+const PortsMax = 8
+
+// Config is what a Link is made of.
+type Config struct {
+	Adapter adapter.Adapter // the Link closes it
+	// More are further ports of this task, of the same adapter or of others, PortsMax with
+	// Adapter. Long puts and gets go over all at once; messages go over one, and over another
+	// when that fails. The Link closes them.
+	More []adapter.Adapter
+	Task int // this task; its peers give it as Endpoint to Connect
+	// Key is the job's: it proves Hellos. Without one, what proves them are the addresses.
+	Key   []byte
+	Clock transport.Clock // nil: the system's
+	// Timeout is how long a peer may be silent, in nanoseconds, while something waits for it;
+	// 0: 150 s.
+	Timeout int64
+	// NoTimeout: no peer is given up for its silence.
+	NoTimeout bool
+	// PeerFailed is told, once, of a peer that is given up, while what is under way with it
+	// ends: ErrTimeout if it was silent for Timeout, ErrAdaptersDown if this task's adapters are
+	// gone, else ErrUnreachable. Not of one that was disconnected, or has left. May be nil.
+	PeerFailed func(ep transport.Endpoint, err error)
+	// Expected says whether the owner waits for something from ep that is no answer to an
+	// operation of the link; see Expect. Nil: it never does.
+	Expected func(ep transport.Endpoint) bool
+	// BulkMin is the length from which on puts and gets are RDMA; 0: 16 KiB.
+	BulkMin uint64
+	// RegistrationLimit is how many bytes of user memory each port may have registered at one
+	// time, in use or kept for the next transfer; 0: 1 GiB. What is beyond is copied.
+	RegistrationLimit uint64
+	// KeepNoRegistrations has each transfer register its memory anew.
+	KeepNoRegistrations bool
+	// Say is told once, inside New, why no registration can be kept; may be nil.
+	Say func(text string)
+	// Changed is told, inside Progress, Arm or Disarm, when a port goes down or up, or is gone;
+	// may be nil. It must not call the Link.
+	Changed func(PortChange)
+}
+
+// PortState says what an adapter has told of its port.
+type PortState uint8
+
+// States of a port.
+const (
+	PortUp   PortState = iota
+	PortDown           // it may come up again
+	PortGone           // for good: the adapter has failed or was taken away
+)
+
+// PortChange is a port with its new state.
+type PortChange struct {
+	Index int // 0: Config.Adapter; from 1 on Config.More
+	Name  string
+	State PortState
+}

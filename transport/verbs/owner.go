@@ -1,0 +1,124 @@
+package verbs
+
+import (
+	"time"
+
+	"lapi/transport"
+)
+
+// askSign, in place of a message's id in a packet of kind credit, asks for one of the same kind.
+const askSign transport.MsgID = 1
+
+// signs is what is kept of a peer's signs of life.
+type signs struct {
+	expects bool   // the owner waits for something; see Link.Expect
+	heardOf bool   // something has come since the last probe
+	due     bool   // the peer asks for a sign
+	silent  int64  // since when it has been awaited and not heard of; 0: it is not
+	taken   uint64 // of one that has left: the first packet that it did not take
+}
+
+// lost gives up a peer that has failed, and tells the owner. What is under way with it ends with
+// ErrUnreachable; the owner, who hears of it first, may have ended it already by Disconnect.
+func (l *Link) lost(p *peer, err error) {
+	if p.gone {
+		return
+	}
+	p.gone = true
+	if l.cfg.PeerFailed != nil {
+		l.cfg.PeerFailed(p.ep, err)
+	}
+	end := transport.ErrUnreachable
+	if err == transport.ErrAdaptersDown {
+		end = err
+	}
+	l.giveUp(p, end, end)
+}
+
+// onBye: the peer has closed in good order. What it has taken it has told by its last credit.
+func (l *Link) onBye(p *peer, credit uint64) {
+	p.left, p.taken = true, credit-min(credit, window)
+	l.giveUp(p, transport.ErrUnreachable, nil)
+}
+
+// missed is the end of a flush of the packets before mark, where the peer has left: it need not
+// have taken answers.
+func (p *peer) missed(mark uint64) error {
+	if p.left && min(mark, p.lastData) > p.taken {
+		return transport.ErrUnreachable
+	}
+	return nil
+}
+
+// HasLeft says whether ep's task has closed its link in good order.
+func (l *Link) HasLeft(ep transport.Endpoint) bool {
+	p := l.peers[ep]
+	return p != nil && p.left
+}
+
+// Expect says that the owner waits for something from ep that is no answer to an operation of the
+// link. While it does (Config.Expected), ep is asked for a sign of life, so that its silence is
+// noticed.
+func (l *Link) Expect(ep transport.Endpoint) {
+	if p, err := l.usable(ep); err == nil && l.cfg.Expected != nil && !p.expects {
+		p.expects = true
+		l.begin(&p.pair)
+	}
+}
+
+// SetTimeout changes Config.Timeout. A peer that does not answer yet has as long from now on.
+func (l *Link) SetTimeout(d time.Duration) {
+	l.cfg.Timeout = int64(d)
+	now := l.cfg.Clock()
+	for _, q := range l.shaking {
+		if q.lane == 0 {
+			q.deadline = now + l.cfg.Timeout
+		}
+	}
+}
+
+// QueuePairs is how many there are.
+func (l *Link) QueuePairs() (n int) {
+	for _, pt := range l.ports {
+		n += len(pt.pairs)
+	}
+	return n
+}
+
+// AddressOf is what Connect or Reconnect was told last of ep; without bytes: nothing.
+func (l *Link) AddressOf(ep transport.Endpoint) transport.Address {
+	if !l.connected(ep) {
+		return transport.Address{}
+	}
+	return transport.Address{Bytes: []byte(l.addresses[ep])}
+}
+
+// awaited says whether an answer, or a sign of life, of p is.
+func (p *peer) awaited() bool {
+	return !p.gone && p.open && (p.expects || len(p.flushes)+len(p.calls) > 0)
+}
+
+// probe asks each peer that something is awaited of for a sign of life: where there is no queue
+// pair any more, the adapter finds out; where the process stands still, its silence does.
+func (l *Link) probe() {
+	now := l.cfg.Clock()
+	if l.closed || now < l.probeAt {
+		return
+	}
+	l.probeAt = now + probeEach
+	for _, p := range l.peers {
+		p.expects = p.expects && !p.gone && l.cfg.Expected(p.ep)
+		if !p.awaited() {
+			p.silent = 0
+			continue
+		}
+		if p.heardOf || p.silent == 0 {
+			p.heardOf, p.silent = false, now
+		}
+		if now-p.silent >= l.cfg.Timeout && !l.cfg.NoTimeout {
+			l.lost(p, transport.ErrTimeout)
+			continue
+		}
+		_ = l.transmit(p, kindCredit, askSign, nil, 0, 0) // no room: others are on their way
+	}
+}

@@ -1,0 +1,214 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/verbs/adapter"
+)
+
+// pair is a queue pair of this task for a peer, or one that there may be. Of each peer one carries
+// the packets, over any of the ways; beside it there is one for each lane, over which only RDMA
+// goes.
+type pair struct {
+	peer *peer
+	way      // where it is, or would be
+	lane int // 0: packets; else 1 + the place in peer.lanes
+	qp   adapter.QP
+	psn  uint32
+	path adapter.Path
+
+	round    uint64 // counts the queue pairs made
+	heard    uint32 // the peer's queue pair that qp is joined to, or was
+	hisRound uint64 // its round
+	used     uint64 // the last of its rounds that a queue pair of before was joined to
+	joined   bool   // qp can receive
+	open     bool   // so can the peer's
+	broken   bool   // qp has failed
+	refused  bool   // an adapter has refused a request: the way is good
+	failures int    // queue pairs that failed since something was sent
+	tries    int    // Hellos said since there is another queue pair
+	timer    int64  // when Hello goes again; 0: no timer
+	pause    int64  // then
+	deadline int64  // when the peer, or the lane, is given up
+	rest     int64  // of a lane: not before is it tried again
+	moving   int    // RDMA requests under way
+}
+
+// way is from a port of this task to one of the peer's.
+type way struct {
+	port *port
+	his  int
+}
+
+// ways lists all, the best first: those by which, with the others' help, each port has something to
+// do. Of so many, lanes, which both tasks number alike, are made.
+func (l *Link) ways(to *address) (all []way, lanes int) {
+	mine, his := len(l.ports), len(to.places)
+	lanes = max(mine, his)
+	for k := range lanes {
+		all = append(all, way{l.ports[k%mine], k % his})
+	}
+	for i, pt := range l.ports {
+		for j := range his {
+			if mine >= his && i%his != j || mine < his && j%mine != i {
+				all = append(all, way{pt, j})
+			}
+		}
+	}
+	return all, lanes
+}
+
+// another has p's packets go over the next way whose port is up, if there is one. There is no queue
+// pair.
+func (l *Link) another(p *peer) {
+	at := 0
+	for i, w := range p.ways {
+		if w == p.way {
+			at = i
+		}
+	}
+	for i := range p.ways {
+		if w := p.ways[(at+1+i)%len(p.ways)]; w.port.state == PortUp {
+			l.route(&p.pair, w)
+			return
+		}
+	}
+}
+
+// route has q, which has no queue pair, be over w.
+func (l *Link) route(q *pair, w way) {
+	if q.way != w {
+		l.freePath(q)
+		q.way = w
+	}
+}
+
+func (l *Link) freePath(q *pair) {
+	if q.path != 0 {
+		q.port.adapter.Free(q.path)
+		q.path = 0
+	}
+}
+
+// makePair makes q's queue pair, and the receive buffers for packets.
+func (l *Link) makePair(q *pair) error {
+	pt := q.port
+	if pt.state == PortGone {
+		return adapter.ErrGone
+	}
+	qp, err := pt.adapter.Create(depth)
+	if err != nil {
+		return err
+	}
+	q.qp, q.psn, q.tries = qp, randomPSN(), 0
+	q.round++
+	pt.pairs[qp] = q
+	if q.lane != 0 {
+		return nil
+	}
+	pt.wanted += window + spare
+	pt.fillReceives()
+	if pt.receives == 0 {
+		l.destroyPair(q)
+		return adapter.ErrNoMemory
+	}
+	return nil
+}
+
+// dropPair ends q's queue pair, after everything that has come over it was taken in.
+func (l *Link) dropPair(q *pair) {
+	if q.qp == 0 {
+		return
+	}
+	qp := q.qp
+	q.port.adapter.Fail(qp)
+	if !q.peer.gone {
+		q.port.drain()
+	}
+	if q.qp == qp { // not given up meanwhile, by a handler
+		l.destroyPair(q)
+	}
+}
+
+// destroyPair ends q's queue pair as it is.
+func (l *Link) destroyPair(q *pair) {
+	q.port.adapter.Destroy(q.qp)
+	delete(q.port.pairs, q.qp)
+	if q.lane == 0 {
+		q.port.wanted -= window + spare
+	}
+	l.moving -= q.moving
+	if q.joined {
+		q.used = q.hisRound
+	}
+	q.qp, q.moving = 0, 0
+	q.joined, q.open, q.broken, q.refused = false, false, false, false
+	for _, c := range q.peer.calls {
+		c.interrupted(q)
+	}
+}
+
+// fail notes that q's queue pair does not work; the next turn makes another.
+func (l *Link) fail(q *pair) {
+	q.broken = true
+	l.attend(q.peer)
+}
+
+// repair replaces the queue pairs of p that have failed.
+func (l *Link) repair(p *peer) {
+	for _, q := range p.lanes {
+		if q != nil && q.broken {
+			l.replaced++
+			l.restLane(q)
+		}
+	}
+	if !p.broken || p.gone {
+		return
+	}
+	p.failures++
+	l.replaced++
+	stay := p.refused
+	l.dropPair(&p.pair)
+	if p.gone {
+		return
+	}
+	if p.failures > failuresMax+len(p.ways)-1 {
+		l.lost(p, transport.ErrUnreachable)
+		return
+	}
+	if !stay {
+		l.another(p)
+	}
+	l.begin(&p.pair)
+}
+
+// restLane gives a lane up for a while. What was under way over it goes over others.
+func (l *Link) restLane(q *pair) {
+	q.failures++
+	l.dropPair(q)
+	l.forgetTimer(q)
+	q.rest = l.cfg.Clock() + min(laneRest<<min(q.failures-1, 8), laneRestMax)
+	l.attend(q.peer)
+}
+
+// spread begins the lanes of p that it has not, for a long transfer. The way of the packets is as
+// good as a lane.
+func (l *Link) spread(p *peer) {
+	if len(p.lanes) < 2 || !p.open {
+		return
+	}
+	for k := range p.lanes {
+		q := l.lane(p, k)
+		if q.qp == 0 && q.port != p.port && q.port.state == PortUp && !p.gone &&
+			l.cfg.Clock() >= q.rest {
+			l.begin(q)
+		}
+	}
+}
+
+// lane is the pair of a lane, which is made here.
+func (l *Link) lane(p *peer, k int) *pair {
+	if p.lanes[k] == nil {
+		p.lanes[k] = &pair{peer: p, way: p.ways[k], lane: 1 + k}
+	}
+	return p.lanes[k]
+}
