@@ -108,7 +108,6 @@ func (l *Link) hello(q *pair, answer bool) {
 	}
 	if q.lane == 0 {
 		h.expected, h.credit = p.expected, l.grantable(p)
-		p.told = max(p.told, h.credit)
 	}
 	_ = q.port.adapter.Datagram(q.path, to.qpn, to.qkey,
 		h.encode(l.cfg.Key, l.own.incarnation, p.to.incarnation))
@@ -245,6 +244,9 @@ func (l *Link) opened(q *pair) {
 	q.open = true
 	l.forgetTimer(q)
 	if q.lane == 0 {
+		// Which credit has come of those that were told over queue pairs that failed, and by
+		// Hellos, is not known. With this both have begun.
+		q.peer.told = window
 		l.post(q.peer)
 	}
 	l.attend(q.peer)
