@@ -13,7 +13,13 @@ import (
 // transfer has node 0 put, or get, so many bytes, and checks them.
 func (n *net) transfer(t *testing.T, get bool, length int, meanwhile func()) {
 	t.Helper()
-	here, there := userMemory(t, length), userMemory(t, length)
+	n.transferOf(t, get, userMemory(t, length), userMemory(t, length), meanwhile)
+}
+
+// transferOf is transfer from or to here, of all that there is.
+func (n *net) transferOf(t *testing.T, get bool, here, there []byte, meanwhile func()) {
+	t.Helper()
+	length := len(here)
 	source, sink, start := here, there, n.links[0].Put
 	if get {
 		source, sink, start = there, here, n.links[0].Get
