@@ -108,7 +108,7 @@ var verbsLink = []mutation{
 		old:    "h.life <= p.over || ",
 		new:    "",
 		broken: "a new connection is joined to what is left of the old one",
-		kill:   "go ./transport/verbs TestReconnect$"},
+		kill:   "go ./transport/verbs TestReconnect"},
 	{name: "verbs-one-lane",
 		file:   "transport/verbs/calls.go",
 		old:    "if c.op.N >= lanesMin {",
