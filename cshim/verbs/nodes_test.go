@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	cshim "lapi/cshim/verbs"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/verbs"
@@ -170,9 +171,11 @@ func TestNodesMessages(t *testing.T) {
 	nodes(t, nil).numbers(2000, func(int) {})
 }
 
-// TestNodesTransfers: long puts, then gets, both ways at once.
-func TestNodesTransfers(t *testing.T) {
-	n := nodes(t, nil)
+func TestNodesTransfers(t *testing.T) { nodes(t, nil).transfers() }
+
+// transfers makes long puts, then gets, both ways at once.
+func (n *node) transfers() {
+	n.Helper()
 	const half = nodeMemory / 2
 	for round, start := range []func(transport.Endpoint, *transport.Op) (transport.Status, error){
 		n.Put, n.Get} {
@@ -186,20 +189,20 @@ func TestNodesTransfers(t *testing.T) {
 		op := &transport.Op{Local: memory.AddrOf(n.here[half:]), Remote: n.there, N: half - 3,
 			Done: func(_ *transport.Op, err error) {
 				if done = true; err != nil {
-					t.Error(err)
+					n.Error(err)
 				}
 			}}
 		if round == 1 {
 			op.Local, op.Remote = memory.AddrOf(n.here), n.there+half
 		}
 		if _, err := start(n.other, op); err != nil {
-			t.Fatal(err)
+			n.Fatal(err)
 		}
 		n.both("the transfer", func() bool { return done })
 		his := byte(round*2 + 2 - int(n.other))
 		for i := range half - 3 {
 			if n.here[i] != byte(i*int(his)>>3) {
-				t.Fatalf("round %d: byte %d is damaged", round, i)
+				n.Fatalf("round %d: byte %d is damaged", round, i)
 			}
 		}
 		n.barrier()
@@ -258,12 +261,7 @@ func TestNodesOutage(t *testing.T) {
 		if i != 100 || !n.first {
 			return
 		}
-		port := func(state string) {
-			if out, err := exec.Command("ip", "link", "set", "eth0", state).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-		}
-		port("down")
+		n.command("ip", "link", "set", "eth0", "down")
 		if _, err := n.Flush(n.other, &transport.Op{Done: func(_ *transport.Op, err error) {
 			if err != nil {
 				t.Error(err)
@@ -272,8 +270,44 @@ func TestNodesOutage(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.until("a queue pair that has failed", func() bool { return n.Replaced() > 0 })
-		port("up")
+		n.command("ip", "link", "set", "eth0", "up")
 	})
+}
+
+func (n *node) command(name string, arguments ...string) {
+	n.Helper()
+	if out, err := exec.Command(name, arguments...).CombinedOutput(); err != nil {
+		n.Fatalf("%s %v: %v: %s", name, arguments, err, out)
+	}
+}
+
+// TestNodesPorts: each machine has two adapters. One of the first machine is down for a while, then
+// one of the second is taken away; messages and transfers go on.
+func TestNodesPorts(t *testing.T) {
+	n := nodes(t, func(c *verbs.Config) {
+		more, err := cshim.Open(cshim.Choice{Name: os.Getenv("MORE"), GIDIndex: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.More = append(c.More, more)
+		c.Changed = func(change verbs.PortChange) { t.Logf("%+v", change) }
+	})
+	n.transfers()
+	n.numbers(600, func(i int) {
+		switch {
+		case n.first && i == 200:
+			n.command("ip", "link", "set", "eth0", "down")
+		case n.first && i == 400:
+			n.command("ip", "link", "set", "eth0", "up")
+		}
+	})
+	n.transfers()
+	n.numbers(600, func(i int) {
+		if !n.first && i == 200 {
+			n.command("rdma", "link", "delete", os.Getenv("MORE"))
+		}
+	})
+	n.transfers()
 }
 
 // TestNodesKilled is the last: the second machine ends without a word, and the first finds out.

@@ -90,6 +90,7 @@ func Run(t *testing.T, f Factory) {
 		{"Get", 2, testGet},
 		{"OneSidedLimits", 2, testOneSidedLimits},
 		{"OneSidedFaults", 2, testOneSidedFaults},
+		{"ChangedMemory", 2, testChangedMemory},
 		{"Vectors", 2, testVectors},
 		{"VectorErrors", 2, testVectorErrors},
 		{"GatherSizes", 2, testGatherSizes},

@@ -104,7 +104,7 @@ type piece struct {
 	on        *pair  // nil: to be posted
 }
 
-// next is the place of a piece that is to be posted; negative: there is none now.
+// nextPiece is the place of a piece that is to be posted; negative: there is none now.
 func (l *Link) nextPiece(c *call) int {
 	free := -1
 	for i := range c.pieces {

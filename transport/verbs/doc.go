@@ -4,14 +4,18 @@
 // this host by libibverbs, and internal/fake, a network in the process whose queue pairs fail as
 // tests want. docs/verbs.md tells how it works as a whole.
 //
-//	link.go      the Link: what it is made of, addresses, its end
+//	link.go      the Link: what it is made of, connections, its end
+//	config.go    its configuration
+//	port.go      a port of an adapter: its queues, completions, events
+//	pair.go      queue pairs, and the ways that they are over
+//	address.go   where the ports of a task are
 //	params.go    sizes, bounds and times, each with its reason
 //	packet.go    the packets over queue pairs
-//	hello.go     the address, and Hello, the datagram by which two queue pairs are joined
+//	hello.go     Hello, the datagram by which two queue pairs are joined
 //	slots.go     the link's registered memory
 //	registry.go  the registration of user memory
-//	peer.go      what is kept of a peer, its packets, its queue pair
-//	shake.go     the handshake, and another queue pair for one that has failed
+//	peer.go      what is kept of a peer, its packets
+//	shake.go     the handshake
 //	send.go      messages, packets, answers
 //	receive.go   completions, and what packets ask for
 //	calls.go     puts and gets: by copies, or by RDMA
@@ -24,7 +28,7 @@
 // Abilities: messages, and puts and gets of any length; atomics are made of messages by
 // transport/emul, so that they are the processor's. Limits: a message is a packet, 4072 bytes.
 // Progress: nothing happens outside calls. Idle, a turn costs one call into C. Waiter: the
-// completion channel and the adapter's events. Environment variables: none here.
+// completion channels and the adapters' events. Environment variables: none here.
 //
 // # A connection
 //
@@ -42,8 +46,9 @@
 //
 // A Hello says how many queue pairs its sender has made for the receiver before: the round. It is a
 // ghost if the round is older than what was heard, or that of a queue pair that was joined and has
-// failed. A Hello of a later round tells that the peer's queue pair has failed, so this task's is
-// dropped, too. Packets have numbers that go on over all queue pairs. Hello carries the number that
+// failed. A Hello of a later round tells that the peer's queue pair has failed. This task's is
+// dropped, too, if it was open; else it is reset and joined to the new one, since the peer may know
+// it already. A lane, which carries no packets, has rounds of its own. Packets have numbers that go on over all queue pairs. Hello carries the number that
 // its sender expects; all from there on are sent again, in order, and nothing else. RDMA requests
 // that are not complete are done again: nobody has been told that they were done, and the peer's
 // key lasts until then.
