@@ -169,6 +169,13 @@ int cshim_verbs_connect(struct cshim_verbs *a, struct ibv_qp *qp, uint32_t psn,
 	                               IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
+int cshim_verbs_reset(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+
+	return verbs.modify_qp(qp, &attr, IBV_QP_STATE);
+}
+
 int cshim_verbs_fail(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};

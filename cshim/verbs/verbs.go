@@ -133,6 +133,11 @@ func (a *Adapter) Connect(qp adapter.QP, psn uint32, r adapter.Remote) error {
 		C.cshim_verbs_connect(a.c, a.qps[qp], C.uint32_t(psn), &to))
 }
 
+// Reset implements adapter.Adapter.
+func (a *Adapter) Reset(qp adapter.QP) error {
+	return failure("resetting a queue pair", C.cshim_verbs_reset(a.qps[qp]))
+}
+
 // Fail implements adapter.Adapter. A queue pair that the adapter refuses to move has failed.
 func (a *Adapter) Fail(qp adapter.QP) { C.cshim_verbs_fail(a.qps[qp]) }
 

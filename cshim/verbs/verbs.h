@@ -90,6 +90,7 @@ int cshim_verbs_queues(struct cshim_verbs *, int completions, int receives, int 
 int cshim_verbs_create(struct cshim_verbs *, int depth, struct ibv_qp **, uint32_t *qpn);
 int cshim_verbs_connect(struct cshim_verbs *, struct ibv_qp *, uint32_t psn,
                         const struct cshim_verbs_remote *);
+int cshim_verbs_reset(struct ibv_qp *);
 int cshim_verbs_fail(struct ibv_qp *);
 int cshim_verbs_destroy(struct ibv_qp *);
 

@@ -18,28 +18,41 @@ type net struct {
 	fabric  *fake.Fabric
 	devices []*fake.Device
 	links   []*Link
+	ports   [][]*fake.Device // of each node; the first is in devices
 }
 
 // newNet makes n connected links; set changes the network, and the configuration of each link.
 func newNet(t testing.TB, n int, seed uint64, set func(*fake.Fabric, *Config)) *net {
 	t.Helper()
+	return newNetOfPorts(t, make([]int, n), seed, set)
+}
+
+// newNetOfPorts is newNet; more says how many ports each node has beside its first.
+func newNetOfPorts(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Config)) *net {
+	t.Helper()
 	memory.Guard()
 	all := &net{fabric: fake.NewFabric(seed)}
-	for i := range n {
+	for i, ports := range more {
 		c := Config{Task: i, Key: []byte("a key")}
 		if set != nil {
 			set(all.fabric, &c)
 		}
-		d, err := all.fabric.Device()
-		if err != nil {
-			t.Fatal(err)
+		var devices []*fake.Device
+		for range 1 + ports {
+			d, err := all.fabric.Device()
+			if err != nil {
+				t.Fatal(err)
+			}
+			devices = append(devices, d)
+			c.More = append(c.More, d)
 		}
-		c.Adapter = d
+		c.Adapter, c.More = devices[0], c.More[1:]
 		l, err := New(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.devices, all.links = append(all.devices, d), append(all.links, l)
+		all.devices, all.links = append(all.devices, devices[0]), append(all.links, l)
+		all.ports = append(all.ports, devices)
 	}
 	conform.ConnectAll(t, all.links)
 	return all
@@ -51,12 +64,12 @@ func fast() transport.Clock {
 	return func() int64 { return 50*int64(time.Since(start)) + 1 }
 }
 
-func factory(set func(*fake.Fabric, *Config)) conform.Factory {
+func factory(set func(*fake.Fabric, *Config), more ...int) conform.Factory {
 	return conform.Factory{MaxNodes: 4, New: func(t *testing.T, n int) *conform.Net {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		out := &conform.Net{}
-		net := newNet(t, n, seed, set)
+		net := newNetOfPorts(t, append(more, 0, 0, 0, 0)[:n], seed, set)
 		if strings.HasSuffix(t.Name(), "/SteadyState") {
 			net.fabric.Break = 0 // another queue pair is no steady state
 		}
@@ -100,4 +113,19 @@ func TestConformBreaking(t *testing.T) {
 		f.Break, f.Lose, c.BulkMin = 0.01, 0.3, 2000
 		c.Clock = fast()
 	}))
+}
+
+// TestConformPorts: tasks with different numbers of ports, and RDMA over all of them.
+func TestConformPorts(t *testing.T) {
+	conform.Run(t, factory(func(f *fake.Fabric, c *Config) {
+		c.BulkMin, f.Info.MaxMessage = 8, 5000
+	}, 1, 2, 0, 1))
+}
+
+// TestConformPortsBreaking: the same, with queue pairs that fail.
+func TestConformPortsBreaking(t *testing.T) {
+	conform.Run(t, factory(func(f *fake.Fabric, c *Config) {
+		f.Break, f.Lose, c.BulkMin = 0.01, 0.3, 2000
+		c.Clock = fast()
+	}, 1, 2, 2, 1))
 }

@@ -17,7 +17,7 @@ import (
 // until makes progress until done; it only guards against a hang.
 func (n *net) until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); n.turn() {
+	for end := time.Now().Add(20 * time.Second); !done(); n.turn() {
 		if time.Now().After(end) {
 			t.Fatalf("never happened: %s", what)
 		}
@@ -424,4 +424,26 @@ func TestEvent(t *testing.T) {
 	})
 	n.sendNumbers(t, 10, func(int) {})
 	n.close(t)
+}
+
+// TestLateHellos: queue pairs fail, and Hellos come late, twice, or not at all. Both sides agree all
+// the same on two of them: neither makes another because the other has, for ever.
+func TestLateHellos(t *testing.T) {
+	for seed := range uint64(30) {
+		n := newNet(t, 2, seed, func(f *fake.Fabric, c *Config) {
+			f.Lose, f.Delay, f.Twice, c.Clock = 0.1, 0.5, 0.3, fast()
+		})
+		n.sendNumbers(t, 400, func(i int) {
+			if i%20 == 10 {
+				n.devices[i/20%2].EndNext(adapter.RetryOver, false)
+				n.devices[1-i/20%2].EndNext(adapter.RetryOver, false)
+			}
+		})
+		p := n.links[0].peers[1]
+		if most := 3 * n.links[0].Replaced(); p.round > most || n.links[0].Replaced() == 0 {
+			t.Errorf("seed %d: %d queue pairs were made for %d that failed", seed, p.round,
+				n.links[0].Replaced())
+		}
+		n.close(t)
+	}
 }

@@ -9,6 +9,7 @@ import (
 // hello is the datagram that joins two queue pairs.
 type hello struct {
 	open     bool   // the sender has seen its own queue pair in an echo: no answer is needed
+	answer   bool   // it was said because a Hello came
 	lane     uint8  // which of its queue pairs for the receiver this is; pair.lane
 	own, his uint8  // it is between the sender's and the receiver's ports of these numbers
 	from, to uint32 // tasks
@@ -34,6 +35,9 @@ func (h *hello) encode(key []byte, from, to uint64) []byte {
 	if h.open {
 		b[1] = 1
 	}
+	if h.answer {
+		b[1] |= 2
+	}
 	b[2], b[3] = h.lane, h.own<<4|h.his
 	for i, v := range []uint32{h.from, h.to, h.qpn, h.psn, h.echo, h.life, h.hisLife} {
 		binary.LittleEndian.PutUint32(b[4+4*i:], v)
@@ -51,7 +55,7 @@ func (h *hello) decode(b []byte) bool {
 	}
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4+4*i:]) }
 	long := func(i int) uint64 { return binary.LittleEndian.Uint64(b[32+8*i:]) }
-	*h = hello{open: b[1] == 1, lane: b[2], own: b[3] >> 4, his: b[3] & 15, from: word(0),
+	*h = hello{open: b[1]&1 != 0, answer: b[1]&2 != 0, lane: b[2], own: b[3] >> 4, his: b[3] & 15, from: word(0),
 		to: word(1), qpn: word(2), psn: word(3), echo: word(4), life: word(5), hisLife: word(6),
 		round: long(0), expected: long(1), credit: long(2)}
 	return true

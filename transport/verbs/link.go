@@ -36,7 +36,7 @@ type Link struct {
 	limitMove int
 
 	msg       transport.Msg // of a handler
-	idle      int           // turns that found nothing
+	turns     uint          // calls of Progress
 	calls     []*call
 	freeCalls []*call
 	grants    []grant

@@ -24,7 +24,7 @@ type pair struct {
 	open     bool   // so can the peer's
 	broken   bool   // qp has failed
 	refused  bool   // an adapter has refused a request: the way is good
-	failures int    // queue pairs that failed since something was sent
+	failures int    // queue pairs that failed since something was sent or received
 	tries    int    // Hellos said since there is another queue pair
 	timer    int64  // when Hello goes again; 0: no timer
 	pause    int64  // then
@@ -183,10 +183,10 @@ func (l *Link) repair(p *peer) {
 
 // restLane gives a lane up for a while. What was under way over it goes over others.
 func (l *Link) restLane(q *pair) {
-	q.failures++
 	l.dropPair(q)
 	l.forgetTimer(q)
-	q.rest = l.cfg.Clock() + min(laneRest<<min(q.failures-1, 8), laneRestMax)
+	q.rest = l.cfg.Clock() + min(laneRest<<min(q.failures, 8), laneRestMax)
+	q.failures++
 	l.attend(q.peer)
 }
 

@@ -52,7 +52,8 @@ const (
 	heldMax = 256
 	// signalEach is how many packets make one completion.
 	signalEach = 8
-	// failuresMax is how many queue pairs may fail one after the other with nothing sent.
+	// failuresMax is how many queue pairs may fail one after the other with nothing sent or
+	// received.
 	failuresMax = 5
 	// triesMax is how many Hellos go unanswered before another way is tried; after
 	// triesToYield the peer's choice is taken for better than this task's.
@@ -70,7 +71,7 @@ const (
 	datagramSize = 320
 	// slotsAtOnce is how many slots are registered together.
 	slotsAtOnce = 64
-	// eventsEach is after how many empty turns the adapter is asked for events.
+	// eventsEach is after how many turns the adapters are asked for events.
 	eventsEach = 1024
 )
 

@@ -16,9 +16,7 @@ func (l *Link) Progress(max int) int {
 	for _, pt := range l.ports {
 		n += pt.take(max - n)
 	}
-	if n > 0 {
-		l.idle = 0
-	} else if l.idle++; l.idle%eventsEach == 0 {
+	if l.turns++; l.turns%eventsEach == 0 {
 		l.events()
 		l.probe()
 	}
@@ -162,7 +160,7 @@ func (l *Link) Disarm() {
 			pt.adapter.Quiet()
 		}
 		l.events()
-		l.idle = eventsEach - 1 // the next empty turn also looks at the clock
+		l.turns = eventsEach - 1 // the next turn also looks at the clock
 	}
 }
 

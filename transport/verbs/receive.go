@@ -14,6 +14,7 @@ func (l *Link) receive(q *pair, b []byte) {
 	}
 	p := q.peer
 	l.opened(q)
+	p.failures = 0
 	p.credit = max(p.credit, h.credit)
 	if p.first < len(p.owed) || len(p.calls) > 0 || p.said < p.numbers {
 		l.attend(p)

@@ -38,7 +38,7 @@ func (l *Link) sayHello(q *pair, now int64) {
 	}
 	if q.qp == 0 && l.makePair(q) == nil || q.qp != 0 {
 		q.tries++
-		l.hello(q)
+		l.hello(q, false)
 	}
 	if q.open || q.peer.gone {
 		l.forgetTimer(q)
@@ -87,7 +87,7 @@ func (l *Link) onTimers() {
 }
 
 // hello sends one. One that is lost comes again.
-func (l *Link) hello(q *pair) {
+func (l *Link) hello(q *pair, answer bool) {
 	p := q.peer
 	if q.port.state == PortGone {
 		return
@@ -102,13 +102,12 @@ func (l *Link) hello(q *pair) {
 	}
 	h := hello{lane: uint8(q.lane), own: uint8(q.port.index), his: uint8(q.his),
 		from: l.own.task, to: p.to.task, qpn: uint32(q.qp), psn: q.psn, open: q.open,
-		life: p.life, hisLife: p.hisLife, round: q.round}
+		answer: answer, life: p.life, hisLife: p.hisLife, round: q.round}
 	if q.joined {
 		h.echo = q.heard
 	}
 	if q.lane == 0 {
 		h.expected, h.credit = p.expected, l.grantable(p)
-		p.told = max(p.told, h.credit)
 	}
 	_ = q.port.adapter.Datagram(q.path, to.qpn, to.qkey,
 		h.encode(l.cfg.Key, l.own.incarnation, p.to.incarnation))
@@ -154,9 +153,10 @@ func (l *Link) spokenOf(p *peer, h *hello) *pair {
 
 func (l *Link) onHello(q *pair, h *hello) {
 	p := q.peer
-	if h.round > q.hisRound && q.joined { // the peer's queue pair has failed, so this one has
-		l.dropPair(q)
-		if p.gone {
+	if h.round > q.hisRound && q.joined {
+		if h.qpn == q.heard && !q.open {
+			q.hisRound = h.round // it has parted from another of before
+		} else if l.disjoin(q); p.gone {
 			return
 		}
 	}
@@ -170,15 +170,29 @@ func (l *Link) onHello(q *pair, h *hello) {
 		return
 	}
 	// One that is joined to a queue pair of before cannot be joined to this one.
-	if !q.joined && (h.echo == 0 || h.echo == uint32(q.qp)) && !l.join(q, h) {
+	joins := !q.joined && (h.echo == 0 || h.echo == uint32(q.qp))
+	if joins && !l.join(q, h) {
 		return
 	}
 	if h.echo == uint32(q.qp) {
 		l.opened(q)
 	}
-	if h.echo != uint32(q.qp) || !h.open {
-		l.hello(q)
+	// An answer that has changed nothing is not answered: Hellos would go to and fro for ever.
+	if joins || !h.answer && (h.echo != uint32(q.qp) || !h.open) {
+		l.hello(q, true)
 	}
+}
+
+// disjoin parts q from a queue pair that has failed. It has failed with it if it was open. Else
+// nothing has gone over it; it stays, in a new round, so that the peer, who may be joined to it
+// already, does not have to make another in turn: if both did, they could miss each other for ever.
+func (l *Link) disjoin(q *pair) {
+	if q.open || q.port.adapter.Reset(q.qp) != nil {
+		l.dropPair(q)
+		return
+	}
+	q.used, q.joined = q.hisRound, false
+	q.round++
 }
 
 // agree has the queue pair for p's packets be where h says. False: not now. Where both have begun
@@ -229,6 +243,9 @@ func (l *Link) opened(q *pair) {
 	q.open = true
 	l.forgetTimer(q)
 	if q.lane == 0 {
+		// Which credit has come of those that were told over queue pairs that failed, and by
+		// Hellos, is not known. With this both have begun.
+		q.peer.told = window
 		l.post(q.peer)
 	}
 	l.attend(q.peer)

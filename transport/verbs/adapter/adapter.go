@@ -147,6 +147,8 @@ type Adapter interface {
 	// Connect makes qp ready to receive from and send to r; psn is of the first packet it
 	// sends.
 	Connect(qp QP, psn uint32, r Remote) error
+	// Reset makes qp, over which nothing was posted or received, as it was before Connect.
+	Reset(qp QP) error
 	// Fail moves qp to its error state: what is posted completes as Flushed.
 	Fail(qp QP)
 	// Destroy ends qp. On return its requests touch no memory any more; they may still

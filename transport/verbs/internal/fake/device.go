@@ -52,6 +52,8 @@ type Device struct {
 	down     bool
 	deaf     bool // the datagram queue pair has failed
 	closed   bool
+	gone     bool
+	moved    uint64 // bytes of RDMA
 }
 
 type buffer struct {
@@ -110,6 +112,31 @@ func (d *Device) Down(down bool) {
 	d.Raise(adapter.Event{Kind: kind})
 }
 
+// Vanish takes the adapter away, as the kernel does with one that is unplugged: what it has completed
+// can still be polled, nothing else works.
+func (d *Device) Vanish() {
+	d.Kill()
+	d.fabric.mu.Lock()
+	d.gone = true
+	d.fabric.mu.Unlock()
+	d.Raise(adapter.Event{Kind: adapter.Fatal})
+}
+
+// Cut has nothing pass between two devices, or again; neither is told.
+func (d *Device) Cut(other *Device, cut bool) {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	d.fabric.cuts[[2]*Device{d, other}] = cut
+	d.fabric.cuts[[2]*Device{other, d}] = cut
+}
+
+// Moved is how many bytes of RDMA this device's requests have moved.
+func (d *Device) Moved() uint64 {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	return d.moved
+}
+
 // Kill ends all queue pairs, as the kernel does when a process dies.
 func (d *Device) Kill() {
 	d.fabric.mu.Lock()
@@ -143,7 +170,7 @@ func (d *Device) Receives() (now, notReady int) {
 }
 
 func (d *Device) fails(c Call) error {
-	if d.closed {
+	if d.closed || d.gone {
 		return adapter.ErrGone
 	}
 	if d.failures[c] > 0 {
@@ -218,6 +245,21 @@ func (d *Device) Connect(qp adapter.QP, _ uint32, r adapter.Remote) error {
 	return nil
 }
 
+// Reset implements adapter.Adapter.
+func (d *Device) Reset(qp adapter.QP) error {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	p := d.pairs[qp]
+	if d.gone || p.failed {
+		return unix.EINVAL
+	}
+	if p.used > 0 {
+		panic("a queue pair in use is reset")
+	}
+	p.ready, p.remote = false, adapter.Remote{}
+	return nil
+}
+
 // Fail implements adapter.Adapter.
 func (d *Device) Fail(qp adapter.QP) {
 	d.fabric.mu.Lock()
@@ -241,7 +283,7 @@ func (d *Device) Post(qp adapter.QP, w *adapter.Work) error {
 	defer d.fabric.mu.Unlock()
 	p := d.pairs[qp]
 	switch {
-	case d.closed:
+	case d.closed || d.gone:
 		return adapter.ErrGone
 	case !p.ready:
 		return unix.EINVAL
@@ -269,6 +311,9 @@ func (d *Device) Receive(datagram bool, id uint64, a transport.Addr, n, lkey uin
 		return unix.EINVAL
 	}
 	b := buffer{id, memory.Bytes(a, uint64(n))}
+	if d.gone {
+		return adapter.ErrGone
+	}
 	if datagram && d.deaf {
 		d.complete(adapter.Completion{ID: id, QP: d.datagrams, Datagram: true,
 			State: adapter.Flushed}, nil, 0)
@@ -308,6 +353,9 @@ func (d *Device) Free(p adapter.Path) {
 func (d *Device) Datagram(p adapter.Path, qpn, qkey uint32, b []byte) error {
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
+	if d.gone {
+		return adapter.ErrGone
+	}
 	if d.down { // as soft-RoCE, which has no route then
 		for _, b := range d.datagramBuffers {
 			d.complete(adapter.Completion{ID: b.id, QP: d.datagrams, Datagram: true,
@@ -325,6 +373,9 @@ func (d *Device) Datagram(p adapter.Path, qpn, qkey uint32, b []byte) error {
 func (d *Device) Revive() error {
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
+	if d.gone {
+		return adapter.ErrGone
+	}
 	d.datagramBuffers, d.deaf = nil, false
 	return nil
 }

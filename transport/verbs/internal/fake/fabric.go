@@ -24,6 +24,9 @@ const maxInline = 64
 type Fabric struct {
 	// Lose is the share of datagrams that are lost.
 	Lose float64
+	// Delay is the share of datagrams that come late, after others, and Twice of those that come
+	// twice.
+	Delay, Twice float64
 	// Break is the share of requests at which the queue pair fails; half of these have been
 	// done.
 	Break float64
@@ -35,11 +38,14 @@ type Fabric struct {
 	devices []*Device
 	number  uint32 // of the last queue pair or region
 	broken  int
+	cuts    map[[2]*Device]bool
+	late    []func() // datagrams
 }
 
 // NewFabric makes a network. What is random follows from the seed.
 func NewFabric(seed uint64) *Fabric {
 	return &Fabric{random: rand.New(rand.NewPCG(seed, 0)), number: 100,
+		cuts: map[[2]*Device]bool{},
 		Info: adapter.Info{Port: 1, MTU: 1024, MaxMessage: 1 << 20, MaxInline: maxInline, MaxReads: 4,
 			MaxCQE: 1 << 14, MaxReceive: 1 << 12}}
 }
@@ -77,7 +83,7 @@ func (p *pair) peer() *pair {
 		}
 		q := d.pairs[adapter.QP(p.remote.QPN)]
 		if q != nil && q.ready && !q.failed && q.remote.QPN == uint32(p.number) && !d.down &&
-			!p.device.down {
+			!p.device.down && !p.device.fabric.cuts[[2]*Device{d, p.device}] {
 			return q
 		}
 	}
@@ -86,6 +92,12 @@ func (p *pair) peer() *pair {
 
 // step does some of the requests that wait.
 func (f *Fabric) step() {
+	for len(f.late) > 0 && f.random.IntN(20) == 0 {
+		i := f.random.IntN(len(f.late))
+		bring := f.late[i]
+		f.late = slices.Delete(f.late, i, i+1)
+		bring()
+	}
 	for _, d := range f.devices {
 		for _, p := range d.order {
 			for n := f.random.IntN(8); n > 0 && len(p.queue) > 0 && !p.failed; n-- {
@@ -176,6 +188,7 @@ func (p *pair) transfer(r *request) (state adapter.State, wait bool) {
 	if err := memory.Copy(remote, local, r.N); err != nil {
 		panic(fmt.Sprint("registered memory was unmapped: ", err))
 	}
+	p.device.moved += r.N
 	return adapter.OK, false
 }
 
@@ -201,11 +214,24 @@ func (p *pair) deliver(q *pair, r *request) (state adapter.State, wait bool) {
 	return adapter.OK, false
 }
 
-// datagram brings b to its receiver, or not.
+// datagram brings b to its receiver, now or later, once or twice, or not.
 func (f *Fabric) datagram(from *Device, gid adapter.GID, qpn, qkey uint32, b []byte) {
+	b = slices.Clone(b)
+	bring := func() { f.bring(from, gid, qpn, qkey, b) }
+	if f.Twice > 0 && f.random.Float64() < f.Twice {
+		f.late = append(f.late, bring)
+	}
+	if f.Delay > 0 && f.random.Float64() < f.Delay {
+		f.late = append(f.late, bring)
+		return
+	}
+	bring()
+}
+
+func (f *Fabric) bring(from *Device, gid adapter.GID, qpn, qkey uint32, b []byte) {
 	for _, d := range f.devices {
 		if d.info.GID != gid || d.closed || d.down || d.deaf || uint32(d.datagrams) != qpn ||
-			d.qkey != qkey || len(d.datagramBuffers) == 0 || f.random.Float64() < f.Lose {
+			d.qkey != qkey || f.cuts[[2]*Device{from, d}] || len(d.datagramBuffers) == 0 || f.random.Float64() < f.Lose {
 			continue
 		}
 		buffer := d.datagramBuffers[0]
