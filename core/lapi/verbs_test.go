@@ -127,6 +127,10 @@ func TestSmallBuffersOverRDMA(t *testing.T) {
 			t.Fatalf("put %d arrives as %d", i, dst[0])
 		}
 	}
+	link := j.tasks[0].net.Verbs.(interface{ Replaced() uint64 })
+	if n := link.Replaced(); n != 0 { // an adapter was given other memory than was registered
+		t.Errorf("%d queue pairs have failed", n)
+	}
 }
 
 // TestPortsFail: with two ports a job goes on when one of a task's goes down, or is gone for good:

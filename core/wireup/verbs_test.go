@@ -28,7 +28,8 @@ type rack struct {
 func (r *rack) open(device string, port int) (adapter.Adapter, error) {
 	for _, name := range r.names {
 		p := strings.Split(name, ":")
-		if len(p) == 2 && (device == "" || device == p[0]) && (port == 0 || fmt.Sprint(port) == p[1]) {
+		if len(p) == 2 && (device == "" || device == p[0]) &&
+			(port == 0 || fmt.Sprint(port) == p[1]) {
 			r.opened = append(r.opened, name)
 			d, err := testnet.New(1).Device()
 			return d, err

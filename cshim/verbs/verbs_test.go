@@ -20,6 +20,30 @@ func TestNoLibrary(t *testing.T) {
 	}
 }
 
+// TestList: without a library it is not known which ports there are; each that is listed opens.
+func TestList(t *testing.T) {
+	if all, err := list("libibverbs-of-nowhere.so"); err == nil {
+		t.Errorf("without a library there are %v", all)
+	}
+	all, err := List()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, p := range all {
+		a, err := Open(Choice{Name: p.Name, Port: p.Number, GIDIndex: -1})
+		if err != nil {
+			t.Errorf("%+v: %v", p, err)
+			continue
+		}
+		if i := a.Info(); i.Name != p.Name || int(i.Port) != p.Number {
+			t.Errorf("%+v opens %+v", p, i)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestNoAdapter: a name that no adapter has is in the error.
 func TestNoAdapter(t *testing.T) {
 	if _, err := Open(Choice{Name: "of_nowhere"}); err == nil ||

@@ -17,7 +17,7 @@ import (
 // until makes progress until done; it only guards against a hang.
 func (n *net) until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); n.turn() {
+	for end := time.Now().Add(20 * time.Second); !done(); n.turn() {
 		if time.Now().After(end) {
 			t.Fatalf("never happened: %s", what)
 		}
