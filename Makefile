@@ -156,7 +156,7 @@ uninstall:
 TEST_TARGETS ?= build abi headers conform-build -- \
   vet go-test sim cshim-test model fortran-test man-test dist-test + \
   dat-headers-test dat-test coll-nodes-test conform conform-lane conform-routes conform-gso samples \
-  install-test trace-test test-dat net-test launch-test verbs-test -- \
+  install-test trace-test test-dat net-test launch-test -- \
   host-test kill-test hostile-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)

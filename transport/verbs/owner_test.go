@@ -87,9 +87,9 @@ func TestSilenceIsPermitted(t *testing.T) {
 	n.close(t)
 }
 
-// TestReconnect: two tasks that gave each other up begin anew: nothing of before reaches them, all
+// TestOwnerReconnects: two tasks that gave each other up begin anew: nothing of before reaches them, all
 // of after does. What one says to the other before that has done so, too, comes then.
-func TestReconnect(t *testing.T) {
+func TestOwnerReconnects(t *testing.T) {
 	n, told := ownedNet(t, 10*time.Minute)
 	var got [2][]byte
 	for i, l := range n.links {
