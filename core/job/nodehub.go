@@ -319,7 +319,8 @@ func (n *nodeHub) call(h *hub.Hub, node int) {
 				return
 			}
 			all = all && errors.Is(err, syscall.ECONNREFUSED)
-			if why == nil || !errors.Is(err, hub.ErrNotTaken) && !errors.Is(err, syscall.ECONNREFUSED) {
+			if why == nil ||
+				!errors.Is(err, hub.ErrNotTaken) && !errors.Is(err, syscall.ECONNREFUSED) {
 				why = err
 			}
 		}
