@@ -112,13 +112,11 @@ func (n *nodeHub) address(task int) *unix.SockaddrUnix {
 	return &unix.SockaddrUnix{Name: fmt.Sprintf("%s/%d", n.name, task)}
 }
 
-// reach connects to the node's hub, which may be this process's own.
+// reach connects to the node's hub. If all before have ended this process finds itself, and so has
+// to have it.
 func (n *nodeHub) reach() (socket int, err error) {
 	for retry, begin := firstRetry, time.Now(); ; retry = min(2*retry, lastRetry) {
 		for _, t := range n.mates {
-			if t == n.task {
-				return n.ownSocket()
-			}
 			fd, _, err := dial(n.address(t))
 			if err == nil {
 				return fd, nil
@@ -129,23 +127,6 @@ func (n *nodeHub) reach() (socket int, err error) {
 		}
 		time.Sleep(retry)
 	}
-}
-
-// ownSocket is one to the hub of this process.
-func (n *nodeHub) ownSocket() (int, error) {
-	h := n.lead()
-	if h == nil { // not before all others have ended, which reach has found
-		return -1, errors.New("this task does not have its node's hub")
-	}
-	mine, theirs, err := wire.Pair()
-	if err != nil {
-		return -1, err
-	}
-	if err := h.Admit(theirs); err != nil {
-		unix.Close(mine)
-		return -1, err
-	}
-	return mine, nil
 }
 
 // hasEnded says whether a task of this node has ended, by how a try to reach it has failed. One that
@@ -338,7 +319,8 @@ func (n *nodeHub) call(h *hub.Hub, node int) {
 				return
 			}
 			all = all && errors.Is(err, syscall.ECONNREFUSED)
-			if why == nil || !errors.Is(err, hub.ErrNotTaken) && !errors.Is(err, syscall.ECONNREFUSED) {
+			if why == nil ||
+				!errors.Is(err, hub.ErrNotTaken) && !errors.Is(err, syscall.ECONNREFUSED) {
 				why = err
 			}
 		}

@@ -328,10 +328,14 @@ func (h *Hub) Wanted(node int) bool {
 	return false
 }
 
-// Lost says that a node is gone, with all of its tasks, and why.
+// Lost says that a node is gone, with all of its tasks, and why; not if its hub has been reached by
+// now.
 func (h *Hub) Lost(node int, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.span.trunks[node].way != nil {
+		return
+	}
 	h.span.trunks[node].gone = true
 	h.changed.Broadcast()
 	for t, n := range h.span.nodes {

@@ -252,7 +252,7 @@ func TestSpannedExchangeFails(t *testing.T) {
 			unix.Close(s.control[3])
 			s.control[3] = -1
 		}, "task 3 has ended"},
-		"node": {func(s *spanned) { s.hubs[0].Lost(1, "has ended") }, "task 2 has ended"},
+		"node": {func(s *spanned) { s.disconnect(); s.hubs[0].Lost(1, "has ended") }, "task 2 has ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpanned(t, 2)
@@ -275,6 +275,9 @@ func TestSpannedExchangeFails(t *testing.T) {
 // If a connection ends nobody is dead, but it is missed; if a node acknowledges nothing, all of its
 // tasks are.
 func TestLostNode(t *testing.T) {
+	reached := newSpanned(t, 2)
+	reached.hubs[0].Lost(1, "is lost") // by who has tried in vain, and now it is there
+	reached.joinAll()
 	for name, c := range map[string]struct {
 		err    error
 		silent bool
@@ -335,7 +338,10 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 		}
+		s.hubs[1].Lost(0, "is gone") // it is there
+		s.disconnect()
 		s.hubs[1].Lost(0, "is gone") // nobody waits for a hub that is gone
+		s.hubs[1].Lost(2, "is gone")
 		s.hubs[1].Flush(guard)
 	}
 }
