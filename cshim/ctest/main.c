@@ -25,7 +25,7 @@ static const struct {
 	{"threads", test_threads}, {"calls", test_calls},       {"handlers", test_handlers},
 	{"term", test_term},       {"fork", test_fork},         {"exit", test_exit},
 	{"share", test_share},     {"fatal", test_fatal},       {"refused", test_refused},
-	{"fortran", test_fortran}, {"coll", test_coll},         {"group", test_group},
+	{"fortran", test_fortran}, {"coll", test_coll},         {"group", test_group}, {"group_threads", test_group_threads},
 };
 
 static const char *running;
