@@ -6,8 +6,8 @@
  * reduction reads 2 n and writes n. "results" counts the bytes of the result alone. Both run in
  * turn, so that what disturbs one disturbs the other; medians of the pairs' ratios.
  *
- * usage: reduce [all | OPERATION...]: all operations and types, or all types of some operations; else
- *     those that programs use most
+ * usage: reduce [all | OPERATION...]: all operations and types, or all types of some operations;
+ * else those that programs use most
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -139,7 +139,8 @@ int main(int argc, char **argv)
 		for (i = 1; i < argc; i++)
 			wanted |= strcmp(argv[i], op_names[op]) == 0;
 		for (type = 0; type < COLL_TYPES; type++)
-			if (coll_reduce_valid(op, type) && (wanted || (argc == 1 && used[op][type])))
+			if (coll_reduce_valid(op, type) &&
+			    (wanted || (argc == 1 && used[op][type])))
 				line(op, type);
 	}
 	free(left);
