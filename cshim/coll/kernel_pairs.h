@@ -1,86 +1,86 @@
-/*
- * kernel_pairs.h - the loops of MINLOC and MAXLOC. A part of kernel_bodies.h.
- *
- * A pair of eight bytes has the value at 0 and the rank at 4. It is loaded as one word, of which a
- * signed key is made that orders such pairs: above, the value as an integer; below, the rank,
- * turned so that the lower one wins. The larger key wins in MAXLOC, the smaller one in MINLOC. All
- * of that is done in 64-bit lanes. Longer pairs are compared part by part.
- */
+/* kernel_pairs.h - the loops of MINLOC and MAXLOC. A part of kernel_bodies.h. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the value is the low half of the word");
 
-/* The value of a pair of eight bytes, as an integer of the same order. */
-static inline int32_t order_i8(uint64_t pair, int32_t nan)
+/* A value as a signed integer of the same order. */
+static inline int32_t order_i8(uint32_t value, int32_t nan)
 {
 	(void)nan;
-	return (int8_t)pair;
+	return (int32_t)(value << 24);
 }
 
-static inline int32_t order_u8(uint64_t pair, int32_t nan)
+static inline int32_t order_u8(uint32_t value, int32_t nan)
 {
 	(void)nan;
-	return (uint8_t)pair;
+	return (uint8_t)value;
 }
 
-static inline int32_t order_i16(uint64_t pair, int32_t nan)
+static inline int32_t order_i16(uint32_t value, int32_t nan)
 {
 	(void)nan;
-	return (int16_t)pair;
+	return (int32_t)(value << 16);
 }
 
-static inline int32_t order_u16(uint64_t pair, int32_t nan)
+static inline int32_t order_u16(uint32_t value, int32_t nan)
 {
 	(void)nan;
-	return (uint16_t)pair;
+	return (uint16_t)value;
 }
 
-static inline int32_t order_i32(uint64_t pair, int32_t nan)
+static inline int32_t order_i32(uint32_t value, int32_t nan)
 {
 	(void)nan;
-	return (int32_t)pair;
+	return (int32_t)value;
 }
 
-static inline int32_t order_u32(uint64_t pair, int32_t nan)
+static inline int32_t order_u32(uint32_t value, int32_t nan)
 {
 	(void)nan;
-	return (int32_t)((uint32_t)pair ^ 0x80000000u);
+	return (int32_t)(value ^ 0x80000000u);
 }
 
 /* Sign and magnitude become two's complement, so both zeros are 0. NaNs are nan. */
-static inline int32_t order_f32(uint64_t pair, int32_t nan)
+static inline int32_t order_f32(uint32_t value, int32_t nan)
 {
-	int32_t bits = (int32_t)pair, magnitude = bits & 0x7fffffff, sign = bits >> 31;
+	int32_t magnitude = (int32_t)(value & INT32_MAX), sign = -(int32_t)(value >> 31);
+	int32_t none = -(int32_t)(magnitude > 0x7f800000);
 
-	return magnitude > 0x7f800000 ? nan : (magnitude ^ sign) - sign;
+	return (((magnitude ^ sign) - sign) & ~none) | (nan & none);
 }
 
-/* turn: what the ranks are changed by, so that the wanted one has the larger or smaller bits. */
-#define KERNEL_SHORT_PAIR(op, name, type, better, nan, turn)                         \
-	static void op##_##name(void *out, const void *a, const void *b, size_t n)   \
-	{                                                                            \
-		any_u64 *to = out;                                                   \
-		const any_u64 *left = a, *right = b;                                 \
-		size_t i;                                                            \
-                                                                                     \
-		INDEPENDENT                                                          \
-		for (i = 0; i < n; i++) {                                            \
-			uint64_t x = left[i], y = right[i];                          \
-			int64_t p = (int64_t)((uint64_t)order_##type(x, nan) << 32 | \
-			                      ((x >> 32) ^ (turn)));                 \
-			int64_t q = (int64_t)((uint64_t)order_##type(y, nan) << 32 | \
-			                      ((y >> 32) ^ (turn)));                 \
-                                                                                     \
-			to[i] = p better q ? x : y;                                  \
-		}                                                                    \
+/*
+ * Pairs that are two words: the value, and the rank, of 64 bits below padding. Both are compared as
+ * signed integers of the same order, which the rank becomes by turn; one of the pairs is taken by a
+ * mask, so that no jump is guessed wrong.
+ */
+#define KERNEL_PAIR(op, name, type, bits, better, nan, turn)                                     \
+	static void op##_##name(void *out, const void *a, const void *b, size_t n)               \
+	{                                                                                        \
+		any_u##bits *to = out;                                                           \
+		const any_u##bits *left = a, *right = b;                                         \
+		size_t i;                                                                        \
+                                                                                                 \
+		INDEPENDENT                                                                      \
+		for (i = 0; i < n; i++) {                                                        \
+			uint##bits##_t x = left[2 * i], x_rank = left[2 * i + 1];                \
+			uint##bits##_t y = right[2 * i], y_rank = right[2 * i + 1];              \
+			int##bits##_t p = order_##type(x, nan), q = order_##type(y, nan);        \
+			int##bits##_t lower = (int##bits##_t)((x_rank & UINT32_MAX) ^ (turn));   \
+			int##bits##_t other = (int##bits##_t)((y_rank & UINT32_MAX) ^ (turn));   \
+			uint##bits##_t keeps =                                                   \
+				-(uint##bits##_t)((p better q) | ((p == q) & (lower <= other))); \
+                                                                                                 \
+			to[2 * i] = (x & keeps) | (y & ~keeps);                                  \
+			to[2 * i + 1] = (x_rank & keeps) | (y_rank & ~keeps);                    \
+		}                                                                                \
 	}
 
-/* The rank is uint32_t: */
-#define SHORT_PAIRS(type)                                                 \
-	KERNEL_SHORT_PAIR(maxloc, type, type, >=, INT32_MAX, 0xffffffffu) \
-	KERNEL_SHORT_PAIR(minloc, type, type, <=, INT32_MIN, 0u)
-/* The rank is int: */
-#define SHORT_PAIRS_INT(name, type)                                       \
-	KERNEL_SHORT_PAIR(maxloc, name, type, >=, INT32_MAX, 0x7fffffffu) \
-	KERNEL_SHORT_PAIR(minloc, name, type, <=, INT32_MIN, 0x80000000u)
+#define PAIRS_OF(name, type, bits, turn)                                \
+	KERNEL_PAIR(maxloc, name, type, bits, >, INT##bits##_MAX, turn) \
+	KERNEL_PAIR(minloc, name, type, bits, <, INT##bits##_MIN, turn)
+
+/* The rank is uint32_t, or int: */
+#define SHORT_PAIRS(type) PAIRS_OF(type, type, 32, 0x80000000u)
+#define SHORT_PAIRS_INT(name, type) PAIRS_OF(name, type, 32, 0u)
 
 SHORT_PAIRS(i8)
 SHORT_PAIRS(u8)
@@ -92,6 +92,37 @@ SHORT_PAIRS(f32)
 SHORT_PAIRS_INT(short_int, i16)
 SHORT_PAIRS_INT(2int, i32)
 SHORT_PAIRS_INT(float_int, f32)
+
+#if __SIZEOF_LONG__ == 8
+
+static inline int64_t order_i64(uint64_t value, int64_t nan)
+{
+	(void)nan;
+	return (int64_t)value;
+}
+
+static inline int64_t order_u64(uint64_t value, int64_t nan)
+{
+	(void)nan;
+	return (int64_t)(value ^ UINT64_C(1) << 63);
+}
+
+/* As order_f32. */
+static inline int64_t order_f64(uint64_t value, int64_t nan)
+{
+	int64_t magnitude = (int64_t)(value & INT64_MAX), sign = -(int64_t)(value >> 63);
+	int64_t none = -(int64_t)(magnitude > INT64_C(0x7ff0000000000000));
+
+	return (((magnitude ^ sign) - sign) & ~none) | (nan & none);
+}
+
+PAIRS_OF(i64, i64, 64, 0u)
+PAIRS_OF(u64, u64, 64, 0u)
+PAIRS_OF(f64, f64, 64, 0u)
+PAIRS_OF(long_int, i64, 64, 0x80000000u)
+PAIRS_OF(double_int, f64, 64, 0x80000000u)
+
+#else /* such pairs have eight bytes or twelve */
 
 /* One is chosen by its address: that needs no jump that the processor would guess wrong. */
 #define KERNEL_LONG_PAIR(op, name, type, rank_type, better)                               \
@@ -129,3 +160,5 @@ LONG_PAIRS(u64, uint64_t, uint32_t)
 LONG_PAIRS(f64, double, uint32_t)
 LONG_PAIRS(long_int, long, int)
 LONG_PAIRS(double_int, double, int)
+
+#endif

@@ -17,16 +17,21 @@ static const struct {
 } tests[] = {
 	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's
                                 */
-	{"node", test_node},       {"looks", test_looks},       {"route", test_route},
-	{"pull", test_pull},       {"push", test_push},         {"trace", test_trace},
+	{"node", test_node},         {"looks", test_looks},
+	{"route", test_route},       {"pull", test_pull},
+	{"push", test_push},         {"trace", test_trace},
 	{"lane", test_lane},
-	{"rules", test_rules},     {"hostile", test_hostile},   {"barrier", test_barrier},
-	{"outbox", test_outbox},   {"progress", test_progress}, {"lock", test_lock},
-	{"block", test_block},     {"wait", test_wait},         {"stress", test_stress},
-	{"threads", test_threads}, {"calls", test_calls},       {"handlers", test_handlers},
-	{"term", test_term},       {"fork", test_fork},         {"exit", test_exit},
-	{"share", test_share},     {"fatal", test_fatal},       {"refused", test_refused},
-	{"fortran", test_fortran}, {"coll", test_coll},         {"group", test_group},
+	{"rules", test_rules},       {"hostile", test_hostile},
+	{"barrier", test_barrier},   {"outbox", test_outbox},
+	{"progress", test_progress}, {"lock", test_lock},
+	{"block", test_block},       {"wait", test_wait},
+	{"stress", test_stress},     {"threads", test_threads},
+	{"calls", test_calls},       {"handlers", test_handlers},
+	{"term", test_term},         {"fork", test_fork},
+	{"exit", test_exit},         {"share", test_share},
+	{"fatal", test_fatal},       {"refused", test_refused},
+	{"fortran", test_fortran},   {"coll", test_coll},
+	{"group", test_group},       {"group_threads", test_group_threads},
 };
 
 static const char *running;

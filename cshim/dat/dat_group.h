@@ -94,11 +94,11 @@ typedef struct dat_group {
 	uint64_t free;   /* all members are done with rounds before this one */
 	uint64_t check;  /* of the oldest operation, while it runs, as what follows */
 	/* of group_move.c: */
-	uint32_t wrote;  /* rounds that this member has published */
-	uint32_t rounds; /* for which it has data */
-	uint32_t all;    /* of the operation, as far as known */
-	uint32_t own;    /* 1: the part that stays at this member was copied */
-	uint32_t huge;   /* 1: all members together receive more than caches hold */
+	uint32_t wrote;                 /* rounds that this member has published */
+	uint32_t rounds;                /* for which it has data */
+	uint32_t all;                   /* of the operation, as far as known */
+	uint32_t own;                   /* 1: the part that stays at this member was copied */
+	uint32_t huge;                  /* 1: all members together receive more than caches hold */
 	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
 	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
 	uint64_t total[DAT_GROUP_MOST]; /* bytes that each member has for this one */

@@ -2,8 +2,8 @@
  * group_move.c - the operations of groups on one node that move data and reduce none: each member
  * sends a stream, in units, and reads those of others that are for it.
  *
- * Of a scatter and an alltoall a unit has a piece for each other member. Where members get different
- * lengths the first piece begins with that of what is sent to that member in all.
+ * Of a scatter and an alltoall a unit has a piece for each other member. Where members get
+ * different lengths the first piece begins with that of what is sent to that member in all.
  */
 #include "group.h"
 
@@ -213,8 +213,8 @@ static int write_round(dat_group *group, const dat_group_op *op)
 		n = from.n;
 		m = share(group, op, group->wrote, n);
 		to = m <= DAT_GROUP_TINY ? tiny : dat_group_stage(group, group->rank, round);
-		if (!dat_group_copy(group, (uintptr_t)to, from.addr + place(group, op, group->wrote),
-		                    m))
+		if (!dat_group_copy(group, (uintptr_t)to,
+		                    from.addr + place(group, op, group->wrote), m))
 			return 0;
 		if (m <= DAT_GROUP_TINY)
 			memset(tiny + m, 0, sizeof(tiny) - m);
@@ -262,8 +262,7 @@ static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_ca
 		memcpy(&group->total[from], data, sizeof(group->total[from]));
 	else
 		group->total[from] = card->n;
-	if (group->total[from] >> 31 ||
-	    rounds_of(group, op, group->total[from]) > rounds)
+	if (group->total[from] >> 31 || rounds_of(group, op, group->total[from]) > rounds)
 		return 0;
 	group->limit[from] = rounds_of(group, op, group->total[from]);
 	return 1;

@@ -6,7 +6,8 @@
  * reduction reads 2 n and writes n. "results" counts the bytes of the result alone. Both run in
  * turn, so that what disturbs one disturbs the other; medians of the pairs' ratios.
  *
- * usage: reduce [all]: all operations and types; else those that programs use most
+ * usage: reduce [all | OPERATION...]: all operations and types, or all types of some operations;
+ * else those that programs use most
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
 		[COLL_BOR] = {[COLL_UINT64] = 1},
 		[COLL_MINLOC] = {[COLL_2INT] = 1, [COLL_DOUBLE_INT] = 1},
 	};
-	int all = argc > 1 && strcmp(argv[1], "all") == 0, op, type, s;
+	int all = argc > 1 && strcmp(argv[1], "all") == 0, op, type, s, i, wanted;
 
 	left = aligned_alloc(LINE, LARGEST);
 	right = aligned_alloc(LINE, LARGEST);
@@ -133,10 +134,15 @@ int main(int argc, char **argv)
 	for (s = 0; s < SIZES; s++)
 		printf("%16zu KiB", sizes[s] >> 10);
 	printf("\n");
-	for (op = 0; op < COLL_OPS; op++)
+	for (op = 0; op < COLL_OPS; op++) {
+		wanted = all;
+		for (i = 1; i < argc; i++)
+			wanted |= strcmp(argv[i], op_names[op]) == 0;
 		for (type = 0; type < COLL_TYPES; type++)
-			if (coll_reduce_valid(op, type) && (all || used[op][type]))
+			if (coll_reduce_valid(op, type) &&
+			    (wanted || (argc == 1 && used[op][type])))
 				line(op, type);
+	}
 	free(left);
 	free(right);
 	return 0;

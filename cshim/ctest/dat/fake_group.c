@@ -138,6 +138,7 @@ static void call(uint32_t rank, uint64_t *arguments)
 {
 	arguments[DAT_COLL_GROUP] = fake_world.member[rank].group.handle;
 	arguments[DAT_COLL_SET] = DAT_COLL_OF_RANK;
+	arguments[DAT_COLL_FLAGS] = (uint64_t)fake_world.flags;
 	dat_the_lane.num_groups = 1;
 	CHECK(dat_collective_post(arguments) == DAT_SUCCESS);
 	dat_the_lane.num_groups = 0;

@@ -29,6 +29,7 @@ extern struct fake_world {
 	dat_seat *seats;
 	unsigned char *stages;
 	int core_calls; /* that C has left to core */
+	int flags;      /* of all calls */
 } fake_world;
 
 /* Makes a group of so many, at round base, with a unit of FAKE_UNIT; ends it. */

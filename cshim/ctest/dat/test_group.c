@@ -302,8 +302,7 @@ static void vandalize(uint32_t rank, uint64_t base)
 		card->stamp = base + any() % 12;
 		break;
 	case 5: /* lengths in front of pieces */
-		memcpy(stage + any() % (FAKE_UNITS * FAKE_UNIT / 64) * 64, &word,
-		       sizeof(word));
+		memcpy(stage + any() % (FAKE_UNITS * FAKE_UNIT / 64) * 64, &word, sizeof(word));
 		break;
 	case 6:
 		memset(card->tiny, (int)word, sizeof(card->tiny));

@@ -2,7 +2,8 @@
  * coll_moves.c - the operations that move data, and barrier: by each set of names, each root of
  * small groups, in place and not, of sizes from none to large, beside naive ones.
  *
- * usage: coll_moves [full [WAY [MEMBERS]]]: groups of 1 to 16 members and up to 16 MiB; else a few, up to 64 KiB
+ * usage: coll_moves [full [WAY [MEMBERS]]]: groups of 1 to 16 members and up to 16 MiB; else a few,
+ * up to 64 KiB
  */
 #include "coll.h"
 
