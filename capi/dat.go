@@ -165,9 +165,8 @@ func provides(file string) bool {
 func confNames() (list []registry.Entry) {
 	for _, e := range registry.Load(getenv, []string{"/etc/dat.conf"},
 		func(s string) { datHost{}.Message(s) }) {
-		if provides(e.Library) {
-			list = append(list, e)
-		}
+		e.Provided = !provides(e.Library)
+		list = append(list, e)
 	}
 	return list
 }

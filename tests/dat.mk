@@ -10,7 +10,7 @@
 
 DAT_DIR      := tests/c/dat/programs
 DAT_BUILD    := $(BUILD)/dat
-DAT_PROGRAMS := proposal counters memory leaks threads lane direct
+DAT_PROGRAMS := proposal counters memory leaks threads lane direct provided
 DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
@@ -29,6 +29,12 @@ test-dat-full: $(LIB) $(DAPL)
 $(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_HEADERS) $(LIB)
 	@mkdir -p $(DAT_BUILD)
 	$(CC) $(DAT_CFLAGS) -Iinclude $< $(DAT_LINK) -o $@
+
+# A provider in a library of its own, which the program of that name loads.
+$(DAT_BUILD)/libprovided.so: $(DAT_DIR)/provided_lib.c $(DAT_DIR)/provided.h $(DAT_HEADERS) $(LIB)
+	@mkdir -p $(DAT_BUILD)
+	$(CC) $(DAT_CFLAGS) -fPIC -shared -Iinclude $< -o $@
+$(DAT_BUILD)/provided: $(DAT_BUILD)/libprovided.so
 
 # What the programs of collectives share.
 COLL_MOVING := $(addprefix $(DAT_BUILD)/coll_,moves reductions random)
