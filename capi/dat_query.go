@@ -37,7 +37,7 @@ func put(to []C.char, s string) {
 	to[n] = 0
 }
 
-// query fills the structure at argument 2, for any mask but a wrong one.
+// query fills the structure at argument 2, for any mask that asks for something, as a whole.
 func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T,
 	p *P)) func(*datCall) codes.Return {
 	return on(subtype, func(o T, c *datCall) codes.Return {
@@ -48,7 +48,9 @@ func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T,
 		case p == nil:
 			return codes.Arg(3)
 		}
-		f(o, p)
+		if c[1] != 0 {
+			f(o, p)
+		}
 		return codes.Success
 	})
 }
