@@ -26,12 +26,14 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/registry"
 	"lapi/core/dat/sockets"
+	"lapi/core/job"
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/self"
 	"lapi/transport/shm"
+	"lapi/transport/udp"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,6 +106,21 @@ func datNoShm() bool {
 	return strings.EqualFold(v, "no")
 }
 
+// datLoss is what LAPI_UDP_LOSS loses of the data that goes over UDP; nil: nothing.
+func datLoss() (func([]byte) bool, error) {
+	v, ok := getenv("LAPI_UDP_LOSS")
+	if !ok {
+		return nil, nil
+	}
+	loss, err := job.ParseLoss(v)
+	if err != nil || loss.Percent == 0 {
+		return nil, err
+	}
+	fmt.Fprintf(os.Stderr, "uDAPL: LAPI_UDP_LOSS is set: %v %% of this process's data are lost on purpose\n",
+		loss.Percent)
+	return udp.Losing(loss.Percent, loss.Seed, 0), nil
+}
+
 // datLane is the fast lane that C and the library share; nil: it is not wanted, or cannot be.
 func datLane(lane unsafe.Pointer) *layout.DatLane {
 	l := (*layout.DatLane)(lane)
@@ -132,7 +149,12 @@ func godat_block(block, lane unsafe.Pointer) {
 	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
 		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
 		Network: func() (dat.Network, error) {
-			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm()})
+			drop, err := datLoss()
+			if err != nil {
+				return nil, err
+			}
+			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm(),
+				Drop: drop})
 		},
 		Lane:       datLane(lane),
 		Kernel:     kernel{},
@@ -165,9 +187,8 @@ func provides(file string) bool {
 func confNames() (list []registry.Entry) {
 	for _, e := range registry.Load(getenv, []string{"/etc/dat.conf"},
 		func(s string) { datHost{}.Message(s) }) {
-		if provides(e.Library) {
-			list = append(list, e)
-		}
+		e.Provided = !provides(e.Library)
+		list = append(list, e)
 	}
 	return list
 }

@@ -13,7 +13,6 @@ import (
 
 	"lapi/core/dat"
 	"lapi/core/dat/codes"
-	"lapi/core/dat/registry"
 )
 
 func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
@@ -38,7 +37,7 @@ func put(to []C.char, s string) {
 	to[n] = 0
 }
 
-// query fills the structure at argument 2, for any mask but a wrong one.
+// query fills the structure at argument 2, for any mask that asks for something, as a whole.
 func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T,
 	p *P)) func(*datCall) codes.Return {
 	return on(subtype, func(o T, c *datCall) codes.Return {
@@ -49,7 +48,9 @@ func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T,
 		case p == nil:
 			return codes.Arg(3)
 		}
-		f(o, p)
+		if c[1] != 0 {
+			f(o, p)
+		}
 		return codes.Success
 	})
 }
@@ -111,79 +112,8 @@ func initAdapterCalls() {
 	d[C.DAT_CALL_get_ia_handle] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return made(c, 1, ia, codes.Success)
 	})
-	d[C.DAT_CALL_strerror] = func(c *datCall) codes.Return {
-		major, minor, known := codes.Strings(codes.Return(c.u(0)))
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
-		set(c, 1, datString(major))
-		set(c, 2, datString(minor))
-		if !known {
-			return codes.InvalidParameter.Raw()
-		}
-		return codes.Success
-	}
-	d[C.DAT_CALL_registry_list_providers] = listProviders
-	d[C.DAT_CALL_registry_add_provider] = func(c *datCall) codes.Return {
-		e, ok := providerInfo(c)
-		switch {
-		case !ok:
-			return codes.Arg(2)
-		case udapl.lib.Registry().Add(e) != nil:
-			return codes.ProviderAlreadyRegistered.With(codes.NoSubtype)
-		}
-		udapl.lib.SetTable(e.Name, c[0])
-		return codes.Success
-	}
-	d[C.DAT_CALL_registry_remove_provider] = func(c *datCall) codes.Return {
-		e, ok := providerInfo(c)
-		switch {
-		case !ok:
-			return codes.Arg(2)
-		case !udapl.lib.Registry().Remove(e.Name, e.Major, e.Minor, e.ThreadSafe):
-			return codes.ProviderNotFound.With(codes.NameNotRegistered)
-		}
-		return codes.Success
-	}
-	d[C.DAT_CALL_registry_providers_related] = func(c *datCall) codes.Return {
-		if c.needs(2) {
-			return codes.Arg(3)
-		}
-		set(c, 2, uint32(C.DAT_HA_FALSE))
-		return codes.Success
-	}
+	initRegistryCalls()
 	initQueries()
-}
-
-func providerInfo(c *datCall) (e registry.Entry, ok bool) {
-	p := at[C.DAT_PROVIDER_INFO](c, 1)
-	if p == nil {
-		return e, false
-	}
-	return registry.Entry{Name: C.GoString(&p.ia_name[0]), Major: uint32(p.dapl_version_major),
-		Minor: uint32(p.dapl_version_minor), ThreadSafe: p.is_thread_safe != 0,
-		Library: "program"}, true
-}
-
-func listProviders(c *datCall) codes.Return {
-	all := udapl.lib.Registry().List()
-	set(c, 1, int32(len(all)))
-	switch n := c.i(0); {
-	case n <= 0:
-		return codes.Arg(1)
-	case c.needs(1):
-		return codes.Arg(2)
-	case c.needs(2):
-		return codes.Arg(3)
-	default:
-		for i, p := range list[*C.DAT_PROVIDER_INFO](c, 2, min(n, len(all))) {
-			put(p.ia_name[:], all[i].Name)
-			p.dapl_version_major, p.dapl_version_minor = C.DAT_UINT32(all[i].Major),
-				C.DAT_UINT32(all[i].Minor)
-			p.is_thread_safe = cBool(all[i].ThreadSafe)
-		}
-		return codes.Success
-	}
 }
 
 func cBool(b bool) C.DAT_BOOLEAN {

@@ -10,11 +10,16 @@
 
 DAT_DIR      := tests/c/dat/programs
 DAT_BUILD    := $(BUILD)/dat
-DAT_PROGRAMS := proposal counters memory leaks threads lane direct
+DAT_PROGRAMS := proposal counters memory leaks threads lane direct provided
 DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
+# dat-ofed-test    Debian's OFED provider, loaded by this library, over soft-RoCE in a virtual machine.
+# bench-dat-ofed   on demand: the same performance runs by that, and by this library over UDP, in turn.
+# dat-hosts-test   two nodes, which are namespaces: IPv4, IPv6, loss, a link that is cut, a killed peer.
+
+.PHONY: dat-ofed-test bench-dat-ofed dat-hosts-test
 .PHONY: dat-headers-test dat-test test-dat test-dat-full coll-test-full coll-nodes-test
 
 dat-headers-test:
@@ -29,6 +34,12 @@ test-dat-full: $(LIB) $(DAPL)
 $(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_HEADERS) $(LIB)
 	@mkdir -p $(DAT_BUILD)
 	$(CC) $(DAT_CFLAGS) -Iinclude $< $(DAT_LINK) -o $@
+
+# A provider in a library of its own, which the program of that name loads.
+$(DAT_BUILD)/libprovided.so: $(DAT_DIR)/provided_lib.c $(DAT_DIR)/provided.h $(DAT_HEADERS) $(LIB)
+	@mkdir -p $(DAT_BUILD)
+	$(CC) $(DAT_CFLAGS) -fPIC -shared -Iinclude $< -o $@
+$(DAT_BUILD)/provided: $(DAT_BUILD)/libprovided.so
 
 # What the programs of collectives share.
 COLL_MOVING := $(addprefix $(DAT_BUILD)/coll_,moves reductions random)
@@ -48,3 +59,15 @@ coll-nodes-test: $(DAT_BUILD)/coll_moves $(DAT_BUILD)/coll_reductions
 coll-test-full: $(addprefix $(DAT_BUILD)/,$(DAT_COLL))
 	@scripts/coll-nodes.sh $(foreach n,1 2 3,$(COLL_MOVING:%=$n:%))
 	@DAT_TEST_ARGUMENT=full scripts/dat-test.sh $^
+
+dat-ofed-test: $(LIB)
+	@scripts/setup.sh qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \
+	  rxe-provider=ibverbs-providers librdmacm=librdmacm1
+	@tests/c/dat/ofed.sh $(BUILD) test
+
+bench-dat-ofed: $(LIB)
+	@tests/c/dat/ofed.sh $(BUILD) bench
+
+dat-hosts-test: $(DAT_BUILD)/hosts $(LIB)
+	@scripts/setup.sh ip=iproute2
+	@tests/c/dat/hosts.sh $(BUILD)

@@ -83,7 +83,7 @@ const (
 	contextStamps = 1 << 12
 )
 
-// add gives r a context, never 0; false: there is none.
+// add gives r, which may be nil for now, a context, never 0; false: there is none.
 func (t *contexts) add(r *region, random uint64) (uint32, bool) {
 	var i uint32
 	switch n := len(t.free); {
@@ -105,6 +105,12 @@ func (t *contexts) add(r *region, random uint64) (uint32, bool) {
 			return context, true
 		}
 	}
+}
+
+// set says what a context names that add has given for nothing.
+func (t *contexts) set(context uint32, r *region) {
+	t.places[context%contextsMax].region = r
+	t.shared.tell(context, r)
 }
 
 // find is what a context names; nil: nothing.
@@ -143,7 +149,7 @@ type LMR struct {
 	Length  uint64
 	PZ      *PZ
 	Context uint32
-	users   int // RMRs bound to it
+	users   int // RMRs bound to it, and binds on their way
 	region  region
 
 	shared *sharedMemory // of MemShared
@@ -276,47 +282,6 @@ func (m *RMR) Privileges() Privileges { return m.region.privileges }
 
 // ZeroBased says whether addresses in it begin at 0.
 func (m *RMR) ZeroBased() bool { return m.region.zeroBased }
-
-// Free is dat_rmr_free: what it was bound to is bound no more.
-func (m *RMR) Free() codes.Return {
-	m.unbind()
-	m.PZ.users--
-	m.ia.remove(m)
-	m.ia.count(iaRMRFree)
-	return codes.Success
-}
-
-// unbind makes its context useless.
-func (m *RMR) unbind() {
-	if m.LMR != nil {
-		m.ia.contexts.remove(m.Context)
-		m.LMR.users--
-		m.LMR, m.Context = nil, 0
-	}
-}
-
-// bind binds it to n bytes of an LMR; 0 bytes: to none. The LMR must have what is to be granted.
-func (m *RMR) bind(of *LMR, t Triplet, p Privileges, zeroBased bool) bool {
-	m.unbind()
-	m.Triplet = t
-	if of == nil || t.N == 0 {
-		return true
-	}
-	addr, ok := of.region.in(t.Addr, uint64(t.N))
-	need := of.region.privileges
-	if !ok || of.PZ != m.PZ || p&RemoteWrite != 0 && need&LocalWrite == 0 ||
-		p&RemoteRead != 0 && need&LocalRead == 0 || p&RemoteAtomic != 0 && need&LocalWrite == 0 {
-		return false
-	}
-	m.region = region{addr: uint64(addr), n: uint64(t.N), pz: m.PZ, privileges: p,
-		zeroBased: zeroBased, lmr: of, owner: m}
-	if m.Context, ok = m.ia.contexts.add(&m.region, m.ia.library.random()); !ok {
-		return false
-	}
-	m.LMR = of
-	of.users++
-	return true
-}
 
 // local finds the local memory of what is posted. A violation is told by the completion.
 func (ia *IA) local(p *posted) (segments []rc.Segment, ok bool) {

@@ -31,7 +31,7 @@ type posted struct {
 	need      Privileges
 	epoch     uint64 // IA.freed when the memory was looked up
 	srq       *SRQ
-	bind      *RMR
+	bind      *binding
 	byRMR     bool // the local triplets are of RMRs
 }
 

@@ -348,8 +348,7 @@ var _ Network = (*proc)(nil)
 func (w *world) must(what string, r codes.Return) {
 	w.t.Helper()
 	if r != codes.Success {
-		major, minor, _ := codes.Strings(r)
-		w.t.Fatalf("%s: %s %s", what, major, minor)
+		w.t.Fatalf("%s: %#x (dat_error.h)", what, uint32(r))
 	}
 }
 

@@ -314,25 +314,29 @@ func (r *reader) udpPacketSize(c *Config) error {
 	return nil
 }
 
-// udpLoss reads LAPI_UDP_LOSS=percent[:seed]. A test must not believe that it has tried what it has
-// not: a bad value is an error.
-func (r *reader) udpLoss(c *Config) error {
-	s, ok := r.get("LAPI_UDP_LOSS")
-	if !ok {
-		return nil
+// udpLoss reads LAPI_UDP_LOSS. A test must not believe that it has tried what it has not: a bad value
+// is an error.
+func (r *reader) udpLoss(c *Config) (err error) {
+	if s, ok := r.get("LAPI_UDP_LOSS"); ok {
+		c.UDPLoss, err = ParseLoss(s)
 	}
+	return err
+}
+
+// ParseLoss reads the value of LAPI_UDP_LOSS, percent[:seed].
+func ParseLoss(s string) (l Loss, err error) {
 	percent, seed, seeded := strings.Cut(s, ":")
 	p, err := strconv.ParseFloat(percent, 64)
 	bad := err != nil || !(p >= 0 && p <= 100)
-	if c.UDPLoss.Percent = p; seeded {
-		c.UDPLoss.Seed, err = strconv.ParseUint(seed, 10, 64)
+	if l.Percent = p; seeded {
+		l.Seed, err = strconv.ParseUint(seed, 10, 64)
 		bad = bad || err != nil
 	}
 	if bad {
-		return &EnvError{"LAPI_UDP_LOSS", codeUnknown,
+		return Loss{}, &EnvError{"LAPI_UDP_LOSS", codeUnknown,
 			fmt.Sprintf("the value %q is not valid; set it to percent or percent:seed, such as 1 or 0.5:42, or unset it", s)}
 	}
-	return nil
+	return l, nil
 }
 
 // onOff reads a variable of this library's own that is on unless it says off.

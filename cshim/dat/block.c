@@ -5,13 +5,14 @@
 #include "godat.h"
 #include "lane_calls.h"
 #include "lock.h"
+#include "providers.h"
 
 cshim_progress dat_progress __attribute__((aligned(128)));
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Held while adapters are opened and closed. Before the block's lock. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static int forked; /* atomic: set in the child of a fork */
+uint32_t dat_unusual = DAT_UNPREPARED;
 
 /* How many turns of the lane stand for one of core's, while a thread waits. */
 enum { LANE_TURNS = 8 };
@@ -96,7 +97,7 @@ static const cshim_owner owner = {
 
 static void after_fork_in_child(void)
 {
-	__atomic_store_n(&forked, 1, __ATOMIC_RELAXED);
+	__atomic_or_fetch(&dat_unusual, DAT_FORKED, __ATOMIC_RELAXED);
 }
 
 static void prepare(void)
@@ -105,13 +106,19 @@ static void prepare(void)
 	cshim_progress_prepare();
 	cshim_progress_add(&dat_progress, &owner);
 	godat_block(&dat_progress, &dat_the_lane);
+	__atomic_and_fetch(&dat_unusual, ~DAT_UNPREPARED, __ATOMIC_RELEASE);
 }
 
 int dat_enter(void)
 {
-	if (__builtin_expect(__atomic_load_n(&forked, __ATOMIC_RELAXED), 0))
-		return 0;
-	pthread_once(&once, prepare);
+	uint32_t unusual = __atomic_load_n(&dat_unusual, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(unusual != 0, 0)) {
+		if (unusual & DAT_FORKED)
+			return 0;
+		if (unusual & DAT_UNPREPARED)
+			pthread_once(&once, prepare);
+	}
 	cshim_lock(&dat_progress);
 	return 1;
 }
@@ -180,18 +187,10 @@ static DAT_RETURN close_adapter(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	return result;
 }
 
-DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
-                        DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
-                        DAT_UINT32 dapl_major, DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety)
+DAT_RETURN dat_open_own(const uint64_t *arguments)
 {
-	const uint64_t arguments[] = {
-		DAT_P(name),         DAT_I(async_evd_min_qlen), DAT_P(async_evd_handle),
-		DAT_P(ia_handle),    DAT_I(dapl_major),         DAT_I(dapl_minor),
-		DAT_I(thread_safety)};
 	DAT_RETURN result;
 
-	if (sizeof(void *) != 8)
-		return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND; /* docs/scope.md */
 	pthread_mutex_lock(&opening);
 	/* without threads Go's run-time would end the process */
 	if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0) {
@@ -208,7 +207,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	if (result == DAT_SUCCESS && dat_progress.state != CSHIM_ACTIVE) {
 		result = begin();
 		if (result != DAT_SUCCESS)
-			close_adapter(*ia_handle, DAT_CLOSE_ABRUPT_FLAG);
+			close_adapter(*(DAT_IA_HANDLE *)(uintptr_t)arguments[3],
+			              DAT_CLOSE_ABRUPT_FLAG);
 	} else {
 		dat_leave(result);
 	}
@@ -216,7 +216,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	return result;
 }
 
-DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+DAT_RETURN dat_close_own(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 {
 	DAT_RETURN result;
 

@@ -14,6 +14,9 @@ enum {
 	DAT_CALL_registry_add_provider,
 	DAT_CALL_registry_remove_provider,
 	DAT_CALL_registry_providers_related,
+	DAT_CALL_registry_candidate,
+	DAT_CALL_registry_has_table,
+	DAT_CALL_registry_message,
 	DAT_CALL_ia_query,
 	DAT_CALL_set_consumer_context,
 	DAT_CALL_get_consumer_context,
@@ -106,7 +109,6 @@ enum {
 	DAT_CALL_collective_read_clock,
 	DAT_CALL_collective,
 	DAT_CALL_collective_room,
-	DAT_CALL_strerror,
 	DAT_CALL_get_ia_handle,
 	DAT_NUM_CALLS
 };

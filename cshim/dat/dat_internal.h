@@ -26,6 +26,7 @@ extern cshim_progress dat_progress;
 /* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program (proposal.c).
  */
 void dat_extensions_found(void);
+extern int dat_extensions;
 
 /* Arguments of a call as core gets them. */
 #define DAT_P(pointer) ((uint64_t)(uintptr_t)(pointer))

@@ -1,6 +1,6 @@
 /* extension.c - dat_extension_op: the extensions by number, as programs built elsewhere call them.
  */
-#include "dat_internal.h"
+#include "providers.h"
 #include "extension.h"
 
 typedef DAT_LMR_TRIPLET *local_iov;
@@ -110,13 +110,26 @@ static DAT_RETURN extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list list)
 	return dat_collective_extension(handle, op, list);
 }
 
+/* Of an object of another provider: by its function, if some adapter has extensions. */
+static DAT_RETURN provided(const DAT_PROVIDER *table, DAT_HANDLE handle, DAT_EXTENDED_OP op,
+                           va_list list)
+{
+	if (!dat_extensions || !table->handle_extendedop_func)
+		return DAT_NOT_IMPLEMENTED;
+	return table->handle_extendedop_func(handle, op, list);
+}
+
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 {
+	const DAT_PROVIDER *table = NULL;
 	DAT_RETURN result;
 	va_list list;
 
+	/* queries by name are the registry's */
+	if (op != DAT_IB_OPEN_QUERY_OP && op != DAT_IB_CLOSE_QUERY_OP)
+		table = dat_provider_of(handle);
 	va_start(list, op);
-	result = extension(handle, op, list);
+	result = table ? provided(table, handle, op, list) : extension(handle, op, list);
 	va_end(list);
 	return result;
 }

@@ -3,6 +3,7 @@
 
 #include "godat.h"
 #include "lane_calls.h"
+#include "providers.h"
 #include "wait.h"
 
 /* Who finds events of a group, or waits for members that share processors, looks at the links one
@@ -126,6 +127,7 @@ static DAT_RETURN wait_by(const dat_wait *wait, const uint64_t *arguments)
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                         DAT_EVENT *event, DAT_COUNT *n_more)
 {
+	DAT_PROVIDED(evd_wait, evd_handle, timeout, threshold, event, n_more);
 	const uint64_t arguments[] = {DAT_P(evd_handle), DAT_I(timeout), DAT_I(threshold),
 	                              DAT_P(event), DAT_P(n_more)};
 	const dat_wait wait = {evd_handle, timeout, threshold, event, n_more};
@@ -137,6 +139,7 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
 
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
 {
+	DAT_PROVIDED(cno_wait, cno_handle, timeout, evd_handle);
 	const uint64_t arguments[] = {DAT_P(cno_handle), DAT_P(evd_handle)};
 	DAT_RETURN result;
 
@@ -198,6 +201,7 @@ static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
 
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
+	DAT_PROVIDED(evd_dequeue, evd_handle, event);
 	const uint64_t arguments[] = {DAT_P(evd_handle), DAT_P(event)};
 	DAT_RETURN result;
 	int crowd;

@@ -29,22 +29,3 @@ func TestNumbers(t *testing.T) {
 		t.Error("a subtype is missing before these")
 	}
 }
-
-func TestStrings(t *testing.T) {
-	for _, c := range []struct {
-		r            Return
-		major, minor string
-		known        bool
-	}{
-		{Success, "DAT_SUCCESS", "", true},
-		{InvalidHandle.With(InvalidHandleEP), "DAT_INVALID_HANDLE", "DAT_INVALID_HANDLE_EP", true},
-		{QueueEmpty.Raw(), "DAT_QUEUE_EMPTY", "", true},
-		{InvalidState.With(0x68), "DAT_INVALID_STATE", "unknown minor error", false},
-		{0x80200000, "unknown error", "", false},
-	} {
-		major, minor, known := Strings(c.r)
-		if major != c.major || minor != c.minor || known != c.known {
-			t.Errorf("%#x: %q, %q, %v", uint32(c.r), major, minor, known)
-		}
-	}
-}

@@ -191,7 +191,6 @@ func (c *Conn) pump() bool {
 	if c.state != over && !(c.tellReadiness() && c.sendReplies() && c.sendRequests()) {
 		return false
 	}
-	c.complete() // a bind takes nothing but its turn
 	if c.unsent&tellDone != 0 && c.state != over {
 		if !c.tell(msgDone, &header{Seq: c.expected}) {
 			return false

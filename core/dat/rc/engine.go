@@ -18,6 +18,7 @@ const (
 	RemoteAccess    Status = 6
 	RemoteResponder Status = 7
 	Transport       Status = 8
+	BindFailed      Status = 11
 )
 
 // Window is how many requests of a connection may be under way.
@@ -44,6 +45,8 @@ type Owner interface {
 	Usable(c *Conn, owner any) bool
 	// Invalidate makes context useless, as a send of the peer's asks; false: it may not.
 	Invalidate(c *Conn, context uint32) bool
+	// Bind has a bind with that Owner take effect; false: it cannot.
+	Bind(c *Conn, owner any) bool
 	// Completed: a request is over; the owner has it again.
 	Completed(c *Conn, r *Request)
 	// Received: a receive is over; likewise. c.Shared's receives come with the connection that

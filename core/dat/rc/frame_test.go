@@ -143,6 +143,15 @@ func (s *side) Access(_ *Conn, context uint32, addr transport.Addr, n uint64,
 // Usable implements Owner.
 func (s *side) Usable(*Conn, any) bool { return !s.unusable }
 
+// Bind implements Owner: the owner of a bind is how many requests are complete when it takes effect.
+func (s *side) Bind(_ *Conn, owner any) bool {
+	at, ok := owner.(*int)
+	if ok {
+		*at = len(s.done)
+	}
+	return ok
+}
+
 // Invalidate implements Owner.
 func (s *side) Invalidate(_ *Conn, context uint32) bool {
 	s.invalid = append(s.invalid, context)

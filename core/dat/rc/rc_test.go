@@ -334,3 +334,42 @@ func TestOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestBind: a bind takes effect when all requests before it are complete, and none behind it has
+// begun; one that cannot ends the connection; one whose turn does not come does not take effect.
+func TestBind(t *testing.T) {
+	a, b := pair(t, 5, func(*link) {})
+	c, d := join(a, b, nil)
+	at := 0
+	send := &Request{Op: Send, Segments: a.segments(0, 8)}
+	write := &Request{Op: Write, Segments: a.segments(8, 8), Addr: uint64(b.addr(8)),
+		Context: ctxAll}
+	bind := &Request{Op: Bind, Owner: &at}
+	for _, r := range []*Request{send, write, bind} {
+		c.Post(r)
+	}
+	last := &Request{Op: Write, Segments: a.segments(8, 8), Addr: uint64(b.addr(100)),
+		Context: ctxAll}
+	c.Post(last)
+	a.memory[8] = 77
+	run(a, b)
+	if at != 0 || len(a.done) != 0 || b.memory[100] == 77 {
+		t.Errorf("%d complete of a send without a receive, its bind with %d, what follows: %d",
+			len(a.done), at, b.memory[100])
+	}
+	d.PostReceive(&Receive{Segments: b.segments(0, 8)})
+	run(a, b)
+	if at != 2 || len(a.done) != 4 || a.done[2] != bind || bind.Status != Success {
+		t.Errorf("the bind took effect with %d complete; %d complete at the end", at, len(a.done))
+	}
+
+	at = 0
+	bad := &Request{Op: Bind}
+	never := &Request{Op: Bind, Owner: &at}
+	c.Post(bad)
+	c.Post(never)
+	run(a, b)
+	if bad.Status != BindFailed || never.Status != Flushed || at != 0 || a.ended[c] != Broken {
+		t.Errorf("statuses %d, %d", bad.Status, never.Status)
+	}
+}

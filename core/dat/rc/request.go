@@ -73,7 +73,6 @@ func (c *Conn) Post(r *Request) bool {
 	if r.conn, r.Status = c, Success; r.Bad {
 		r.Status = LocalProtection
 	}
-	r.seq = c.oldest + uint32(len(c.requests))
 	r.total = uint32(sum(r.Segments))
 	r.sent, r.got, r.ops, r.attempt = 0, 0, 0, 0
 	r.started, r.all, r.waits, r.answered = false, false, false, false
@@ -99,6 +98,15 @@ func (c *Conn) sendRequests() bool {
 			c.complete()
 			return true
 		}
+		if r.Op == Bind {
+			if c.next > 0 { // its turn comes when all before it are complete
+				return true
+			}
+			if c.bind(r); c.state == over {
+				return true
+			}
+			continue
+		}
 		if !r.started && !c.start(r) {
 			return true
 		}
@@ -116,13 +124,22 @@ func (c *Conn) sendRequests() bool {
 	return true
 }
 
+// bind has a bind take effect, the oldest request, and completes it. It takes no number, as the peer
+// does not hear of it; so no bind is among those that are started.
+func (c *Conn) bind(r *Request) {
+	if r.started, r.answered = true, true; !c.e.owner.Bind(c, r.Owner) {
+		r.Status = BindFailed
+	}
+	c.complete()
+}
+
 // start begins a request, if it may begin.
 func (c *Conn) start(r *Request) bool {
 	if c.next >= Window || r.Fence && c.reads > 0 || r.Op.asks() && c.reads >= c.readsMax ||
 		r.takesReceive() && c.unready > 0 {
 		return false
 	}
-	r.started = true
+	r.started, r.seq = true, c.oldest+uint32(c.next)
 	if r.Op.asks() {
 		c.reads++
 	}
@@ -145,10 +162,6 @@ func (c *Conn) sendRequest(r *Request) error {
 		if f.set {
 			h.Flags |= f.bit
 		}
-	}
-	if r.Op == Bind {
-		r.all, r.answered = true, true
-		return nil
 	}
 	if r.Op.asks() {
 		err := c.send(msgAsk, &h, nil, Segment{})
@@ -211,7 +224,9 @@ func (c *Conn) complete() {
 func (c *Conn) finish(r *Request) {
 	c.requests[0] = nil
 	c.requests = c.requests[1:]
-	c.oldest++
+	if r.Op != Bind {
+		c.oldest++
+	}
 	c.next = max(c.next-1, 0)
 	if r.started && r.Op.asks() {
 		c.reads--

@@ -27,7 +27,7 @@ const (
 	Read
 	CompareSwap
 	FetchAdd
-	Bind // nothing but a place in the order of completions
+	Bind // the owner does it when its turn comes; no message
 )
 
 // asks says whether the responder answers with data.

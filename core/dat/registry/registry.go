@@ -21,11 +21,13 @@ type Entry struct {
 	Name         string
 	Major, Minor uint32 // of the API
 	ThreadSafe   bool
-	Default      bool   // else it is listed, and not opened
-	Library      string // that provides it; "": this one
+	Default      bool   // else it is neither listed nor opened
+	Library      string // that provides it, as written; of a built-in name ""
 	Version      string // of the provider, as written
 	Params       string // the provider's: for this library device and port
 	Platform     string
+	Provided     bool   // by Library, which is not this one
+	Table        uint64 // address of the table that a program's provider has registered; 0: none
 }
 
 // key is what a lookup matches exactly.
@@ -114,14 +116,14 @@ func (r *Registry) Lookup(name string, major, minor uint32, threadSafe bool) ([]
 	return nil, best
 }
 
-// List is each name once, as dat_registry_list_providers gives them.
+// List is each name once that can be opened, as dat_registry_list_providers gives them.
 func (r *Registry) List() []Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seen := map[key]bool{}
 	var list []Entry
 	for _, e := range r.all() {
-		if k := e.key(); !seen[k] {
+		if k := e.key(); e.Default && !seen[k] {
 			seen[k] = true
 			list = append(list, e)
 		}
@@ -138,6 +140,13 @@ func (r *Registry) Add(e Entry) error {
 	}
 	r.added = append(r.added, e)
 	return nil
+}
+
+// HasTable says whether a provider's table is registered under some name.
+func (r *Registry) HasTable(table uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.added, func(a Entry) bool { return a.Table == table })
 }
 
 // Remove takes out what Add has registered; false: there is no such name.

@@ -31,10 +31,10 @@ func parse(t *testing.T) (entries []Entry, warnings []string) {
 func TestParse(t *testing.T) {
 	entries, warnings := parse(t)
 	want := []Entry{
-		{"ib0", 2, 0, false, true, "libdaplofa.so.2", "dapl.2.0", "ib0 0", ""},
-		{"ib1", 2, 0, true, false, "lib.so", "dapl.2.0", `a "b" \ c`, "x#y"},
-		{"ib0", 2, 0, false, true, "other.so", "dapl.2.0", "ib0 1", ""},
-		{"ib0", 1, 2, false, true, "old.so", "dapl.1.2", "ib0 0", ""},
+		{"ib0", 2, 0, false, true, "libdaplofa.so.2", "dapl.2.0", "ib0 0", "", false, 0},
+		{"ib1", 2, 0, true, false, "lib.so", "dapl.2.0", `a "b" \ c`, "x#y", false, 0},
+		{"ib0", 2, 0, false, true, "other.so", "dapl.2.0", "ib0 1", "", false, 0},
+		{"ib0", 1, 2, false, true, "old.so", "dapl.1.2", "ib0 0", "", false, 0},
 	}
 	if !reflect.DeepEqual(entries, want) {
 		t.Errorf("entries\n%v\nwant\n%v", entries, want)
@@ -76,16 +76,19 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%v: missing %v, libraries %q", c, missing, libraries)
 		}
 	}
-	if n := len(r.List()); n != 4 {
-		t.Errorf("%d names are listed, want 4: %v", n, r.List())
+	if n := len(r.List()); n != 3 {
+		t.Errorf("%d names are listed, want 3: %v", n, r.List())
 	}
 }
 
 func TestAdd(t *testing.T) {
 	r := New(nil, nil)
-	e := Entry{Name: "mine", Major: 2, Default: true, Library: "program"}
+	e := Entry{Name: "mine", Major: 2, Default: true, Library: "program", Table: 7}
 	if r.Add(e) != nil || r.Add(e) != ErrRegistered {
 		t.Error("registered twice")
+	}
+	if !r.HasTable(7) || r.HasTable(8) {
+		t.Error("its table is not the one that is registered")
 	}
 	if found, _ := r.Lookup("mine", 2, 0, false); len(found) != 1 {
 		t.Error("it is not found")

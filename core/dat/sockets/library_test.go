@@ -107,8 +107,7 @@ func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane,
 func must(t *testing.T, what string, r codes.Return) {
 	t.Helper()
 	if r != codes.Success {
-		major, minor, _ := codes.Strings(r)
-		t.Fatalf("%s: %s %s", what, major, minor)
+		t.Fatalf("%s: %#x (dat_error.h)", what, uint32(r))
 	}
 }
 

@@ -47,6 +47,8 @@ type Config struct {
 	Clock   transport.Clock
 	Timeout time.Duration // after which a silent peer is gone
 	NoShm   bool          // data between processes of a node goes over UDP
+	// Drop loses datagrams of data, for tests; nil: none.
+	Drop func(packet []byte) bool
 }
 
 // Open makes the network, with a socket of its own.
@@ -311,7 +313,7 @@ func (n *Network) LocalFor(to netip.Addr) (netip.Addr, error) {
 func (n *Network) Link(local netip.Addr, c dat.LinkConfig) (transport.Link, netip.AddrPort, error) {
 	l, err := udp.New(udp.Config{Locals: []udp.Local{{Addr: netip.AddrPortFrom(local, 0)}},
 		Clock: n.cfg.Clock, NumTasks: c.Peers, Level: wire.LevelCookie, Partition: "dat",
-		Timeout: n.cfg.Timeout, Pair: c.Pair, PeerFailed: c.Failed})
+		Timeout: n.cfg.Timeout, Pair: c.Pair, PeerFailed: c.Failed, Drop: n.cfg.Drop})
 	if err != nil {
 		return nil, netip.AddrPort{}, err
 	}

@@ -41,6 +41,7 @@ func TestTakenAway(t *testing.T) {
 				_, r = w.Bind(dat.BindArgs{LMR: q.lmr.Handle(), Triplet: q.triplet(0, 64),
 					Privileges: dat.RemoteRead, EP: b.ep.Handle()})
 				must(t, "bind", r)
+				expect(t, b.req, dat.EventBind, p, q)
 			}
 			mine, theirs := tableAt(p.lane.Table), tableAt(q.lane.Table)
 			before := entries(theirs)
