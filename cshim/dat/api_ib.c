@@ -25,17 +25,35 @@ DAT_RETURN(dat_ib_post_cmp_and_swap)
 (DAT_EP_HANDLE ep_handle, DAT_UINT64 cmp_value, DAT_UINT64 swap_value, DAT_LMR_TRIPLET *local_iov,
  DAT_CONTEXT user_context, DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return DAT_CALL(ib_post_cmp_and_swap, DAT_P(ep_handle), cmp_value, swap_value,
-	                DAT_P(local_iov), user_context.as_64, DAT_P(remote_iov),
-	                DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_SWAP,
+	                       .num_segments = 1,
+	                       .local_iov = local_iov,
+	                       .cookie = user_context.as_64,
+	                       .remote_iov = remote_iov,
+	                       .operand = swap_value,
+	                       .compare = cmp_value,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_cmp_and_swap,
+	                        DAT_P(ep_handle), cmp_value, swap_value, DAT_P(local_iov),
+	                        user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
 }
 
 DAT_RETURN(dat_ib_post_fetch_and_add)
 (DAT_EP_HANDLE ep_handle, DAT_UINT64 add_value, DAT_LMR_TRIPLET *local_iov,
  DAT_CONTEXT user_context, DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS completion_flags)
 {
-	return DAT_CALL(ib_post_fetch_and_add, DAT_P(ep_handle), add_value, DAT_P(local_iov),
-	                user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_ADD,
+	                       .num_segments = 1,
+	                       .local_iov = local_iov,
+	                       .cookie = user_context.as_64,
+	                       .remote_iov = remote_iov,
+	                       .operand = add_value,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_fetch_and_add,
+	                        DAT_P(ep_handle), add_value, DAT_P(local_iov),
+	                        user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
 }
 
 DAT_RETURN(dat_ib_post_send_ud)

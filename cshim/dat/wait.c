@@ -164,7 +164,7 @@ static void look(const dat_slot *slot)
 		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
 			return;
 	}
-	dat_lane_poll();
+	dat_lane_poll((uintptr_t)slot);
 }
 
 /* The same as core's; 0: core must do it. Of an EVD that also gets what comes by sockets core looks

@@ -15,27 +15,11 @@
 #include "put.h"
 #include "serve.h"
 
-/* Bytes of a put of n that the origin writes: whole pages, as the kernel copies by pages. */
-static uint64_t first_half(uint64_t n)
-{
-	return n / 2 & ~(uint64_t)(NODE_PAGE - 1);
-}
-
-/* 1 if so many slots are free at the tail. */
-static int has_room(node_peer *peer, uint64_t slots)
-{
-	uint64_t tail = peer->sender.tail;
-
-	return tail + slots - peer->sender.consumed <= NODE_RING_SLOTS ||
-	       node_await_consumed(peer, tail + slots - NODE_RING_SLOTS, NODE_ROOM_LOOKS) ==
-	               NODE_SENT;
-}
-
 /* Writes the first half, and says so. There is room for that. */
 static void write_half(node_link *link, node_peer *peer, const node_transfer *put, node_op *op)
 {
 	static const uint64_t none[2];
-	node_transfer half = {put->local, put->remote, first_half(put->n), 0, {0, 0}};
+	node_transfer half = {put->local, put->remote, node_first_half(put->n), 0, {0, 0}};
 	int written = node_copy(link, peer, 0, &half) == NODE_SENT;
 
 	op->width = written ? NODE_PULL_HALF : NODE_PULL_UNWRITTEN;
@@ -45,11 +29,11 @@ static void write_half(node_link *link, node_peer *peer, const node_transfer *pu
 node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const node_transfer *put,
                          int halves)
 {
-	uint64_t own = halves ? first_half(put->n) : 0;
+	uint64_t own = halves ? node_first_half(put->n) : 0;
 	node_pull_header *header;
 	node_op *op;
 
-	if (link->free_op >= NODE_OPS || !has_room(peer, 2) || !(header = node_short_begin(peer)))
+	if (link->free_op >= NODE_OPS || !node_room(peer, 2) || !(header = node_short_begin(peer)))
 		return NULL;
 	op = node_op_take(link, peer, NODE_OP_PUT, by);
 	op->local = put->local;
@@ -118,7 +102,7 @@ int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arriva
 	event->op = NODE_OP_PUT;
 	event->n = peer->receiver.placed = pull.n;
 	peer->pull_failed = 1;
-	if (peer->closed || !has_room(peer, 1))
+	if (peer->closed || !node_room(peer, 1))
 		return NODE_LATER; /* the answer: nothing is read, as its notice could not wait */
 	data.local = pull.at;
 	data.remote = pull.from;
@@ -151,7 +135,7 @@ int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *
 int node_pull_over(node_link *link, const node_arrival *arrival, const node_reply_header *reply,
                    node_peer *peer, const node_op *op, node_event *event)
 {
-	uint64_t own = op->width == NODE_PULL_ALL ? 0 : first_half(op->n), read = op->n - own;
+	uint64_t own = op->width == NODE_PULL_ALL ? 0 : node_first_half(op->n), read = op->n - own;
 	node_pulled pulled;
 
 	/* read once: the peer may write there */

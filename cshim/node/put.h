@@ -57,6 +57,11 @@ int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n
  */
 node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const node_transfer *put,
                          int halves);
+/* Bytes of a put of n that its origin writes: whole pages, as the kernel copies by pages. */
+static inline uint64_t node_first_half(uint64_t n)
+{
+	return n / 2 & ~(uint64_t)(NODE_PAGE - 1);
+}
 /* 1 once the answer to op is the next message of the peer's; looks for it at most so many times. */
 int node_await_answer(const node_peer *peer, const node_op *op, int looks);
 /* Tells the peer how many bytes were read of it, if it has not been told. */

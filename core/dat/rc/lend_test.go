@@ -38,7 +38,7 @@ func TestReturned(t *testing.T) {
 	}
 	for i := range 2 {
 		s.Requests = append(s.Requests, &Request{Op: Send, Segments: a.segments(i*total, total)})
-		s.Takes = append(s.Takes, s.Numbers)
+		s.Takes, s.Answers = append(s.Takes, s.Numbers), append(s.Answers, 0)
 		s.Numbers++
 	}
 	s.Part = part
@@ -48,7 +48,7 @@ func TestReturned(t *testing.T) {
 	if err := memory.CopyIn(b.addr(0), first.data); err != nil {
 		t.Fatal(err)
 	}
-	in.Coming, in.Got = first.hdr, part
+	in.Coming, in.ComingAs, in.Got = first.hdr, Data, part
 	d.Recall()
 	run(a, b)
 	if len(a.done) != 2 || len(b.received) != 2 || len(a.ended)+len(b.ended) > 0 {
