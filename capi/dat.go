@@ -104,6 +104,12 @@ func datNoShm() bool {
 	return strings.EqualFold(v, "no")
 }
 
+// datRoute is the route that LAPI_ROUTE forces.
+func datRoute() shm.Route {
+	v, _ := getenv("LAPI_ROUTE")
+	return shm.RouteNamed(v)
+}
+
 // datLane is the fast lane that C and the library share; nil: it is not wanted, or cannot be.
 func datLane(lane unsafe.Pointer) *layout.DatLane {
 	l := (*layout.DatLane)(lane)
@@ -132,7 +138,8 @@ func godat_block(block, lane unsafe.Pointer) {
 	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
 		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
 		Network: func() (dat.Network, error) {
-			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm()})
+			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout,
+				NoShm: datNoShm(), Route: datRoute()})
 		},
 		Lane:       datLane(lane),
 		Kernel:     kernel{},

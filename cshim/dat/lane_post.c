@@ -181,13 +181,29 @@ static int may_begin(const dat_end *end, const dat_request *request)
 	return !(request->completion & DAT_COMPLETION_BARRIER_FENCE_FLAG && end->asked);
 }
 
+/*
+ * Who posts much looks for what has come, too, as one that polls: copies take time, and the service
+ * thread would begin to serve beside them.
+ */
+static void look_between(const dat_post *post)
+{
+	if (post->num_segments < 1 || !post->local_iov ||
+	    post->local_iov->segment_length < DAT_PULL_MIN || dat_progress.state != CSHIM_ACTIVE ||
+	    !dat_the_lane.on)
+		return;
+	cshim_poll_note(&dat_progress);
+	dat_lane_poll(0);
+}
+
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 {
-	dat_end *end = end_of(ep_handle);
 	dat_request *request;
 	local_memory memory;
+	dat_end *end;
 	uint32_t seq;
 
+	look_between(post); /* first: core may end the connection */
+	end = end_of(ep_handle);
 	if (!end || !find_local(end, post, &memory) || !fits_remote(end, post, &memory) ||
 	    !has_room(end, post->op))
 		return 0;

@@ -213,7 +213,8 @@ var nodeArea = sync.OnceValue(func() uint64 { return shm.Area(2, runtime.NumCPU(
 func (n *Network) NodeLink(me int, failed func(ep transport.Endpoint, err error)) (transport.Link,
 	error) {
 	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
-		PeerFailed: failed, Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea()})
+		PeerFailed: failed, Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea(),
+		Route: n.cfg.Route})
 	if err != nil {
 		return nil, err
 	}
