@@ -83,6 +83,15 @@ func (l *Library) tellLinks() {
 	}
 }
 
+// leaves says whether core leaves a link alone in this turn, as its messages are the lane's.
+func (l *Library) leaves(d *dataLink) bool {
+	if d.node == nil || l.cfg.Lane == nil || l.cfg.Lane.Leave == 0 {
+		return false
+	}
+	link, ok := d.link.(laneLink)
+	return ok && d.node.state == joined && !d.node.ended && !link.Busy()
+}
+
 // TellLane is the end of each entry into the library: whether the lane may leave core alone.
 func (l *Library) TellLane() {
 	n := l.cfg.Lane

@@ -27,7 +27,7 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
 	made = flags & DAT_LANE_MADE ? CSHIM_PROGRESS_MADE : 0;
 	if (!(flags & DAT_LANE_CORE) && (made || ++turns % LANE_TURNS))
 		return made;
-	return godat_progress() | made;
+	return dat_lane_core(flags) | made;
 }
 
 static int arm(cshim_progress *progress, int64_t *timeout_ns)

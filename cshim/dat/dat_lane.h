@@ -159,7 +159,7 @@ typedef struct dat_end {
 	/* of lane_direct.c */
 	uint32_t polls;     /* the peer does: writes may be better by messages */
 	uint32_t writes;    /* and reads, that went one way or the other */
-	uint32_t unpulled;  /* the peer did not read a write's data */
+	uint32_t unpulled;  /* so many requests until the peer is to read a write's data again */
 	uint32_t direct_ns; /* what the latest short copy took that was timed */
 	/* 1: what follows is the connection's state; 0: core has that */
 	uint32_t on;
@@ -188,7 +188,9 @@ typedef struct dat_lane {
 	uint32_t stuck;  /* some end is stuck */
 	uint32_t num_groups;
 	uint32_t go_groups; /* by C: core has something to do for some group */
-	uint32_t zero;
+	/* by C: core leaves the rings of the node's links alone in this turn: what is there is the lane's,
+	 * and core would have to take the connection for it */
+	uint32_t leave;
 	uint64_t groups; /* address of the addresses of all dat_group */
 	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
 	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */

@@ -60,7 +60,12 @@ void dat_queue_post(uint64_t evd, int counter, int silent);
  */
 #define DAT_LANE_MADE 1u
 #define DAT_LANE_CORE 2u
+#define DAT_LANE_RINGS 4u /* as a ring holds something that is core's */
 uint32_t dat_lane_turn(void);
+/* Says whether core is to leave the rings alone, after a turn that returned flags. */
+void dat_lane_leave(uint32_t flags);
+/* A turn of core's after one of the lane's that returned flags. */
+uint32_t dat_lane_core(uint32_t flags);
 /* The same for a thread that polls an EVD, a handle: core has had its turn if it is to have one. */
 void dat_lane_poll(uint64_t evd);
 /* lane_done.c: completes what peers say they have done, of requests whose events go to an EVD (a

@@ -102,13 +102,14 @@ static int direction_of(const dat_request *request)
 }
 
 /* The routes of a request of one segment that is long enough to choose one. */
-static uint32_t routes_of(const dat_end *end, const dat_request *request)
+static uint32_t routes_of(dat_end *end, const dat_request *request)
 {
 	uint32_t routes = 1u << NODE_ROUTE_PIPELINE | 1u << NODE_ROUTE_ORIGIN;
 	int forced = dat_link_of(end)->routes.forced < NODE_ROUTES;
 
 	if (request->op == DAT_LANE_WRITE && (request->n >= DAT_PULL_MIN || forced) &&
-	    request->n <= DAT_PULL_MAX && !end->unpulled && end->sent == end->posted)
+	    request->n <= DAT_PULL_MAX && end->sent == end->posted &&
+	    (!end->unpulled || !--end->unpulled))
 		routes |= 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
 	return routes;
 }

@@ -9,6 +9,7 @@
 
 enum {
 	BATCH = 64,      /* messages of one ring in one turn */
+	ALL_TURNS = 16,  /* of core, from one in which it looks at all links to the next */
 	CLOCK_TURNS = 64 /* turns of a thread that polls between looks at the clock */
 };
 
@@ -160,7 +161,7 @@ static int receive_for(dat_end *end, const dat_header *header, const node_arriva
 	case DAT_MSG_PULL:
 		return dat_lane_pulled(end, arrival);
 	case DAT_MSG_READY:
-		end->unpulled = 1; /* maybe: it would not have helped anyhow */
+		end->unpulled = DAT_UNPULLED; /* maybe */
 		return 0;
 	}
 	return 0;
@@ -196,7 +197,7 @@ static uint32_t receive_ring(node_link *link, node_peer *peer)
 			break;
 		if (found == NODE_CANNOT || peer->stopped || peer->stalled || dat_coin() ||
 		    !(end = receive(link, peer, &arrival))) {
-			flags = DAT_LANE_CORE;
+			flags = DAT_LANE_CORE | DAT_LANE_RINGS;
 			break;
 		}
 		n++;
@@ -248,7 +249,7 @@ static uint32_t receive_rings(void)
 		for (k = 0; k < link->num_active; k++)
 			flags |= receive_ring(link, node_active(link, k));
 		if (node_some_pending(link))
-			flags |= DAT_LANE_CORE;
+			flags |= DAT_LANE_CORE | DAT_LANE_RINGS;
 	}
 	return flags;
 }
@@ -274,6 +275,23 @@ uint32_t dat_lane_turn(void)
 	if (dat_lane_look(0))
 		flags |= DAT_LANE_MADE;
 	return flags | go_on();
+}
+
+void dat_lane_leave(uint32_t flags)
+{
+	static uint32_t turns;
+
+	dat_the_lane.leave = !(flags & DAT_LANE_RINGS) && ++turns % ALL_TURNS;
+}
+
+uint32_t dat_lane_core(uint32_t flags)
+{
+	uint32_t made;
+
+	dat_lane_leave(flags);
+	made = godat_progress();
+	dat_the_lane.leave = 0;
+	return made;
 }
 
 /* Core looks at its sockets and at peers now and then in any case. */
@@ -305,6 +323,7 @@ void dat_lane_poll(uint64_t evd)
 		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
 	due = core_is_due();
 	dat_lane_look(due ? 0 : evd);
-	if ((flags | go_on()) & DAT_LANE_CORE || due)
-		godat_progress();
+	flags |= go_on();
+	if (flags & DAT_LANE_CORE || due)
+		dat_lane_core(flags);
 }

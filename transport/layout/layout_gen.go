@@ -353,7 +353,7 @@ type (
 		Stuck       uint32
 		NumGroups   uint32
 		GoGroups    uint32
-		Zero        uint32
+		Leave       uint32
 		Groups      uint64
 		Ends        uint64
 		Table       uint64
