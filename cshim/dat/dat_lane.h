@@ -12,11 +12,11 @@
 
 #include "dat_group.h"
 
-#define DAT_LANE_AREAS 1024 /* places for areas of handles; two that need one place share none */
-#define DAT_LANE_LINKS 64   /* other processes of the node: core/dat's neighboursMax */
-#define DAT_AREA_SHIFT 16   /* an area of handles has 64 KiB */
+#define DAT_LANE_AREAS 1024   /* places for areas of handles; two that need one place share none */
+#define DAT_LANE_LINKS 64     /* other processes of the node: core/dat's neighboursMax */
+#define DAT_AREA_SHIFT 16     /* an area of handles has 64 KiB */
 #define DAT_LANE_SEGMENTS 256 /* of a request: core/dat's MaxIOV */
-#define DAT_LANE_WINDOW 64  /* requests of a connection under way: core/dat/rc's Window */
+#define DAT_LANE_WINDOW 64    /* requests of a connection under way: core/dat/rc's Window */
 
 /* What a handle other than an adapter's is the address of: core/dat's Slot. */
 typedef struct dat_slot {
@@ -57,7 +57,8 @@ typedef struct dat_name {
 typedef struct dat_open {
 	uint64_t pz;        /* a handle: its contexts are those of this zone */
 	uint32_t tag, open; /* rc's; 1: it is open */
-	uint32_t looks;     /* 1: the lane has the connection's requests, and looks at the peer's done */
+	uint32_t
+		looks; /* 1: the lane has the connection's requests, and looks at the peer's done */
 	uint32_t zero;
 	uint64_t line0[5];
 	uint32_t done; /* each request of the peer's before this number has taken effect */
@@ -113,11 +114,11 @@ typedef struct dat_request {
 	uint8_t op, flags;      /* of rc's messages */
 	uint8_t route;          /* of a write: NODE_ROUTE_TARGET, _HALVES, else messages */
 	uint8_t zero;
-	uint32_t completion;    /* DAT_COMPLETION_FLAGS */
-	uint32_t got, zero1;    /* bytes of the answer */
-	uint64_t at;            /* where the local memory was at the post */
+	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
+	uint32_t got, zero1;       /* bytes of the answer */
+	uint64_t at;               /* where the local memory was at the post */
 	uint64_t operand, compare; /* of an atomic operation */
-	int64_t begun;          /* ns; 0: it is not timed */
+	int64_t begun;             /* ns; 0: it is not timed */
 } dat_request;
 
 /* A receive likewise. */
@@ -143,8 +144,9 @@ typedef struct dat_end {
 	uint64_t ep, pz;     /* handles */
 	uint64_t recv;       /* EVDs: handles; 0: none */
 	uint64_t request;
-	uint64_t table;    /* address of the peer's dat_table; 0: only messages reach its memory */
-	/* addresses of the connection's dat_open, in the own table and the peer's; 0: neither has one */
+	uint64_t table; /* address of the peer's dat_table; 0: only messages reach its memory */
+	/* addresses of the connection's dat_open, in the own table and the peer's; 0: neither has
+	 * one */
 	uint64_t own, peers;
 	uint64_t requests; /* address of dat_request[DAT_LANE_WINDOW] */
 	uint64_t receives; /* address of dat_receive[room] */
@@ -152,8 +154,8 @@ typedef struct dat_end {
 	uint32_t max_requests;
 	uint32_t max_receives;
 	uint32_t max_writes, max_reads; /* segments of a write, of a read */
-	uint32_t solicited;  /* receives wake only if the sender says so */
-	uint32_t index, tag; /* of this end, and of the peer's: rc's */
+	uint32_t solicited;             /* receives wake only if the sender says so */
+	uint32_t index, tag;            /* of this end, and of the peer's: rc's */
 	uint32_t peer_index, peer_tag;
 	uint32_t reads; /* so many, and atomic operations, may be under way */
 	/* of lane_direct.c */
@@ -163,18 +165,20 @@ typedef struct dat_end {
 	uint32_t direct_ns; /* what the latest short copy took that was timed */
 	/* 1: what follows is the connection's state; 0: core has that */
 	uint32_t on;
-	/* of its own requests: number of the oldest, how many, how many of these were sent, how many
-	 * ask for something; each before done has taken effect */
+	/* of its own requests: number of the oldest, how many, how many of these were sent, how
+	 * many ask for something; each before done has taken effect */
 	uint32_t oldest, posted, sent, asked, done;
 	uint32_t numbers; /* receives of the peer's that were taken */
-	/* of the peer's: number of the one that takes effect next; how much of that has come, or was
-	 * answered; what it is that is coming (below), and how many bytes of it the peer writes */
+	/* of the peer's: number of the one that takes effect next; how much of that has come, or
+	 * was answered; what it is that is coming (below), and how many bytes of it the peer writes
+	 */
 	uint32_t expected, got, coming_as, theirs;
-	uint32_t base;     /* number of the oldest receive */
-	uint32_t received; /* receives that are posted */
-	uint32_t tell;     /* the peer is to hear of expected */
-	uint32_t stuck;    /* core must go on: the link, or memory, is not as it was */
-	uint64_t coming[6]; /* header of the request that is coming in; valid if coming_as is not 0 */
+	uint32_t base;      /* number of the oldest receive */
+	uint32_t received;  /* receives that are posted */
+	uint32_t tell;      /* the peer is to hear of expected */
+	uint32_t stuck;     /* core must go on: the link, or memory, is not as it was */
+	uint64_t coming[6]; /* header of the request that is coming in; valid if coming_as is not 0
+	                     */
 	uint64_t counters[DAT_END_COUNTERS];
 } dat_end;
 
@@ -188,13 +192,14 @@ typedef struct dat_lane {
 	uint32_t stuck;  /* some end is stuck */
 	uint32_t num_groups;
 	uint32_t go_groups; /* by C: core has something to do for some group */
-	/* by C: core leaves the rings of the node's links alone in this turn: what is there is the lane's,
-	 * and core would have to take the connection for it */
+	/* by C: core leaves the rings of the node's links alone in this turn: what is there is the
+	 * lane's, and core would have to take the connection for it */
 	uint32_t leave;
 	uint64_t groups; /* address of the addresses of all dat_group */
 	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
 	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */
-	/* by C: connections by number that have requests under way, and words that have such bits */
+	/* by C: connections by number that have requests under way, and words that have such bits
+	 */
 	uint64_t waiting[DAT_TABLE_ENDS / 64], some_waiting;
 	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
 	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */

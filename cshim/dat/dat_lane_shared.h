@@ -30,14 +30,16 @@ typedef struct dat_header {
 	uint64_t addr;
 	uint32_t context, immediate;
 	uint32_t number;
-	uint32_t done; /* of DAT_MSG_DATA: each request of the receiver's before it has taken effect */
+	uint32_t done; /* of DAT_MSG_DATA: each request of the receiver's before it has taken effect
+	                */
 } dat_header;
 
 /* Of DAT_MSG_ASK, and DAT_MSG_PULL, which is a write whose data the target reads. */
 typedef struct dat_ask {
 	dat_header header;
 	uint64_t operand; /* of an atomic operation; of a pull: where the origin has the data */
-	uint64_t compare; /* of a pull: so many bytes at the beginning the origin writes by itself */
+	uint64_t
+		compare; /* of a pull: so many bytes at the beginning the origin writes by itself */
 } dat_ask;
 
 _Static_assert(sizeof(dat_ask) == 64, "likewise");

@@ -11,8 +11,9 @@ int dat_lane_ask(dat_end *end, uint32_t seq, dat_request *request)
 	dat_ask ask = {dat_header_of(end, seq, request), request->operand, request->compare};
 	node_link *link = dat_link_of(end);
 	node_message message;
-	int rc = dat_peer_of(end)->closed ? NODE_BUSY
-	                                  : node_begin(link, dat_peer_of(end), sizeof(ask), 0, &message);
+	int rc = dat_peer_of(end)->closed
+	                 ? NODE_BUSY
+	                 : node_begin(link, dat_peer_of(end), sizeof(ask), 0, &message);
 
 	if (rc != NODE_SENT)
 		return rc;
@@ -64,7 +65,8 @@ static int answer(dat_end *end)
 
 	memcpy(&asked, end->coming, sizeof(asked));
 	header = answer_header(end, &asked);
-	step = asked.total <= NODE_INLINE_MAX ? NODE_INLINE_MAX : node_chunk_step(link, asked.total);
+	step = asked.total <= NODE_INLINE_MAX ? NODE_INLINE_MAX
+	                                      : node_chunk_step(link, asked.total);
 	from = dat_memory_of(end, asked.context, asked.addr, asked.total,
 	                     DAT_MEM_PRIV_REMOTE_READ_FLAG, 1);
 	while (from && end->got < asked.total) {

@@ -219,7 +219,8 @@ static int by_messages(dat_end *end, dat_request *request, uint32_t route, int t
 {
 	int first = (timed || route == NODE_ROUTE_HALVES) && is_first(end, request);
 
-	request->route = route == NODE_ROUTE_HALVES && !first ? NODE_ROUTE_PIPELINE : (uint8_t)route;
+	request->route =
+		route == NODE_ROUTE_HALVES && !first ? NODE_ROUTE_PIPELINE : (uint8_t)route;
 	if (timed && first && request->route == route)
 		request->begun = cshim_now_ns();
 	return DAT_DIRECT_NOT;

@@ -90,7 +90,8 @@ void dat_lane_await(const dat_end *end)
 static int look(dat_end *end)
 {
 	const dat_open *peers = (const dat_open *)(uintptr_t)end->peers;
-	uint32_t before = __atomic_load_n(&peers->tag, __ATOMIC_ACQUIRE), done, oldest = end->oldest;
+	uint32_t before = __atomic_load_n(&peers->tag, __ATOMIC_ACQUIRE), done,
+		 oldest = end->oldest;
 
 	/* acquire: pairs with dat_lane_tell; and the second look at tag comes after it */
 	done = __atomic_load_n(&peers->done, __ATOMIC_ACQUIRE);

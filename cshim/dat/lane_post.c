@@ -132,8 +132,8 @@ static int fits_remote(const dat_end *end, const dat_post *post, const local_mem
 		return end->reads && post->remote_iov &&
 		       post->remote_iov->segment_length >= memory->n;
 	default: /* atomic: core says what is wrong with anything else */
-		return end->reads && post->remote_iov && post->num_segments == 1 && memory->n == 8 &&
-		       post->remote_iov->virtual_address % 8 == 0 &&
+		return end->reads && post->remote_iov && post->num_segments == 1 &&
+		       memory->n == 8 && post->remote_iov->virtual_address % 8 == 0 &&
 		       post->local_iov->virtual_address % 8 == 0 && memory->range[0].addr % 8 == 0;
 	}
 }

@@ -104,7 +104,8 @@ int dat_lane_pulled(dat_end *end, const node_arrival *arrival)
 	    arrival->data || pull.header.total > DAT_PULL_MAX ||
 	    !(at = dat_lane_target(end, &pull.header)))
 		return 0;
-	/* the kernel's copy needs the line itself; the other way takes so many bytes as the origin */
+	/* the kernel's copy needs the line itself; the other way takes so many bytes as the origin
+	 */
 	last = dat_last_line(own ? pull.header.addr : at, pull.header.total);
 	if (!last || own >= pull.header.total - last)
 		return 0;
