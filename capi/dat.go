@@ -121,6 +121,12 @@ func datLoss() (func([]byte) bool, error) {
 	return udp.Losing(loss.Percent, loss.Seed, 0), nil
 }
 
+// datRoute is the route that LAPI_ROUTE forces.
+func datRoute() shm.Route {
+	v, _ := getenv("LAPI_ROUTE")
+	return shm.RouteNamed(v)
+}
+
 // datLane is the fast lane that C and the library share; nil: it is not wanted, or cannot be.
 func datLane(lane unsafe.Pointer) *layout.DatLane {
 	l := (*layout.DatLane)(lane)
@@ -154,7 +160,7 @@ func godat_block(block, lane unsafe.Pointer) {
 				return nil, err
 			}
 			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm(),
-				Drop: drop})
+				Drop: drop, Route: datRoute()})
 		},
 		Lane:       datLane(lane),
 		Kernel:     kernel{},

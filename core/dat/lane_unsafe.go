@@ -20,6 +20,7 @@ type laneLink interface {
 	Node() *layout.NodeLink
 	NodePeer(ep transport.Endpoint) (*layout.NodePeer, int)
 	Busy() bool
+	OrderPeers()
 }
 
 // end is an endpoint's connection as the lane sees it.
@@ -82,6 +83,15 @@ func (l *Library) tellLinks() {
 	}
 }
 
+// leaves says whether core leaves a link alone in this turn, as its messages are the lane's.
+func (l *Library) leaves(d *dataLink) bool {
+	if d.node == nil || l.cfg.Lane == nil || l.cfg.Lane.Leave == 0 {
+		return false
+	}
+	link, ok := d.link.(laneLink)
+	return ok && d.node.state == joined && !d.node.ended && !link.Busy()
+}
+
 // TellLane is the end of each entry into the library: whether the lane may leave core alone.
 func (l *Library) TellLane() {
 	n := l.cfg.Lane
@@ -142,9 +152,11 @@ func (l *Library) idle(c *rc.Conn) {
 	for i, r := range s.Receives {
 		ring[(s.Base+uint32(i))%n.Room] = laneReceive(r)
 	}
-	n.Oldest, n.Posted, n.Sent, n.Numbers = s.Oldest, 0, 0, s.Numbers
-	n.Expected, n.Got, n.Base, n.Received = s.Expected, 0, s.Base, uint32(len(s.Receives))
+	n.Oldest, n.Posted, n.Sent, n.Asked, n.Done = s.Oldest, 0, 0, 0, s.Oldest
+	n.Numbers, n.Expected, n.Got, n.ComingAs = s.Numbers, s.Expected, 0, layout.DatComingNothing
+	n.Base, n.Received = s.Base, uint32(len(s.Receives))
 	n.Tell, n.Stuck, n.On = 0, 0, 1
+	e.listen(true)
 	e.requests, e.receives = 0, 0
 }
 
@@ -192,6 +204,9 @@ func (e *EP) openEnd() bool {
 	n.Solicited = uint32(flag(e.Attr.RecvFlags&Solicited != 0))
 	n.Index, n.Tag = index, tag
 	n.PeerIndex, n.PeerTag = e.conn.PeerName()
+	n.Own, n.Peers = e.words()
+	n.MaxWrites = uint32(e.iovMax(rc.Write))
+	n.MaxReads = uint32(e.iovMax(rc.Read))
 	// The lane posts one segment: an endpoint that takes none is core's, which says so.
 	if e.Request == nil || e.Attr.MaxRequestIOV == 0 {
 		n.MaxRequests = 0
@@ -260,10 +275,12 @@ func hear(c *counters, more []uint64) {
 // takeBack is the state that the lane has, which is core's again.
 func (e *EP) takeBack() rc.State {
 	n := e.end
+	e.listen(false)
 	n.On, n.idle = 0, -4*int(n.Received)
 	s := rc.State{Oldest: n.Oldest, Numbers: n.Numbers, Expected: n.Expected, Base: n.Base,
-		Whole: int(n.Sent), Got: n.Got, Untold: n.Tell != 0}
-	if n.Got > 0 {
+		Whole: int(n.Sent), Got: n.Got, ComingAs: rc.Coming(n.ComingAs), Untold: n.Tell != 0,
+		Done: e.lastDone()}
+	if s.ComingAs != rc.Nothing {
 		s.Coming = append(s.Coming, unsafe.Slice((*byte)(unsafe.Pointer(&n.Coming)),
 			unsafe.Sizeof(n.Coming))...)
 	}
@@ -275,6 +292,7 @@ func (e *EP) takeBack() rc.State {
 	for i := range n.Posted {
 		r := &requests[(n.Oldest+i)%layout.DatWindow]
 		s.Requests, s.Takes = append(s.Requests, e.requestOf(r)), append(s.Takes, r.Number)
+		s.Answers = append(s.Answers, r.Got)
 		if i == n.Sent {
 			s.Part = r.Sent
 		}
@@ -306,7 +324,7 @@ func (e *EP) requestOf(d *layout.DatRequest) *rc.Request {
 		need: needs[d.Op], epoch: e.ia.freed}
 	r := &rc.Request{Op: rc.Op(d.Op), Immediate: d.Flags&laneImmediate != 0, Data: d.Data,
 		Solicited: flags&Solicited != 0, Fence: flags&Fence != 0, Addr: d.Addr,
-		Context: d.Context, Owner: p}
+		Context: d.Context, Operand: d.Operand, Compare: d.Compare, Owner: p}
 	if r.Immediate {
 		p.operation = dtoWriteImmed
 	}

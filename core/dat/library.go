@@ -259,7 +259,7 @@ func (l *Library) progressLinks() (n int) {
 	n = l.self.Progress(progressBatch)
 	l.turns++
 	for _, d := range l.links {
-		if d.node != nil || d.opened > 0 || l.turns%idleTurns == 0 {
+		if (d.node != nil || d.opened > 0 || l.turns%idleTurns == 0) && !l.leaves(d) {
 			n += d.link.Progress(progressBatch)
 		}
 	}

@@ -52,9 +52,11 @@ func (t *peerTable) address() uint64 {
 	return addressOf(t.bytes)
 }
 
-func (t *peerTable) copies() *uint64 {
-	return &(*layout.DatTable)(unsafe.Pointer(unsafe.SliceData(t.bytes))).Copies
+func (t *peerTable) table() *layout.DatTable {
+	return (*layout.DatTable)(unsafe.Pointer(unsafe.SliceData(t.bytes)))
 }
+
+func (t *peerTable) copies() *uint64 { return &t.table().Copies }
 
 // openTable makes the own table. Where others cannot share it, it is C's alone.
 func (l *Library) openTable() {
@@ -123,7 +125,10 @@ func (e *EP) grant() {
 		return
 	}
 	o.Pz = uint64(e.PZ.handle)
-	_, o.Tag = e.conn.Name()
+	atomic.StoreUint32(&o.Tag, 0) // the peer of the connection before finds none
+	atomic.StoreUint32(&o.Done, 0)
+	_, tag := e.conn.Name()
+	atomic.StoreUint32(&o.Tag, tag)
 	atomic.StoreUint32(&o.Open, 1)
 }
 
@@ -138,6 +143,46 @@ func (e *EP) revoke() {
 	}
 	atomic.StoreUint32(&o.Open, 0)
 	e.ia.library.awaitCopies()
+}
+
+// words is where the two lanes tell each other how far requests have come: addresses of the
+// connection's entries in both tables; 0: there the peer is told by messages only.
+func (e *EP) words() (own, peers uint64) {
+	o := e.open()
+	index, _ := e.conn.PeerName()
+	t := &e.peer.data.node.table
+	if o == nil || e.ia.contexts.shared.file < 0 || t.bytes == nil || index >= layout.DatTableEnds {
+		return 0, 0
+	}
+	return uint64At(o), uint64At(&t.table().Ends[index])
+}
+
+// listen says whether the lane looks at how far its requests have come. If it does so no more,
+// lastDone finds what the peer has stored before it could see that; after that it sends Done.
+func (e *EP) listen(looks bool) {
+	if e.end.Own == 0 {
+		return
+	}
+	atomic.StoreUint32(&e.open().Looks, uint32(flag(looks)))
+	if !looks && e.end.Posted > 0 {
+		link, _ := e.conn.Peer()
+		link.(laneLink).OrderPeers()
+	}
+}
+
+// lastDone is the number before which requests of the lane's have taken effect.
+func (e *EP) lastDone() uint32 {
+	n := e.end
+	if n.Own == 0 || n.Posted == 0 {
+		return n.Done
+	}
+	o := &e.peer.data.node.table.table().Ends[n.PeerIndex]
+	tag, done := atomic.LoadUint32(&o.Tag), atomic.LoadUint32(&o.Done)
+	if tag != n.PeerTag || atomic.LoadUint32(&o.Tag) != tag || done-n.Oldest > n.Sent ||
+		int32(done-n.Done) < 0 {
+		return n.Done
+	}
+	return done
 }
 
 // awaitCopies waits for the copies that are under way.

@@ -31,9 +31,18 @@ DAT_RETURN(dat_ib_post_cmp_and_swap)
 {
 	DAT_PROVIDED_OP(DAT_IB_CMP_AND_SWAP_OP, ep_handle, cmp_value, swap_value, local_iov,
 	                user_context, remote_iov, completion_flags);
-	return DAT_CALL(ib_post_cmp_and_swap, DAT_P(ep_handle), cmp_value, swap_value,
-	                DAT_P(local_iov), user_context.as_64, DAT_P(remote_iov),
-	                DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_SWAP,
+	                       .num_segments = 1,
+	                       .local_iov = local_iov,
+	                       .cookie = user_context.as_64,
+	                       .remote_iov = remote_iov,
+	                       .operand = swap_value,
+	                       .compare = cmp_value,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_cmp_and_swap,
+	                        DAT_P(ep_handle), cmp_value, swap_value, DAT_P(local_iov),
+	                        user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
 }
 
 DAT_RETURN(dat_ib_post_fetch_and_add)
@@ -42,8 +51,17 @@ DAT_RETURN(dat_ib_post_fetch_and_add)
 {
 	DAT_PROVIDED_OP(DAT_IB_FETCH_AND_ADD_OP, ep_handle, add_value, local_iov, user_context,
 	                remote_iov, completion_flags);
-	return DAT_CALL(ib_post_fetch_and_add, DAT_P(ep_handle), add_value, DAT_P(local_iov),
-	                user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	const dat_post post = {.op = DAT_LANE_ADD,
+	                       .num_segments = 1,
+	                       .local_iov = local_iov,
+	                       .cookie = user_context.as_64,
+	                       .remote_iov = remote_iov,
+	                       .operand = add_value,
+	                       .completion = completion_flags};
+
+	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_fetch_and_add,
+	                        DAT_P(ep_handle), add_value, DAT_P(local_iov),
+	                        user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
 }
 
 DAT_RETURN(dat_ib_post_send_ud)

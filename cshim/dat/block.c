@@ -28,14 +28,16 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
 	made = flags & DAT_LANE_MADE ? CSHIM_PROGRESS_MADE : 0;
 	if (!(flags & DAT_LANE_CORE) && (made || ++turns % LANE_TURNS))
 		return made;
-	return godat_progress() | made;
+	return dat_lane_core(flags) | made;
 }
 
 static int arm(cshim_progress *progress, int64_t *timeout_ns)
 {
 	int work = godat_arm(timeout_ns);
 
-	/* the peers' cards are looked at once more, too, after the links were armed */
+	/* words of the peers' are looked at once more, too, after the links were armed */
+	if (dat_the_lane.on && dat_lane_look(0))
+		work = 1;
 	if (dat_the_lane.on && dat_the_lane.num_groups && dat_groups_turn())
 		work = 1;
 	return work;

@@ -12,10 +12,11 @@
 
 #include "dat_group.h"
 
-#define DAT_LANE_AREAS 1024 /* places for areas of handles; two that need one place share none */
-#define DAT_LANE_LINKS 64   /* other processes of the node: core/dat's neighboursMax */
-#define DAT_AREA_SHIFT 16   /* an area of handles has 64 KiB */
-#define DAT_LANE_WINDOW 64  /* requests of a connection under way: core/dat/rc's Window */
+#define DAT_LANE_AREAS 1024   /* places for areas of handles; two that need one place share none */
+#define DAT_LANE_LINKS 64     /* other processes of the node: core/dat's neighboursMax */
+#define DAT_AREA_SHIFT 16     /* an area of handles has 64 KiB */
+#define DAT_LANE_SEGMENTS 256 /* of a request: core/dat's MaxIOV */
+#define DAT_LANE_WINDOW 64    /* requests of a connection under way: core/dat/rc's Window */
 
 /* What a handle other than an adapter's is the address of: core/dat's Slot. */
 typedef struct dat_slot {
@@ -43,10 +44,26 @@ typedef struct dat_name {
 #define DAT_TABLE_NAMES 65536      /* contexts that C knows; others are core's alone */
 #define DAT_TABLE_ENDS 4096        /* connections that peers may write and read by themselves */
 
-/* A connection whose peer may access this process's memory. */
+/*
+ * A connection whose peer may access this process's memory, and what the peer may know of it.
+ *
+ * done: stored (release) by the lane when requests of the peer's have taken effect, loaded
+ * (acquire) by the peer's lane when it looks for completions. Then this process looks whether the
+ * peer sleeps, or its lane does not look: then it sends rc's Done, too. The peer stores that it
+ * will sleep, or not look, calls membarrier, and looks at done once more (arm.h).
+ * tag is 0 while another connection takes the place: who finds the same tag before and after done
+ * has read that connection's.
+ */
 typedef struct dat_open {
 	uint64_t pz;        /* a handle: its contexts are those of this zone */
 	uint32_t tag, open; /* rc's; 1: it is open */
+	uint32_t
+		looks; /* 1: the lane has the connection's requests, and looks at the peer's done */
+	uint32_t zero;
+	uint64_t line0[5];
+	uint32_t done; /* each request of the peer's before this number has taken effect */
+	uint32_t zero1;
+	uint64_t line1[7];
 } dat_open;
 
 /*
@@ -93,12 +110,15 @@ typedef struct dat_request {
 	uint32_t n, local;
 	uint32_t context, data; /* of the peer's memory; immediate */
 	uint32_t number;        /* of the receive that it takes */
-	uint32_t sent;          /* bytes */
+	uint32_t sent;          /* bytes; of what is asked for: 1 once it was */
 	uint8_t op, flags;      /* of rc's messages */
-	uint8_t started, zero;  /* something was sent */
-	uint32_t completion;    /* DAT_COMPLETION_FLAGS */
-	uint64_t at;            /* where the local memory was at the post */
-	int64_t begun;          /* ns; 0: it is not timed */
+	uint8_t route;          /* of a write: NODE_ROUTE_TARGET, _HALVES, else messages */
+	uint8_t zero;
+	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
+	uint32_t got, zero1;       /* bytes of the answer */
+	uint64_t at;               /* where the local memory was at the post */
+	uint64_t operand, compare; /* of an atomic operation */
+	int64_t begun;             /* ns; 0: it is not timed */
 } dat_request;
 
 /* A receive likewise. */
@@ -111,6 +131,12 @@ typedef struct dat_receive {
 
 #define DAT_END_COUNTERS 24 /* DAT_EP_COUNTERS */
 
+/* coming_as of a dat_end */
+#define DAT_COMING_NOTHING 0u
+#define DAT_COMING_DATA 1u /* a part of its data is here */
+#define DAT_COMING_PULL 2u /* this side has read its half; the peer's is not announced yet */
+#define DAT_COMING_ASK 3u  /* a read whose answer is not sent as a whole */
+
 /* An end of a connection over a link of the node. */
 typedef struct dat_end {
 	/* constant while the connection is open */
@@ -118,33 +144,41 @@ typedef struct dat_end {
 	uint64_t ep, pz;     /* handles */
 	uint64_t recv;       /* EVDs: handles; 0: none */
 	uint64_t request;
-	uint64_t table;    /* address of the peer's dat_table; 0: only messages reach its memory */
+	uint64_t table; /* address of the peer's dat_table; 0: only messages reach its memory */
+	/* addresses of the connection's dat_open, in the own table and the peer's; 0: neither has
+	 * one */
+	uint64_t own, peers;
 	uint64_t requests; /* address of dat_request[DAT_LANE_WINDOW] */
 	uint64_t receives; /* address of dat_receive[room] */
 	uint32_t room;     /* a power of two */
 	uint32_t max_requests;
 	uint32_t max_receives;
-	uint32_t solicited;  /* receives wake only if the sender says so */
-	uint32_t index, tag; /* of this end, and of the peer's: rc's */
+	uint32_t max_writes, max_reads; /* segments of a write, of a read */
+	uint32_t solicited;             /* receives wake only if the sender says so */
+	uint32_t index, tag;            /* of this end, and of the peer's: rc's */
 	uint32_t peer_index, peer_tag;
-	uint32_t reads; /* so many may be under way */
+	uint32_t reads; /* so many, and atomic operations, may be under way */
 	/* of lane_direct.c */
 	uint32_t polls;     /* the peer does: writes may be better by messages */
-	uint32_t writes;    /* that went one way or the other */
+	uint32_t writes;    /* and reads, that went one way or the other */
+	uint32_t unpulled;  /* so many requests until the peer is to read a write's data again */
 	uint32_t direct_ns; /* what the latest short copy took that was timed */
 	/* 1: what follows is the connection's state; 0: core has that */
 	uint32_t on;
-	/* of its own requests: number of the oldest, how many, how many of these were sent */
-	uint32_t oldest, posted, sent;
+	/* of its own requests: number of the oldest, how many, how many of these were sent, how
+	 * many ask for something; each before done has taken effect */
+	uint32_t oldest, posted, sent, asked, done;
 	uint32_t numbers; /* receives of the peer's that were taken */
-	/* of the peer's: number of the one that takes effect next; how much of that has come */
-	uint32_t expected, got;
-	uint32_t base;     /* number of the oldest receive */
-	uint32_t received; /* receives that are posted */
-	uint32_t tell;     /* the peer is to hear of expected */
-	uint32_t stuck;    /* core must go on: the link, or memory, is not as it was */
-	uint32_t zero;
-	uint64_t coming[6]; /* header of the request that is coming in; valid if got is not 0 */
+	/* of the peer's: number of the one that takes effect next; how much of that has come, or
+	 * was answered; what it is that is coming (below), and how many bytes of it the peer writes
+	 */
+	uint32_t expected, got, coming_as, theirs;
+	uint32_t base;      /* number of the oldest receive */
+	uint32_t received;  /* receives that are posted */
+	uint32_t tell;      /* the peer is to hear of expected */
+	uint32_t stuck;     /* core must go on: the link, or memory, is not as it was */
+	uint64_t coming[6]; /* header of the request that is coming in; valid if coming_as is not 0
+	                     */
 	uint64_t counters[DAT_END_COUNTERS];
 } dat_end;
 
@@ -158,10 +192,15 @@ typedef struct dat_lane {
 	uint32_t stuck;  /* some end is stuck */
 	uint32_t num_groups;
 	uint32_t go_groups; /* by C: core has something to do for some group */
-	uint32_t zero;
+	/* by C: core leaves the rings of the node's links alone in this turn: what is there is the
+	 * lane's, and core would have to take the connection for it */
+	uint32_t leave;
 	uint64_t groups; /* address of the addresses of all dat_group */
 	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
 	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */
+	/* by C: connections by number that have requests under way, and words that have such bits
+	 */
+	uint64_t waiting[DAT_TABLE_ENDS / 64], some_waiting;
 	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
 	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */
 } dat_lane;

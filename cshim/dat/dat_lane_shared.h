@@ -3,12 +3,18 @@
 #ifndef DAT_LANE_SHARED_H
 #define DAT_LANE_SHARED_H
 
+#include "../node/put.h"
 #include "../node/receive.h"
 #include "lane_calls.h"
 
 /* The messages of core/dat/rc (wire.go) that the lane knows; it leaves the others to core. */
 #define DAT_MSG_DATA 1
+#define DAT_MSG_ASK 2 /* dat_ask */
+#define DAT_MSG_REPLY 3
 #define DAT_MSG_DONE 4
+#define DAT_MSG_READY 6
+#define DAT_MSG_PULL 8 /* dat_ask */
+#define DAT_MSG_HALF 9
 
 /* Flags of a header. */
 #define DAT_FLAG_IMMEDIATE 1u
@@ -23,11 +29,44 @@ typedef struct dat_header {
 	uint32_t total, offset;
 	uint64_t addr;
 	uint32_t context, immediate;
-	uint32_t number, zero;
+	uint32_t number;
+	uint32_t done; /* of DAT_MSG_DATA: each request of the receiver's before it has taken effect
+	                */
 } dat_header;
 
+/* Of DAT_MSG_ASK, and DAT_MSG_PULL, which is a write whose data the target reads. */
+typedef struct dat_ask {
+	dat_header header;
+	uint64_t operand; /* of an atomic operation; of a pull: where the origin has the data */
+	uint64_t
+		compare; /* of a pull: so many bytes at the beginning the origin writes by itself */
+} dat_ask;
+
+_Static_assert(sizeof(dat_ask) == 64, "likewise");
+_Static_assert(DAT_TABLE_ENDS / 64 <= 64, "a bit of some_waiting for each word");
 _Static_assert(sizeof(dat_header) == 48, "as core/dat/rc/wire.go has it");
 _Static_assert(sizeof(((dat_end *)0)->coming) == sizeof(dat_header), "there is room for it");
+
+/* A completion as events have it (core/dat/event.go). */
+typedef struct dat_completion {
+	uint32_t number, zero;
+	uint64_t evd, ep, cookie;
+	uint32_t status, length, operation, context;
+	uint32_t proposed, proposed_data; /* what the proposal of 2005 has there */
+	uint32_t kind, kind_status, data; /* the extension's */
+	uint32_t rest[13];
+} dat_completion;
+
+_Static_assert(sizeof(void *) < 8 || sizeof(dat_completion) == sizeof(DAT_EVENT), "it is one");
+
+/* What is extended says so. */
+static inline void dat_extend(dat_completion *c, uint32_t kind, uint32_t proposed, uint32_t data)
+{
+	c->number = DAT_IB_DTO_EVENT;
+	c->kind = kind;
+	c->proposed = proposed;
+	c->data = c->proposed_data = data;
+}
 
 static inline node_link *dat_link_of(const dat_end *end)
 {
@@ -81,21 +120,97 @@ static inline uint64_t dat_memory_of(const dat_end *end, uint32_t context, uint6
 	return table ? dat_memory_in(table, end->pz, context, addr, n, need, windows) : 0;
 }
 
+/* The own memory of what an end asks for, or receives; 0: it is not what it was any more. */
+static inline uint64_t dat_local_of(const dat_end *end, const dat_request *request)
+{
+	return dat_memory_of(end, request->local, request->from, request->n,
+	                     DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0);
+}
+
+/*
+ * How many of the n bytes at an address come last, in a copy of their own: those in the last line,
+ * since programs look at the last byte. What the kernel copies at once is a string instruction's,
+ * whose stores are seen in any order.
+ */
+#define DAT_LINE 64
+static inline uint64_t dat_last_line(uint64_t at, uint64_t n)
+{
+	uint64_t in_line = (at + n - 1) % DAT_LINE + 1;
+
+	return n > in_line ? in_line : 0;
+}
+
+/* Header of a message about a request. */
+static inline dat_header dat_header_of(const dat_end *end, uint32_t seq, const dat_request *request)
+{
+	return (dat_header){.conn = end->peer_index,
+	                    .tag = end->peer_tag,
+	                    .seq = seq,
+	                    .op = request->op,
+	                    .flags = request->flags,
+	                    .total = request->n,
+	                    .offset = request->sent,
+	                    .addr = request->addr,
+	                    .context = request->context,
+	                    .immediate = request->data,
+	                    .number = request->number,
+	                    .done = end->expected};
+}
+
 /* lane_post.c: sends what requests have not sent yet. 1: all of it went. */
 int dat_lane_send(dat_end *end);
 
+/* What dat_lane_direct says of a write or read. */
+#define DAT_DIRECT_DONE 1 /* it is complete */
+#define DAT_DIRECT_NOT 0  /* it is to go by messages; request->route and begun say how */
+
 /*
  * lane_direct.c: does a write or read by one copy between the two processes, if that is possible,
- * and for a write the best. 1: it is done. 0: it is to go by messages.
+ * and the best. local: where its own memory is.
  */
-int dat_lane_direct(dat_end *end, dat_request *request);
-/* After a write that is to go by messages was sent. */
-void dat_lane_time(dat_end *end, dat_request *request);
-/* Such a write that is still timed is done. */
+int dat_lane_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges);
+/* After a request that is to go by messages was sent. */
+void dat_lane_time(dat_end *end, dat_request *request, uint32_t seq);
+/* Such a request that is still timed is done. */
 void dat_lane_learn(dat_end *end, const dat_request *request);
+/*
+ * Copies so many bytes of a request, from at on, by one system call; 0 if it cannot, else how many.
+ * The peer's rights are looked up.
+ */
+#define DAT_COPY_PART (1u << 20) /* bytes of one copy: who frees the memory waits for it */
+uint64_t dat_lane_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
+                            uint32_t ranges, uint64_t at, uint64_t n);
 
-/* lane_receive.c: the event of a request that has succeeded, if it is to have one; 0: core must do
+/* lane_pull.c: sends a write whose data the target reads, all or half. NODE_SENT, or why not. */
+#define DAT_PULL_MIN (16u << 10) /* bytes: less is over sooner */
+#define DAT_PULL_MAX NODE_COPY_MAX
+#define DAT_UNPULLED 64 /* requests until the next, if the peer has not read one */
+int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request);
+/* Receives such a message: 1, or 0: core shall. */
+int dat_lane_pulled(dat_end *end, const node_arrival *arrival);
+int dat_lane_half(dat_end *end, const dat_header *header, const node_arrival *arrival);
+
+/* lane_ask.c: asks for what a read or atomic operation is to bring. NODE_SENT, or why not. */
+int dat_lane_ask(dat_end *end, uint32_t seq, dat_request *request);
+/* Receives such a request, or an answer: 1, or 0: core shall. */
+int dat_lane_asked(dat_end *end, const node_arrival *arrival);
+int dat_lane_reply(dat_end *end, const dat_header *header, const node_arrival *arrival);
+/* Goes on with an answer that found no room. */
+void dat_lane_answer(dat_end *end);
+
+/* lane_done.c: the event of a request that has succeeded, if it is to have one; 0: core must do
  * it. */
 int dat_lane_completion(const dat_end *end, const dat_request *request);
+/* Completes requests, now that each before seq has taken effect; 0: core must deal with it. */
+int dat_lane_done(dat_end *end, uint32_t seq);
+/* A request was sent: its completion is looked for. */
+void dat_lane_await(const dat_end *end);
+/* Tells the peer how far its requests have come, if it can be told now. */
+void dat_lane_tell(dat_end *end);
+/* The peer's oldest request has taken effect. */
+void dat_lane_passed(dat_end *end);
+
+/* lane_receive.c: where the data of a write goes, all of it; 0: core says what is wrong. */
+uint64_t dat_lane_target(const dat_end *end, const dat_header *header);
 
 #endif

@@ -60,9 +60,17 @@ void dat_queue_post(uint64_t evd, int counter, int silent);
  */
 #define DAT_LANE_MADE 1u
 #define DAT_LANE_CORE 2u
+#define DAT_LANE_RINGS 4u /* as a ring holds something that is core's */
 uint32_t dat_lane_turn(void);
-/* The same for a thread that polls: core has had its turn if it is to have one. */
-void dat_lane_poll(void);
+/* Says whether core is to leave the rings alone, after a turn that returned flags. */
+void dat_lane_leave(uint32_t flags);
+/* A turn of core's after one of the lane's that returned flags. */
+uint32_t dat_lane_core(uint32_t flags);
+/* The same for a thread that polls an EVD, a handle: core has had its turn if it is to have one. */
+void dat_lane_poll(uint64_t evd);
+/* lane_done.c: completes what peers say they have done, of requests whose events go to an EVD (a
+ * handle), 0: to any. 1: something is complete. */
+int dat_lane_look(uint64_t evd);
 
 /*
  * group_rounds.c: goes on with what is posted to groups of one node; flags as above. Or to one
@@ -75,20 +83,23 @@ int dat_group_turn(dat_group *group);
 
 /* What an entry point posts. */
 typedef struct dat_post {
-	int op;    /* DAT_LANE_SEND, DAT_LANE_WRITE or DAT_LANE_READ */
+	int op;    /* DAT_LANE_SEND … */
 	int immed; /* with data, a write takes a receive */
 	DAT_COUNT num_segments;
 	const DAT_LMR_TRIPLET *local_iov;
 	uint64_t cookie;
 	const DAT_RMR_TRIPLET *remote_iov; /* of a write or read */
 	uint32_t data;
-	uint32_t completion; /* DAT_COMPLETION_FLAGS */
+	uint64_t operand, compare; /* of an atomic operation */
+	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
 } dat_post;
 
 /* Operations, as rc's messages have them. */
 #define DAT_LANE_SEND 0
 #define DAT_LANE_WRITE 1
 #define DAT_LANE_READ 2
+#define DAT_LANE_SWAP 3
+#define DAT_LANE_ADD 4
 
 /* lane_post.c. 1: it is posted. 0: core shall. */
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post);

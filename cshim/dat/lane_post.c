@@ -1,23 +1,8 @@
 /* lane_post.c - posting sends, writes, reads and receives, and sending what was posted. */
 #include "dat_lane_shared.h"
 
-static dat_header header_of(const dat_end *end, uint32_t seq, const dat_request *request)
-{
-	return (dat_header){.conn = end->peer_index,
-	                    .tag = end->peer_tag,
-	                    .seq = seq,
-	                    .op = request->op,
-	                    .flags = request->flags,
-	                    .total = request->n,
-	                    .offset = request->sent,
-	                    .addr = request->addr,
-	                    .context = request->context,
-	                    .immediate = request->data,
-	                    .number = request->number};
-}
-
 /* Sends the rest of a request, in parts so that both ends copy at once. NODE_SENT, or why not. */
-static int send_request(const dat_end *end, uint32_t seq, dat_request *request)
+static int send_data(const dat_end *end, uint32_t seq, dat_request *request)
 {
 	node_link *link = dat_link_of(end);
 	node_peer *peer = dat_peer_of(end);
@@ -25,7 +10,7 @@ static int send_request(const dat_end *end, uint32_t seq, dat_request *request)
 		request->n <= NODE_INLINE_MAX ? NODE_INLINE_MAX : node_chunk_step(link, request->n);
 
 	do {
-		dat_header header = header_of(end, seq, request);
+		dat_header header = dat_header_of(end, seq, request);
 		uint32_t left = request->n - request->sent, part = left < step ? left : step;
 		int rc = peer->closed ? NODE_BUSY
 		                      : node_send_inline(link, peer, DAT_MSG_DATA, &header,
@@ -34,10 +19,18 @@ static int send_request(const dat_end *end, uint32_t seq, dat_request *request)
 
 		if (rc != NODE_SENT)
 			return rc;
-		request->started = 1;
 		request->sent += part;
 	} while (request->sent < request->n);
 	return NODE_SENT;
+}
+
+static int send_request(dat_end *end, uint32_t seq, dat_request *request)
+{
+	if (request->op >= DAT_LANE_READ)
+		return dat_lane_ask(end, seq, request);
+	if (__builtin_expect(request->route > NODE_ROUTE_ORIGIN, 0))
+		return dat_lane_pull(end, seq, request);
+	return send_data(end, seq, request);
 }
 
 int dat_lane_send(dat_end *end)
@@ -66,24 +59,16 @@ static dat_end *end_of(DAT_EP_HANDLE ep_handle)
 	return end && end->on && !end->stuck ? end : NULL;
 }
 
-/* The one segment of a list, of 0 bytes if there is none. 0: there are more, or it cannot be. */
-static int one_segment(DAT_COUNT num, const DAT_LMR_TRIPLET *list, DAT_LMR_TRIPLET *segment)
-{
-	*segment = (DAT_LMR_TRIPLET){0};
-	if (num == 1 && list)
-		*segment = *list;
-	return num == 0 || (num == 1 && list);
-}
-
 static void count(dat_end *end, int counter, uint64_t n)
 {
 	end->counters[counter]++;
 	end->counters[counter + 1] += n;
 }
 
-static int has_room(const dat_end *end)
+static int has_room(dat_end *end, int op)
 {
-	if (end->posted >= DAT_LANE_WINDOW)
+	if (end->posted >= DAT_LANE_WINDOW || end->posted >= end->max_requests ||
+	    (op >= DAT_LANE_READ && end->asked >= end->reads))
 		dat_lane_turn();
 	return end->on && !end->stuck && end->posted < DAT_LANE_WINDOW &&
 	       end->posted < end->max_requests && !dat_peer_of(end)->closed;
@@ -96,75 +81,150 @@ static uint8_t flags_of(const dat_post *post)
 	                                                                        : 0));
 }
 
-/* Where the local memory of a post is; 0: core's completion says what is wrong. */
-static uint64_t local_memory(const dat_end *end, const DAT_LMR_TRIPLET *local, int op)
+/* What a post names of its own memory. */
+typedef struct local_memory {
+	node_range range[DAT_LANE_SEGMENTS]; /* that have bytes */
+	uint32_t ranges;
+	uint32_t first; /* segment that has some */
+	uint64_t n;     /* bytes */
+} local_memory;
+
+/* Finds it; 0: core says, now or by the completion, what is wrong, or does it. */
+static int find_local(const dat_end *end, const dat_post *post, local_memory *memory)
 {
-	return dat_memory_of(end, local->lmr_context, local->virtual_address, local->segment_length,
-	                     op == DAT_LANE_READ ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG : 0, 0);
+	uint32_t most = post->op == DAT_LANE_WRITE && !post->immed ? end->max_writes
+	                : post->op == DAT_LANE_READ                ? end->max_reads
+	                                                           : 1;
+	uint16_t need = post->op >= DAT_LANE_READ ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG : 0;
+	DAT_COUNT i;
+
+	memory->ranges = 0;
+	memory->n = 0;
+	if ((uint32_t)post->num_segments > most || (post->num_segments && !post->local_iov))
+		return 0;
+	for (i = 0; i < post->num_segments; i++) {
+		const DAT_LMR_TRIPLET *local = post->local_iov + i;
+		uint64_t at;
+
+		if (!local->segment_length)
+			continue;
+		at = dat_memory_of(end, local->lmr_context, local->virtual_address,
+		                   local->segment_length, need, 0);
+		if (!at)
+			return 0;
+		if (!memory->ranges)
+			memory->first = (uint32_t)i;
+		memory->range[memory->ranges++] = (node_range){at, local->segment_length};
+		memory->n += local->segment_length;
+	}
+	return memory->n >> 30 == 0;
 }
 
-/* 1 if the other side of a write or read is what the lane can take. */
-static int fits_remote(const dat_end *end, const dat_post *post, const DAT_LMR_TRIPLET *local)
+/* 1 if the other side of a request is what the lane can take. */
+static int fits_remote(const dat_end *end, const dat_post *post, const local_memory *memory)
 {
-	return post->op == DAT_LANE_SEND ||
-	       (post->remote_iov &&
-	        (post->op == DAT_LANE_WRITE ||
-	         (end->reads && post->remote_iov->segment_length >= local->segment_length)));
+	switch (post->op) {
+	case DAT_LANE_SEND:
+		return 1;
+	case DAT_LANE_WRITE:
+		return post->remote_iov != NULL;
+	case DAT_LANE_READ:
+		return end->reads && post->remote_iov &&
+		       post->remote_iov->segment_length >= memory->n;
+	default: /* atomic: core says what is wrong with anything else */
+		return end->reads && post->remote_iov && post->num_segments == 1 &&
+		       memory->n == 8 && post->remote_iov->virtual_address % 8 == 0 &&
+		       post->local_iov->virtual_address % 8 == 0 && memory->range[0].addr % 8 == 0;
+	}
 }
 
-static int counter_of(const dat_post *post)
+static void count_post(dat_end *end, const dat_post *post, uint64_t n)
 {
-	return post->immed                  ? DCNT_EP_POST_WRITE_IMM
-	       : post->op == DAT_LANE_WRITE ? DCNT_EP_POST_WRITE
-	       : post->op == DAT_LANE_READ  ? DCNT_EP_POST_READ
-	                                    : DCNT_EP_POST_SEND;
+	static const int counters[] = {[DAT_LANE_SEND] = DCNT_EP_POST_SEND,
+	                               [DAT_LANE_WRITE] = DCNT_EP_POST_WRITE,
+	                               [DAT_LANE_READ] = DCNT_EP_POST_READ};
+
+	if (post->op == DAT_LANE_SWAP)
+		end->counters[DCNT_EP_POST_CMP_SWAP]++;
+	else if (post->op == DAT_LANE_ADD)
+		end->counters[DCNT_EP_POST_FETCH_ADD]++;
+	else
+		count(end, post->immed ? DCNT_EP_POST_WRITE_IMM : counters[post->op], n);
 }
 
-static void fill(dat_request *request, const dat_post *post, const DAT_LMR_TRIPLET *local,
-                 uint64_t at)
+static void fill(dat_request *request, const dat_post *post, const local_memory *memory)
 {
 	*request = (dat_request){.cookie = post->cookie,
-	                         .from = local->virtual_address,
-	                         .n = (uint32_t)local->segment_length,
-	                         .local = local->lmr_context,
+	                         .n = (uint32_t)memory->n,
 	                         .op = (uint8_t)post->op,
 	                         .flags = flags_of(post),
 	                         .completion = post->completion,
 	                         .data = post->data,
-	                         .at = at};
+	                         .operand = post->operand,
+	                         .compare = post->compare};
+	if (memory->ranges) {
+		request->from = post->local_iov[memory->first].virtual_address;
+		request->local = post->local_iov[memory->first].lmr_context;
+		request->at = memory->range[0].addr;
+	}
 	if (post->op != DAT_LANE_SEND) {
 		request->addr = post->remote_iov->virtual_address;
 		request->context = post->remote_iov->rmr_context;
 	}
 }
 
+/* 1 if a request may begin now: it must not wait for others, which core knows to do. */
+static int may_begin(const dat_end *end, const dat_request *request)
+{
+	if (request->op >= DAT_LANE_READ && end->asked >= end->reads)
+		return 0;
+	return !(request->completion & DAT_COMPLETION_BARRIER_FENCE_FLAG && end->asked);
+}
+
+/*
+ * Who posts much looks for what has come, too, as one that polls: copies take time, and the service
+ * thread would begin to serve beside them.
+ */
+static void look_between(const dat_post *post)
+{
+	if (post->num_segments < 1 || !post->local_iov ||
+	    post->local_iov->segment_length < DAT_PULL_MIN || dat_progress.state != CSHIM_ACTIVE ||
+	    !dat_the_lane.on)
+		return;
+	cshim_poll_note(&dat_progress);
+	dat_lane_poll(0);
+}
+
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 {
-	dat_end *end = end_of(ep_handle);
-	int by_copy = post->op != DAT_LANE_SEND && !post->immed;
-	DAT_LMR_TRIPLET local;
 	dat_request *request;
-	uint64_t at = 0;
+	local_memory memory;
+	dat_end *end;
+	uint32_t seq;
 
-	if (!end || !one_segment(post->num_segments, post->local_iov, &local) ||
-	    !fits_remote(end, post, &local) || local.segment_length >> 30 || !has_room(end))
+	look_between(post); /* first: core may end the connection */
+	end = end_of(ep_handle);
+	if (!end || !find_local(end, post, &memory) || !fits_remote(end, post, &memory) ||
+	    !has_room(end, post->op))
 		return 0;
-	if (local.segment_length && !(at = local_memory(end, &local, post->op)))
-		return 0;
-	request = dat_request_at(end, end->oldest + end->posted);
-	fill(request, post, &local, at);
-	if (by_copy && dat_lane_direct(end, request)) {
-		count(end, counter_of(post), request->n);
+	seq = end->oldest + end->posted;
+	request = dat_request_at(end, seq);
+	fill(request, post, &memory);
+	if ((post->op == DAT_LANE_WRITE || post->op == DAT_LANE_READ) && !post->immed &&
+	    dat_lane_direct(end, request, memory.range, memory.ranges) == DAT_DIRECT_DONE) {
+		count_post(end, post, request->n);
 		return 1;
 	}
-	if (post->op == DAT_LANE_READ || end->stuck)
+	if (memory.ranges > 1 || end->stuck || !may_begin(end, request))
 		return 0;
 	if (post->op == DAT_LANE_SEND || post->immed)
 		request->number = end->numbers++;
 	end->posted++;
-	count(end, counter_of(post), request->n);
+	end->asked += post->op >= DAT_LANE_READ;
+	dat_lane_await(end);
+	count_post(end, post, request->n);
 	if (dat_lane_send(end) && __builtin_expect(request->begun != 0, 0))
-		dat_lane_time(end, request);
+		dat_lane_time(end, request, seq);
 	return 1;
 }
 
@@ -172,22 +232,23 @@ int dat_lane_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                      const DAT_LMR_TRIPLET *local_iov, uint64_t cookie, uint32_t completion)
 {
 	dat_end *end = end_of(ep_handle);
-	DAT_LMR_TRIPLET local;
+	dat_receive *receive;
 
-	if (!end || !one_segment(num_segments, local_iov, &local) ||
+	if (!end || num_segments < 0 || num_segments > 1 || (num_segments && !local_iov) ||
 	    end->received >= end->max_receives || end->received >= end->room)
 		return 0;
-	if (local.segment_length &&
-	    !dat_memory_of(end, local.lmr_context, local.virtual_address, local.segment_length,
-	                   DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0))
+	if (num_segments && local_iov->segment_length &&
+	    !dat_memory_of(end, local_iov->lmr_context, local_iov->virtual_address,
+	                   local_iov->segment_length, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0))
 		return 0;
-	*dat_receive_at(end, end->base + end->received) =
-		(dat_receive){.cookie = cookie,
-	                      .addr = local.virtual_address,
-	                      .n = (uint32_t)local.segment_length,
-	                      .context = local.lmr_context,
-	                      .completion = completion};
+	receive = dat_receive_at(end, end->base + end->received);
+	*receive = (dat_receive){.cookie = cookie, .completion = completion};
+	if (num_segments) {
+		receive->addr = local_iov->virtual_address;
+		receive->n = (uint32_t)local_iov->segment_length;
+		receive->context = local_iov->lmr_context;
+	}
 	end->received++;
-	count(end, DCNT_EP_POST_RECV, local.segment_length);
+	count(end, DCNT_EP_POST_RECV, receive->n);
 	return 1;
 }

@@ -9,84 +9,18 @@
 
 enum {
 	BATCH = 64,      /* messages of one ring in one turn */
+	ALL_TURNS = 16,  /* of core, from one in which it looks at all links to the next */
 	CLOCK_TURNS = 64 /* turns of a thread that polls between looks at the clock */
 };
 
-/* A completion as events have it (core/dat/event.go). */
-typedef struct completion {
-	uint32_t number, zero;
-	uint64_t evd, ep, cookie;
-	uint32_t status, length, operation, context;
-	uint32_t proposed, proposed_data; /* what the proposal of 2005 has there */
-	uint32_t kind, kind_status, data; /* the extension's */
-	uint32_t rest[13];
-} completion;
-
-_Static_assert(sizeof(void *) < 8 || sizeof(completion) == sizeof(DAT_EVENT), "it is one");
-
-/* What is extended says so. */
-static void extend(completion *c, uint32_t kind, uint32_t proposed, uint32_t data)
+/* The peer says that it is done with everything before a number; 0: core must deal with it. */
+static int receive_done(dat_end *end, uint32_t seq)
 {
-	c->number = DAT_IB_DTO_EVENT;
-	c->kind = kind;
-	c->proposed = proposed;
-	c->data = c->proposed_data = data;
-}
-
-int dat_lane_completion(const dat_end *end, const dat_request *request)
-{
-	static const uint32_t operations[] = {[DAT_LANE_SEND] = DAT_DTO_SEND,
-	                                      [DAT_LANE_WRITE] = DAT_DTO_RDMA_WRITE,
-	                                      [DAT_LANE_READ] = DAT_DTO_RDMA_READ};
-	completion c = {.number = DAT_DTO_COMPLETION_EVENT,
-	                .evd = end->request,
-	                .ep = end->ep,
-	                .cookie = request->cookie,
-	                .length = request->n,
-	                .operation = operations[request->op]};
-	DAT_EVENT *event;
-
-	if (request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
-		return 1;
-	if (!(event = dat_queue_place(end->request)))
-		return 0;
-	if (request->flags & DAT_FLAG_IMMEDIATE) {
-		extend(&c, DAT_IB_RDMA_WRITE_IMMED, 1, request->data);
-		c.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
-	}
-	memcpy(event, &c, sizeof(c));
-	dat_queue_post(end->request, DCNT_EVD_DTO_CALLBACK, 0);
-	return 1;
-}
-
-/* Completes the oldest request; 0: its event is core's. */
-static int complete(dat_end *end)
-{
-	const dat_request *request = dat_request_at(end, end->oldest);
-
-	if (!dat_lane_completion(end, request))
-		return 0;
-	if (__builtin_expect(request->begun != 0, 0))
-		dat_lane_learn(end, request);
-	end->oldest++;
-	end->posted--;
-	end->sent--;
-	return 1;
-}
-
-/* The peer is done with everything before a number; 0: core must deal with the rest of it. */
-static int receive_done(dat_end *end, const dat_header *header)
-{
-	uint32_t n = header->seq - end->oldest;
+	uint32_t n = seq - end->oldest;
 
 	if (n >= 1u << 31)
 		return 1; /* an old one */
-	if (n > end->sent)
-		return 0;
-	for (; n > 0; n--)
-		if (!complete(end))
-			return 0;
-	return 1;
+	return n <= end->sent && dat_lane_done(end, seq);
 }
 
 static int takes_receive(const dat_header *header)
@@ -101,17 +35,24 @@ static int is_next(const dat_end *end, const dat_header *header, uint64_t data)
 	    header->flags & DAT_FLAG_INVALIDATE || header->offset != end->got ||
 	    data > header->total - header->offset || header->offset > header->total)
 		return 0;
-	if (end->got) { /* it goes on as it began */
+	if (end->coming_as) { /* it goes on as it began */
 		dat_header begun;
 
 		memcpy(&begun, end->coming, sizeof(begun));
 		begun.offset = header->offset;
-		if (memcmp(&begun, header, sizeof(begun)))
+		begun.done = header->done;
+		if (end->coming_as != DAT_COMING_DATA || memcmp(&begun, header, sizeof(begun)))
 			return 0;
 	} else if (!data && header->total) {
 		return 0;
 	}
 	return !takes_receive(header) || (end->received && header->number == end->base);
+}
+
+uint64_t dat_lane_target(const dat_end *end, const dat_header *header)
+{
+	return dat_memory_of(end, header->context, header->addr, header->total,
+	                     DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1);
 }
 
 /* Where the data of a message goes; 0: core says what is wrong. */
@@ -121,8 +62,7 @@ static uint64_t place_of(const dat_end *end, const dat_header *header)
 	uint64_t at;
 
 	if (header->op == DAT_LANE_WRITE) {
-		at = dat_memory_of(end, header->context, header->addr, header->total,
-		                   DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1);
+		at = dat_lane_target(end, header);
 		return at ? at + header->offset : 0;
 	}
 	receive = dat_receive_at(end, end->base);
@@ -138,19 +78,19 @@ static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *even
 {
 	int immed = (header->flags & DAT_FLAG_IMMEDIATE) != 0;
 	int counter = immed ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
-	completion c = {.number = DAT_DTO_COMPLETION_EVENT,
-	                .evd = end->recv,
-	                .ep = end->ep,
-	                .cookie = dat_receive_at(end, end->base)->cookie,
-	                .length = header->total,
-	                .operation = DAT_DTO_RECEIVE,
-	                .context = header->context};
+	dat_completion *c = (void *)event;
 
+	*c = (dat_completion){.number = DAT_DTO_COMPLETION_EVENT,
+	                      .evd = end->recv,
+	                      .ep = end->ep,
+	                      .cookie = dat_receive_at(end, end->base)->cookie,
+	                      .length = header->total,
+	                      .operation = DAT_DTO_RECEIVE,
+	                      .context = header->context};
 	if (immed) {
-		extend(&c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
-		c.operation = DAT_IB_DTO_RECV_IMMED;
+		dat_extend(c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
+		c->operation = DAT_IB_DTO_RECV_IMMED;
 	}
-	memcpy(event, &c, sizeof(c));
 	end->base++;
 	end->received--;
 	end->counters[counter]++;
@@ -165,7 +105,7 @@ static int receive_data(dat_end *end, const dat_header *header, const node_arriv
 	int last = header->total - header->offset == arrival->data;
 	DAT_EVENT *event = NULL;
 
-	if (!is_next(end, header, arrival->data))
+	if (!receive_done(end, header->done) || !is_next(end, header, arrival->data))
 		return 0;
 	if (last && takes_receive(header) && !(event = dat_queue_place(end->recv)))
 		return 0;
@@ -178,14 +118,13 @@ static int receive_data(dat_end *end, const dat_header *header, const node_arriv
 			return 0;
 	}
 	if (!last) {
-		if (!end->got)
+		if (!end->coming_as)
 			memcpy(end->coming, header, sizeof(*header));
+		end->coming_as = DAT_COMING_DATA;
 		end->got += (uint32_t)arrival->data;
 		return 1;
 	}
-	end->got = 0;
-	end->expected++;
-	end->tell = 1;
+	dat_lane_passed(end);
 	if (event)
 		tell_receive(end, header, event);
 	return 1;
@@ -205,37 +144,42 @@ static dat_end *end_for(const node_link *link, const node_peer *peer, const dat_
 	               : NULL;
 }
 
-/* Tells the peer how far its requests have come, if there is room. */
-static void tell(dat_end *end)
+/* 1 if a message for an end was dealt with. */
+static int receive_for(dat_end *end, const dat_header *header, const node_arrival *arrival)
 {
-	node_peer *peer = dat_peer_of(end);
-	dat_header header = {.conn = end->peer_index, .tag = end->peer_tag, .seq = end->expected};
-	void *at = peer->closed ? NULL : node_short_begin(peer);
-
-	if (!at) {
-		dat_the_lane.unsent = 1;
-		return;
+	switch (arrival->kind) {
+	case DAT_MSG_DATA:
+		return receive_data(end, header, arrival);
+	case DAT_MSG_DONE:
+		return receive_done(end, header->seq);
+	case DAT_MSG_REPLY:
+		return receive_done(end, header->done) && dat_lane_reply(end, header, arrival);
+	case DAT_MSG_HALF:
+		return dat_lane_half(end, header, arrival);
+	case DAT_MSG_ASK:
+		return dat_lane_asked(end, arrival);
+	case DAT_MSG_PULL:
+		return dat_lane_pulled(end, arrival);
+	case DAT_MSG_READY:
+		end->unpulled = DAT_UNPULLED; /* maybe */
+		return 0;
 	}
-	memcpy(at, &header, sizeof(header));
-	end->tell = 0;
-	if (node_short_end(dat_link_of(end), peer, DAT_MSG_DONE, sizeof(header), 0) != NODE_SENT)
-		dat_the_lane.stuck = end->stuck = 1;
+	return 0;
 }
 
 /* The message at the head of a ring: its end if it was dealt with; NULL: it is core's. */
 static dat_end *receive(const node_link *link, const node_peer *peer, const node_arrival *arrival)
 {
+	int asks = arrival->kind == DAT_MSG_ASK || arrival->kind == DAT_MSG_PULL;
 	dat_header header;
 	dat_end *end;
 
-	if (arrival->header != sizeof(header))
+	if (arrival->header != (asks ? sizeof(dat_ask) : sizeof(header)))
 		return NULL;
 	node_take_header(&header, arrival, sizeof(header));
 	if (!(end = end_for(link, peer, &header)))
 		return NULL;
-	if (arrival->kind == DAT_MSG_DATA)
-		return receive_data(end, &header, arrival) ? end : NULL;
-	return arrival->kind == DAT_MSG_DONE && receive_done(end, &header) ? end : NULL;
+	return receive_for(end, &header, arrival) ? end : NULL;
 }
 
 /* What one ring holds, up to a batch. Each end whose peer is to hear of it is told at the end. */
@@ -253,7 +197,7 @@ static uint32_t receive_ring(node_link *link, node_peer *peer)
 			break;
 		if (found == NODE_CANNOT || peer->stopped || peer->stalled || dat_coin() ||
 		    !(end = receive(link, peer, &arrival))) {
-			flags = DAT_LANE_CORE;
+			flags = DAT_LANE_CORE | DAT_LANE_RINGS;
 			break;
 		}
 		n++;
@@ -263,7 +207,7 @@ static uint32_t receive_ring(node_link *link, node_peer *peer)
 	}
 	while (ends > 0)
 		if (told[--ends]->tell)
-			tell(told[ends]);
+			dat_lane_tell(told[ends]);
 	if (n > 0) {
 		peer->receiver.turn = link->turn;
 		flags |= DAT_LANE_MADE;
@@ -285,13 +229,16 @@ static void send_waiting(void)
 
 		if (!end || !end->on || end->stuck)
 			continue;
+		if (end->coming_as == DAT_COMING_ASK)
+			dat_lane_answer(end);
 		if (end->tell)
-			tell(end);
+			dat_lane_tell(end);
 		dat_lane_send(end);
 	}
 }
 
-uint32_t dat_lane_turn(void)
+/* What the rings hold. */
+static uint32_t receive_rings(void)
 {
 	uint32_t i, k, flags = 0;
 
@@ -302,8 +249,16 @@ uint32_t dat_lane_turn(void)
 		for (k = 0; k < link->num_active; k++)
 			flags |= receive_ring(link, node_active(link, k));
 		if (node_some_pending(link))
-			flags |= DAT_LANE_CORE;
+			flags |= DAT_LANE_CORE | DAT_LANE_RINGS;
 	}
+	return flags;
+}
+
+/* What is due beside that. */
+static uint32_t go_on(void)
+{
+	uint32_t flags = 0;
+
 	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
 		send_waiting();
 	if (dat_the_lane.num_groups)
@@ -311,6 +266,32 @@ uint32_t dat_lane_turn(void)
 	if (dat_the_lane.go_work || dat_the_lane.stuck)
 		flags |= DAT_LANE_CORE;
 	return flags;
+}
+
+uint32_t dat_lane_turn(void)
+{
+	uint32_t flags = receive_rings();
+
+	if (dat_lane_look(0))
+		flags |= DAT_LANE_MADE;
+	return flags | go_on();
+}
+
+void dat_lane_leave(uint32_t flags)
+{
+	static uint32_t turns;
+
+	dat_the_lane.leave = !(flags & DAT_LANE_RINGS) && ++turns % ALL_TURNS;
+}
+
+uint32_t dat_lane_core(uint32_t flags)
+{
+	uint32_t made;
+
+	dat_lane_leave(flags);
+	made = godat_progress();
+	dat_the_lane.leave = 0;
+	return made;
 }
 
 /* Core looks at its sockets and at peers now and then in any case. */
@@ -328,12 +309,21 @@ static int core_is_due(void)
 	return ms != then;
 }
 
-void dat_lane_poll(void)
+/*
+ * Of completions who polls for something else hears by what it is sent, or now and then: to look
+ * for them takes a cache line's way.
+ */
+void dat_lane_poll(uint64_t evd)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
+	uint32_t flags = receive_rings();
+	int due;
 
 	if (own)
 		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
-	if (dat_lane_turn() & DAT_LANE_CORE || core_is_due())
-		godat_progress();
+	due = core_is_due();
+	dat_lane_look(due ? 0 : evd);
+	flags |= go_on();
+	if (flags & DAT_LANE_CORE || due)
+		dat_lane_core(flags);
 }

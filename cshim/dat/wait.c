@@ -167,7 +167,7 @@ static void look(const dat_slot *slot)
 		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
 			return;
 	}
-	dat_lane_poll();
+	dat_lane_poll((uintptr_t)slot);
 }
 
 /* The same as core's; 0: core must do it. Of an EVD that also gets what comes by sockets core looks
@@ -211,9 +211,10 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	if (dat_progress.state == CSHIM_ACTIVE)
 		cshim_poll_note(&dat_progress);
 	if (!dequeue(dat_slot_of(evd_handle, DAT_HANDLE_TYPE_EVD), event, &result)) {
-		if (dat_the_lane.on)
-			dat_lane_turn(); /* else core would take it all */
+		if (dat_the_lane.on) /* else core would take it all */
+			dat_lane_leave(dat_lane_turn());
 		result = godat_call(DAT_CALL_evd_dequeue, (uint64_t *)arguments);
+		dat_the_lane.leave = 0;
 	}
 	crowd = dat_groups_crowd;
 	result = dat_leave(result);

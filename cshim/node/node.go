@@ -25,6 +25,7 @@ import "C"
 
 import (
 	"sync"
+	"time"
 	"unsafe"
 
 	_ "lapi/cshim/cpu" // C that this package's C calls
@@ -205,6 +206,13 @@ func Deactivate(l *layout.NodeLink, ring int) { C.node_deactivate(of(l), C.uint3
 
 // LookAround looks after cold rings.
 func LookAround(l *layout.NodeLink) { C.node_look_around(of(l)) }
+
+// OrderPeers is the barrier between a store that says that this process will not look, and its last
+// look; false: there is none.
+func OrderPeers(l *layout.NodeLink) bool { return C.node_order_peers(of(l)) != 0 }
+
+// LookAgain is longer than any processor keeps a store to itself.
+const LookAgain = C.NODE_LOOK_AGAIN_NS * time.Nanosecond
 
 // Arm readies for sleep; true: there is work.
 func Arm(l *layout.NodeLink) bool { return C.node_arm(of(l)) != 0 }

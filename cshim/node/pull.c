@@ -33,7 +33,7 @@ node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const nod
 	node_pull_header *header;
 	node_op *op;
 
-	if (link->free_op >= NODE_OPS || !node_has_room(peer, 2) || !(header = node_short_begin(peer)))
+	if (link->free_op >= NODE_OPS || !node_room(peer, 2) || !(header = node_short_begin(peer)))
 		return NULL;
 	op = node_op_take(link, peer, NODE_OP_PUT, by);
 	op->local = put->local;
@@ -85,7 +85,7 @@ int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arriva
 	event->op = NODE_OP_PUT;
 	event->n = peer->receiver.placed = pull.n;
 	peer->pull_failed = 1;
-	if (peer->closed || !node_has_room(peer, 1))
+	if (peer->closed || !node_room(peer, 1))
 		return NODE_LATER; /* the answer: nothing is read, as its notice could not wait */
 	data.local = pull.at;
 	data.remote = pull.from;

@@ -55,7 +55,7 @@ node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const nod
 	node_push_header *header;
 	node_op *op;
 
-	if (link->free_op >= NODE_OPS || !node_has_room(peer, 2) ||
+	if (link->free_op >= NODE_OPS || !node_room(peer, 2) ||
 	    !(header = node_short_begin(peer)))
 		return NULL;
 	op = node_op_take(link, peer, NODE_OP_GET, by);
@@ -135,7 +135,7 @@ int node_serve_push(node_link *link, node_peer *peer, const node_arrival *arriva
 	data = (node_transfer){get->addr, header.to, get->n, 0, {0, 0}};
 	if (!(get->token & NODE_PUSH_WHOLE))
 		data.at = node_first_half(get->n);
-	if (!peer->closed && node_has_room(peer, 1) &&
+	if (!peer->closed && node_room(peer, 1) &&
 	    push(link, peer, get->token >> NODE_PUSH_ERA, &data) == NODE_SENT) {
 		node_answer(link, peer, (uint32_t)get->token, NODE_REPLY_OK, get->n);
 		return NODE_WAS_READ;

@@ -56,16 +56,6 @@ static inline uint64_t node_first_half(uint64_t n)
 	return n / 2 & ~(uint64_t)(NODE_PAGE - 1);
 }
 
-/* 1 if so many slots are free at the tail. */
-static inline int node_has_room(node_peer *peer, uint64_t slots)
-{
-	uint64_t tail = peer->sender.tail;
-
-	return tail + slots - peer->sender.consumed <= NODE_RING_SLOTS ||
-	       node_await_consumed(peer, tail + slots - NODE_RING_SLOTS, NODE_ROOM_LOOKS) ==
-	               NODE_SENT;
-}
-
 /*
  * pull.c: a put of which the peer reads all, or (halves) the second half while this task writes the
  * first. The operation, whose tags are the caller's to fill, or NULL: there is no room, or the peer

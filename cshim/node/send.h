@@ -175,6 +175,16 @@ static inline int node_has_left(const node_peer *peer)
 	return __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
 }
 
+/* 1 if so many slots are free at the tail. */
+static inline int node_room(node_peer *peer, uint64_t slots)
+{
+	uint64_t tail = peer->sender.tail;
+
+	return tail + slots - peer->sender.consumed <= NODE_RING_SLOTS ||
+	       node_await_consumed(peer, tail + slots - NODE_RING_SLOTS, NODE_ROOM_LOOKS) ==
+	               NODE_SENT;
+}
+
 /* Header and data of a message of one slot, at most. Such a message needs no padding, and makes no
  * continuations. */
 #define NODE_ONE_SLOT (NODE_SLOT_SIZE - 8)

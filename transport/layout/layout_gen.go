@@ -349,21 +349,23 @@ type (
 		Line   [4]uint64
 	}
 	DatLane struct {
-		On        uint32
-		Random    uint32
-		GoWork    uint32
-		NumLinks  uint32
-		NumEnds   uint32
-		Unsent    uint32
-		Stuck     uint32
-		NumGroups uint32
-		GoGroups  uint32
-		Zero      uint32
-		Groups    uint64
-		Ends      uint64
-		Table     uint64
-		Links     [64]uint64
-		Areas     [1024]uint64
+		On          uint32
+		Random      uint32
+		GoWork      uint32
+		NumLinks    uint32
+		NumEnds     uint32
+		Unsent      uint32
+		Stuck       uint32
+		NumGroups   uint32
+		GoGroups    uint32
+		Leave       uint32
+		Groups      uint64
+		Ends        uint64
+		Table       uint64
+		Waiting     [64]uint64
+		SomeWaiting uint64
+		Links       [64]uint64
+		Areas       [1024]uint64
 	}
 	DatName struct {
 		Addr       uint64
@@ -375,9 +377,15 @@ type (
 		Window     uint8
 	}
 	DatOpen struct {
-		Pz   uint64
-		Tag  uint32
-		Open uint32
+		Pz    uint64
+		Tag   uint32
+		Open  uint32
+		Looks uint32
+		Zero  uint32
+		Line0 [5]uint64
+		Done  uint32
+		Zero1 uint32
+		Line1 [7]uint64
 	}
 	DatTable struct {
 		Copies uint64
@@ -407,10 +415,14 @@ type (
 		Sent       uint32
 		Op         uint8
 		Flags      uint8
-		Started    uint8
+		Route      uint8
 		Zero       uint8
 		Completion uint32
+		Got        uint32
+		Zero1      uint32
 		At         uint64
+		Operand    uint64
+		Compare    uint64
 		Begun      int64
 	}
 	DatReceive struct {
@@ -429,11 +441,15 @@ type (
 		Recv        uint64
 		Request     uint64
 		Table       uint64
+		Own         uint64
+		Peers       uint64
 		Requests    uint64
 		Receives    uint64
 		Room        uint32
 		MaxRequests uint32
 		MaxReceives uint32
+		MaxWrites   uint32
+		MaxReads    uint32
 		Solicited   uint32
 		Index       uint32
 		Tag         uint32
@@ -442,19 +458,23 @@ type (
 		Reads       uint32
 		Polls       uint32
 		Writes      uint32
+		Unpulled    uint32
 		DirectNs    uint32
 		On          uint32
 		Oldest      uint32
 		Posted      uint32
 		Sent        uint32
+		Asked       uint32
+		Done        uint32
 		Numbers     uint32
 		Expected    uint32
 		Got         uint32
+		ComingAs    uint32
+		Theirs      uint32
 		Base        uint32
 		Received    uint32
 		Tell        uint32
 		Stuck       uint32
-		Zero        uint32
 		Coming      [6]uint64
 		Counters    [24]uint64
 	}
@@ -572,29 +592,30 @@ const (
 	ChunkClasses   = 0x20
 	ChunkPublish   = 0x4000
 
-	DatAreaShift    = 0x10
-	DatWindow       = 0x40
-	DatContextIndex = 0xfffff
-	DatTableNames   = 0x10000
-	DatTableEnds    = 0x1000
-	DatGroupMost    = 0x40
-	DatGroupUnits   = 0x20
-	DatGroupUnit    = 0x10000
-	DatGroupAll     = 0x400000
-	DatGroupScratch = 0x4000
-	DatGroupQuiet   = 0x1
-	DatGroupShort   = 0x10
-	DatGroupOfCore  = 0x8
-	DatGroupWaits   = 0x0
-	DatGroupOver    = 0x2
-	DatGroupCore    = 0x3
-	QueueWaiting    = 0x1
-	QueueBlocked    = 0x2
-	QueueUnwaitable = 0x4
-	QueueOverflowed = 0x8
-	QueueCNO        = 0x10
-	QueueTransfers  = 0x20
-	QueueDTO        = 0x40
+	DatAreaShift     = 0x10
+	DatWindow        = 0x40
+	DatContextIndex  = 0xfffff
+	DatTableNames    = 0x10000
+	DatTableEnds     = 0x1000
+	DatComingNothing = 0x0
+	DatGroupMost     = 0x40
+	DatGroupUnits    = 0x20
+	DatGroupUnit     = 0x10000
+	DatGroupAll      = 0x400000
+	DatGroupScratch  = 0x4000
+	DatGroupQuiet    = 0x1
+	DatGroupShort    = 0x10
+	DatGroupOfCore   = 0x8
+	DatGroupWaits    = 0x0
+	DatGroupOver     = 0x2
+	DatGroupCore     = 0x3
+	QueueWaiting     = 0x1
+	QueueBlocked     = 0x2
+	QueueUnwaitable  = 0x4
+	QueueOverflowed  = 0x8
+	QueueCNO         = 0x10
+	QueueTransfers   = 0x20
+	QueueDTO         = 0x40
 
 	ClosedLink  = 0x1
 	ClosedOwner = 0x2

@@ -259,6 +259,14 @@ func (l *Link) NodePeer(ep transport.Endpoint) (*layout.NodePeer, int) {
 	return nil, -1
 }
 
+// OrderPeers lies between a store of this process, which says that it will not look at a word, and
+// its last look at it: what a peer has stored there before it could see that is found (arm.h).
+func (l *Link) OrderPeers() {
+	if !node.OrderPeers(l.node) {
+		time.Sleep(node.LookAgain) // no store stays in a processor for so long
+	}
+}
+
 // Busy says whether Progress may have something to do beside messages in active rings.
 func (l *Link) Busy() bool {
 	return l.holding > 0 || l.changingEpoch > 0 || l.queued > 0 || len(l.waiting) > 0 ||

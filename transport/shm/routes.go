@@ -21,6 +21,12 @@ const (
 	RouteWide
 )
 
+// RouteNamed is the route that LAPI_ROUTE names so, else RouteAuto.
+func RouteNamed(name string) Route {
+	return map[string]Route{"pipeline": RoutePipeline, "origin": RouteOrigin,
+		"target": RouteTarget, "halves": RouteHalves}[name]
+}
+
 // forced is r for C.
 func (r Route) forced() uint32 {
 	return [...]uint32{RouteAuto: layout.Routes, RoutePipeline: layout.RoutePipeline,

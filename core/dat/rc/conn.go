@@ -149,11 +149,11 @@ func (c *Conn) onMessage(id transport.MsgID, h *header, data []byte) bool {
 	c.Recall()
 	switch id {
 	case msgData:
-		return c.onData(h, data)
+		return c.onData(h, data) && (c.state == over || c.onDone(h.Done))
 	case msgAsk:
 		return c.onAsk(h)
 	case msgReply:
-		return c.onReply(h, data)
+		return c.onReply(h, data) && (c.state == over || c.onDone(h.Done))
 	case msgDone:
 		return c.onDone(h.Seq)
 	case msgNotReady:
@@ -162,6 +162,8 @@ func (c *Conn) onMessage(id transport.MsgID, h *header, data []byte) bool {
 		return c.onReady(h)
 	case msgEnd:
 		return c.onEnd(h)
+	case msgPull:
+		return c.onPull(h)
 	}
 	return true
 }
@@ -219,7 +221,7 @@ func (c *Conn) tell(id transport.MsgID, h *header) bool {
 // without data. transport.ErrBusy: there is no room. Other errors are the local memory's: of a peer
 // that is gone the owner hears by PeerFailed.
 func (c *Conn) send(id transport.MsgID, h *header, owner any, data Segment) error {
-	h.Conn, h.Tag = c.peerIndex, c.peerTag
+	h.Conn, h.Tag, h.Done = c.peerIndex, c.peerTag, c.expected
 	b := c.e.scratch[:]
 	if id == msgAsk {
 		b = h.putAsk(b)

@@ -89,7 +89,7 @@ func NewEngine(owner Owner, random func() uint64) *Engine {
 
 // Attach makes the engine take the messages of a link, before its first Progress.
 func (e *Engine) Attach(link transport.Link) {
-	for id := msgData; id <= msgEnd; id++ {
+	for id := msgData; id <= msgHalf; id++ {
 		link.Handle(id, func(m *transport.Msg) transport.Verdict {
 			return e.onMessage(link, id, m)
 		})

@@ -145,7 +145,7 @@ func FuzzMessages(f *testing.F) {
 			binary.LittleEndian.PutUint32(hdr, d.index)
 			binary.LittleEndian.PutUint32(hdr[4:], d.tag)
 		}
-		k := transport.MsgID(id)%msgEnd + 1
+		k := transport.MsgID(id)%msgHalf + 1
 		for range 3 {
 			b.link.handlers[k](&transport.Msg{From: 0, Hdr: hdr, Data: data})
 		}

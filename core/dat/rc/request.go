@@ -300,10 +300,11 @@ func (c *Conn) onNotReady(h *header) bool {
 	return true
 }
 
-// onReady: now there is one. The message may overtake the other.
+// onReady: now there is one. The message may overtake the other. Or the peer does not read a
+// write's data by itself.
 func (c *Conn) onReady(h *header) bool {
 	r := c.request(h.Seq)
-	if r == nil || !r.takesReceive() {
+	if r == nil || !r.takesReceive() && r.Op != Write {
 		return false
 	}
 	if h.Attempt != r.attempt+1 {

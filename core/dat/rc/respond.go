@@ -121,6 +121,25 @@ func (c *Conn) onData(h *header, data []byte) bool {
 	return c.placeData(h, s, data)
 }
 
+// onPull takes a write whose data is still at the requester: it is to come in messages, as the
+// next attempt.
+func (c *Conn) onPull(h *header) bool {
+	s, ok := c.slot(h.Seq)
+	if s == nil || s.used || h.Op != Write || h.Flags&flagImmediate != 0 {
+		return ok && s == nil
+	}
+	c.unpulled(h, s)
+	return true
+}
+
+func (c *Conn) unpulled(h *header, s *incoming) {
+	*s = incoming{used: true, op: Write, flags: h.Flags, attempt: h.Attempt + 1, total: h.Total,
+		context: h.Context, addr: h.Addr}
+	c.coming++
+	c.readied = append(c.readied, h.Seq)
+	c.touch()
+}
+
 // takeReceive finds a request's receive; false: there is none yet, or it cannot have one.
 func (c *Conn) takeReceive(seq uint32, s *incoming) bool {
 	if c.Shared != nil {

@@ -15,6 +15,8 @@ const (
 	msgNotReady                            // there is no receive for a request
 	msgReady                               // now there is: send it again
 	msgEnd                                 // the connection is over
+	msgPull                                // a write whose data the receiver may read by itself
+	msgHalf                                // of such a write: the sender has written the first half
 )
 
 // Op is what a request does.
@@ -44,9 +46,9 @@ func (o Op) asks() bool { return o >= Read && o <= FetchAdd }
 //	32  Context      u32       likewise; of a send the context that it invalidates
 //	36  Immediate    u32
 //	40  Receive      u32       number of the receive that the request needs
-//	44  0            u32
+//	44  Done         u32       of Data and Reply: everything before it is done, as Done says
 //
-// Ask of an atomic operation has operand and compare behind it.
+// Ask of an atomic operation has operand and compare behind it; Pull what the lane has there.
 type header struct {
 	Conn, Tag                  uint32
 	Seq                        uint32
@@ -56,6 +58,7 @@ type header struct {
 	Total, Offset              uint32
 	Addr                       uint64
 	Context, Immediate, Number uint32
+	Done                       uint32
 	Operand, Compare           uint64 // of msgAsk
 }
 
@@ -84,7 +87,8 @@ func (h *header) put(b []byte) []byte {
 	le.PutUint64(b[24:], h.Addr)
 	le.PutUint32(b[32:], h.Context)
 	le.PutUint32(b[36:], h.Immediate)
-	le.PutUint64(b[40:], uint64(h.Number))
+	le.PutUint32(b[40:], h.Number)
+	le.PutUint32(b[44:], h.Done)
 	return b
 }
 
@@ -99,7 +103,7 @@ func (h *header) putAsk(b []byte) []byte {
 // decode reads a header; false: it is none of that kind.
 func (h *header) decode(id transport.MsgID, b []byte) bool {
 	size := headerSize
-	if id == msgAsk {
+	if id == msgAsk || id == msgPull {
 		size = askSize
 	}
 	if len(b) != size || Op(b[12]) >= Bind {
@@ -109,8 +113,9 @@ func (h *header) decode(id transport.MsgID, b []byte) bool {
 	*h = header{Conn: le.Uint32(b), Tag: le.Uint32(b[4:]), Seq: le.Uint32(b[8:]), Op: Op(b[12]),
 		Flags: b[13], Attempt: b[14], Status: Status(b[15]), Total: le.Uint32(b[16:]),
 		Offset: le.Uint32(b[20:]), Addr: le.Uint64(b[24:]), Context: le.Uint32(b[32:]),
-		Immediate: le.Uint32(b[36:]), Number: le.Uint32(b[40:])}
-	if id == msgAsk {
+		Immediate: le.Uint32(b[36:]), Number: le.Uint32(b[40:]),
+		Done: le.Uint32(b[44:])}
+	if size == askSize {
 		h.Operand, h.Compare = le.Uint64(b[48:]), le.Uint64(b[56:])
 	}
 	return true

@@ -222,7 +222,8 @@ func (n *Network) NodeLink(me int, runs func() bool,
 	failed func(ep transport.Endpoint, err error)) (transport.Link, error) {
 	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
 		PeerFailed: failed, Runs: func(transport.Endpoint) bool { return runs() },
-		Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea()})
+		Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea(),
+		Route: n.cfg.Route})
 	if err != nil {
 		return nil, err
 	}

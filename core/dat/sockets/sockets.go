@@ -16,6 +16,7 @@ import (
 	"lapi/core/dat"
 	"lapi/core/dat/cm"
 	"lapi/transport"
+	"lapi/transport/shm"
 	"lapi/transport/udp"
 	"lapi/transport/udp/wire"
 )
@@ -47,6 +48,7 @@ type Config struct {
 	Clock   transport.Clock
 	Timeout time.Duration // after which a silent peer is gone
 	NoShm   bool          // data between processes of a node goes over UDP
+	Route   shm.Route     // that is forced for data that is too long for slots
 	// Drop loses datagrams of data, for tests; nil: none.
 	Drop func(packet []byte) bool
 }

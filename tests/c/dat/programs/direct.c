@@ -90,6 +90,49 @@ static void stopped(void)
 	}
 }
 
+/* Of several segments likewise: one copy gathers, or scatters, them all. */
+static void segments(void)
+{
+	enum { PIECES = 3 };
+	static const size_t at[PIECES] = {PAGE, 3 * PAGE + 5, 2000};
+	static const DAT_SEG_LENGTH n[PIECES] = {5000, 1 << 21, 77};
+	DAT_LMR_TRIPLET list[PIECES + 1];
+	DAT_RMR_TRIPLET there = {me.address, 0, me.theirs};
+	size_t sum = 0;
+	int i;
+
+	for (i = 0; i < PIECES; i++) {
+		list[i] = local(at[i], n[i]);
+		sum += n[i];
+	}
+	list[PIECES] = local(0, 0); /* nothing */
+	there.segment_length = sum;
+	if (me.is_server) {
+		meet();
+		for (i = 0, sum = 0; i < PIECES; sum += n[i++])
+			expect(sum, n[i], (unsigned char)(i + 1));
+		expect(sum, PAGE, 0);
+		return;
+	}
+	CHECK(kill(other, SIGSTOP) == 0);
+	memset(me.memory, 0, AREA);
+	for (i = 0; i < PIECES; i++)
+		memset(me.memory + at[i], i + 1, n[i]);
+	MUST(dat_ep_post_rdma_write(me.p.a.ep, PIECES + 1, list, cookie(1), &there,
+	                            DAT_COMPLETION_DEFAULT_FLAG));
+	CHECK(status() == DAT_DTO_SUCCESS);
+	memset(me.memory, 0, AREA);
+	MUST(dat_ep_post_rdma_read(me.p.a.ep, PIECES + 1, list, cookie(1), &there,
+	                           DAT_COMPLETION_DEFAULT_FLAG));
+	CHECK(status() == DAT_DTO_SUCCESS);
+	for (i = 0; i < PIECES; i++) {
+		expect(at[i], n[i], (unsigned char)(i + 1));
+		expect(at[i] + n[i], 64, 0);
+	}
+	CHECK(kill(other, SIGCONT) == 0);
+	meet();
+}
+
 /* A write does not overtake a send that waits for its receive: not with its last byte. */
 static void order(void)
 {
@@ -322,7 +365,8 @@ static const struct {
 	void (*run)(void);
 	int times;
 } cases[] = {
-	{"stopped", stopped, 1},    {"order", order, 1},
+	{"stopped", stopped, 1},    {"segments", segments, 1},
+	{"order", order, 1},
 	{"last byte", last_byte, 1},
 	{"freed", freed, ROUNDS},   {"disconnected", disconnected, ROUNDS},
 	{"killed", killed, ROUNDS}, {"deserted", deserted, ROUNDS},
@@ -419,7 +463,8 @@ static int all(char *program, const char *setting, const char *only)
 	for (i = 0; i < CASES; i++) {
 		if (only && strcmp(only, cases[i].name))
 			continue;
-		if (strcmp(setting, "on") && cases[i].run == stopped)
+		if (strcmp(setting, "on") &&
+		    (cases[i].run == stopped || cases[i].run == segments))
 			continue; /* then the target takes part, at least now and then */
 		printf("%s, %s\n", setting, cases[i].name);
 		fflush(stdout);
