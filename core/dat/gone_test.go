@@ -216,13 +216,13 @@ func FuzzCard(f *testing.F) {
 			attr.Service = ServiceUD
 		}
 		e := p.end(&attr)
-		w.must("connect", e.ep.Connect(p.addr, 5, 0, nil))
+		conn := attempt(e.ep.attempt)
 		conn := e.ep.attempt
 		if ud {
 			conn = e.ep.ud.attempts[0]
 		}
-		copy(conn.PeerCard[:], b)
-		p.l.Established(conn, nil)
+		copy(conn.(*cm.Conn).PeerCard[:], b)
+		p.l.Established(conn.(*cm.Conn), nil)
 		p.l.Push()
 		if e.con.Len() != 1 {
 			t.Errorf("%d events of one attempt", e.con.Len())

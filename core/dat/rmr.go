@@ -19,7 +19,7 @@ type BindArgs struct {
 // boundTo is the region of a bind. Programs of DAT 1.x give none: the triplet's context names it.
 func (m *RMR) boundTo(a BindArgs) (*LMR, codes.Return) {
 	if a.LMR == 0 && a.Triplet.N != 0 {
-		if r := m.ia.contexts.find(a.Triplet.Context); r != nil {
+		if r := m.ia.engine.find(a.Triplet.Context, false); r != nil {
 			if of, ok := r.owner.(*LMR); ok && of.ia == m.ia {
 				return of, codes.Success
 			}
@@ -54,7 +54,7 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 		epoch: m.ia.freed}
 	q := &rc.Request{Op: rc.Bind, Fence: a.Flags&Fence != 0, Owner: p}
 	e.requests++
-	if over || !e.conn.Post(q) {
+	if over || !e.way.Post(q) {
 		q.Status = rc.Flushed
 		e.completed(q)
 	}
