@@ -216,7 +216,6 @@ func FuzzCard(f *testing.F) {
 			attr.Service = ServiceUD
 		}
 		e := p.end(&attr)
-		conn := attempt(e.ep.attempt)
 		conn := e.ep.attempt
 		if ud {
 			conn = e.ep.ud.attempts[0]
