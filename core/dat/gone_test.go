@@ -216,6 +216,7 @@ func FuzzCard(f *testing.F) {
 			attr.Service = ServiceUD
 		}
 		e := p.end(&attr)
+		w.must("connect", e.ep.Connect(p.addr, 5, 0, nil))
 		conn := e.ep.attempt
 		if ud {
 			conn = e.ep.ud.attempts[0]
