@@ -219,7 +219,7 @@ func godat_progress() C.uint32_t {
 func datEnd() {
 	udapl.lib.TellLane()
 	spin := datSpin
-	if udapl.lib.Crowded() {
+	if udapl.lib.Crowded() || udapl.lib.Adapted() {
 		spin = 0
 	}
 	udapl.block.SetSpin(spin)

@@ -77,6 +77,11 @@ func deviceLimits(i *adapter.Info) Limits {
 		PrivateReject: privateReject}
 }
 
+// Adapted says whether data goes by an RDMA adapter. Who waits for one sleeps: it is further away
+// than a process of the same node, its driver may need the processor (as soft-RoCE does), and a
+// program that wants to poll does so by dat_evd_dequeue.
+func (l *Library) Adapted() bool { return len(l.devices) > 0 }
+
 // close ends everything that is left. The adapter's objects are freed.
 func (k *device) close() {
 	l := k.ia.library

@@ -2,9 +2,15 @@
 # Included by the top Makefile.
 #
 #   make verbs-test        VERBS_FLAGS="-test.run TestNodesOutage" narrows it
+#   make verbs-dat-test    uDAPL alone; ROWS="1 5" are lines of tests/verbs/dat.rows
 
-.PHONY: verbs-test
-verbs-test:
+.PHONY: verbs-test verbs-dat-test
+verbs-dat-test: $(LIB)
+	@scripts/setup.sh qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \
+	  rxe-provider=ibverbs-providers
+	@tests/verbs/dat $(BUILD) $(ROWS)
+
+verbs-test: verbs-dat-test
 	@scripts/setup.sh qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \
 	  rxe-provider=ibverbs-providers
 	@mkdir -p $(BUILD)/verbs
