@@ -329,4 +329,9 @@ func (k *device) postShared(s *SRQ, r *rc.Receive) codes.Return {
 // waiting counts what has not completed: an adapter does not tell which a message has taken.
 func (k *device) waiting(s *SRQ) int { return s.posted }
 
+// lacks: an RMR is registered memory, which no peer's send can invalidate.
+func (k *device) lacks(a *PostArgs) bool {
+	return a.Invalidate || a.Op >= rc.CompareSwap && !k.info.Atomics
+}
+
 func (k *device) freePath(ah *AH) { k.d.FreePath(ah.path) }

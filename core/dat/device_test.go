@@ -685,3 +685,53 @@ func TestDeviceRandom(t *testing.T) {
 		}
 	}
 }
+
+// FuzzDatagramEnd: what a peer says of its queue pair is taken as it is written, or not at all.
+func FuzzDatagramEnd(f *testing.F) {
+	f.Add(datagramEnd{qpn: 7, lid: 3, gid: [16]byte{15: 1}}.bytes())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var d, again datagramEnd
+		if d.read(b) && (!again.read(d.bytes()) || d != again || d.qpn >= 1<<24) {
+			t.Errorf("%x: %+v", b, d)
+		}
+	})
+}
+
+// TestDeviceIdentity: what queries tell is the adapter's own; what it cannot do is refused.
+func TestDeviceIdentity(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	a, b := l.pair(nil)
+	attributes := map[string]string{}
+	for _, kv := range a.h.ia.Attributes() {
+		attributes[kv[0]] = kv[1]
+	}
+	for name, want := range map[string]string{"DAT_IB_DEVICE_NAME": "fake0",
+		"DAT_IB_GID":           "0000:0000:0000:0000:0000:ffff:0a00:0001",
+		"DAT_IB_PORT_STATUS":   "ACTIVE",
+		"DAT_IB_FETCH_AND_ADD": "TRUE", "DAT_IB_TRANSPORT_MTU": "1024", "DAT_COLL_BARRIER": ""} {
+		if got := attributes[name]; got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+	if n := a.h.ia.Limits(); n.PrivateConnect != privateConnect || n.ReadsIn != 8 {
+		t.Errorf("limits %+v", n)
+	}
+	if _, _, r := a.h.ia.NewMember(); r != codes.NotImplemented.Raw() {
+		t.Errorf("a member: %#x", uint32(r))
+	}
+	for what, x := range map[string]PostArgs{
+		"invalidate": {Op: rc.Send, Triplets: a.h.local(0, 1), Invalidate: true},
+	} {
+		if r := a.Post(x); r.Type() != codes.ModelNotSupported {
+			t.Errorf("%s: %#x", what, uint32(r))
+		}
+	}
+	if r := a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 1<<13), Flags: 0}); r != codes.Success {
+		t.Errorf("%#x", uint32(r))
+	}
+	if r := b.Connect(a.h.ia.Addr, 7, 1, make([]byte, privateConnect+1)); r != codes.Arg(5) {
+		t.Errorf("too much private data: %#x", uint32(r))
+	}
+}

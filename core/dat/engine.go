@@ -66,6 +66,9 @@ type engine interface {
 	postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
 		segments []rc.Segment) codes.Return
 	freePath(ah *AH)
+	// lacks says whether the adapter cannot do what a request asks for.
+	lacks(a *PostArgs) bool
+	identity() identity
 	close()
 }
 

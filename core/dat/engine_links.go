@@ -120,4 +120,6 @@ func (k links) meet(a attempt, e *EP) codes.Return {
 
 func (links) freePath(ah *AH) { ah.peer.conns-- }
 
+func (links) lacks(*PostArgs) bool { return false }
+
 func (links) close() {}
