@@ -46,6 +46,7 @@ var udapl struct {
 	due    uint32 // of the block: nobody waits for it
 	agents []agentCall
 	names  map[string]*C.char // strings that programs were given
+	files  watched
 	start  time.Time
 }
 
@@ -163,6 +164,7 @@ func godat_block(block, lane unsafe.Pointer) {
 				Drop: drop, Route: datRoute()})
 		},
 		Lane:       datLane(lane),
+		Adapters:   rdmaAdapters{},
 		Kernel:     kernel{},
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
 		Self: func() (transport.Link, error) { return self.New(datClock) }})
@@ -179,6 +181,10 @@ func builtInNames() (list []registry.Entry) {
 	}
 	for _, n := range names {
 		list = append(list, registry.Entry{Name: n, Major: 2, Default: true})
+	}
+	for _, n := range adapterNames() {
+		list = append(list, registry.Entry{Name: "ofa-v2-" + n, Major: 2, Default: true,
+			Params: n + " 0"})
 	}
 	return list
 }
@@ -208,7 +214,8 @@ const datSpin, datYield = 100, 100
 
 //export godat_begin
 func godat_begin() {
-	if err := udapl.block.Open(datSpin, datYield, udapl.lib.Descriptors()); err != nil {
+	files := append(udapl.lib.Descriptors(), udapl.files.descriptor())
+	if err := udapl.block.Open(datSpin, datYield, files); err != nil {
 		datHost{}.Message(err.Error())
 	}
 	udapl.block.SetInterrupt(true)
@@ -218,6 +225,7 @@ func godat_begin() {
 func godat_end() {
 	udapl.lib.Shut()
 	udapl.block.Close()
+	udapl.files.close()
 }
 
 //export godat_progress
@@ -238,7 +246,7 @@ func godat_progress() C.uint32_t {
 func datEnd() {
 	udapl.lib.TellLane()
 	spin := datSpin
-	if udapl.lib.Crowded() {
+	if udapl.lib.Crowded() || udapl.lib.Adapted() {
 		spin = 0
 	}
 	udapl.block.SetSpin(spin)

@@ -298,7 +298,7 @@ func lmrCreate(ia *dat.IA, c *datCall) codes.Return {
 		return r
 	}
 	set(c, 9, m.Context)
-	set(c, 10, m.Context)
+	set(c, 10, m.RemoteContext())
 	set(c, 11, m.Length)
 	set(c, 12, m.Address())
 	return made(c, 8, m, r)

@@ -144,10 +144,7 @@ func queryAdapter(ia *dat.IA, c *datCall, i int) codes.Return {
 	return codes.Success
 }
 
-const (
-	manyObjects = 1 << 16
-	allOnes     = ^C.DAT_VADDR(0)
-)
+const allOnes = ^C.DAT_VADDR(0)
 
 func fillAdapter(ia *dat.IA, a *C.DAT_IA_ATTR) {
 	*a = C.DAT_IA_ATTR{}
@@ -155,20 +152,22 @@ func fillAdapter(ia *dat.IA, a *C.DAT_IA_ATTR) {
 	put(a.vendor_name[:], ia.Name)
 	a.hardware_version_major, a.firmware_version_major = 1, 1
 	a.ia_address_ptr = cAddress(ia.Address())
-	a.max_eps, a.max_evds, a.max_pzs, a.max_srqs, a.max_ep_per_srq = manyObjects, manyObjects,
-		manyObjects, manyObjects, manyObjects
-	a.max_lmrs, a.max_rmrs = dat.MaxLMRs, dat.MaxRMRs
-	a.max_dto_per_ep, a.max_recv_per_srq = dat.MaxDTOs, dat.MaxDTOs
-	a.max_rdma_read_per_ep_in, a.max_rdma_read_per_ep_out = dat.MaxReads, dat.MaxReads
+	l := ia.Limits()
+	count := func(n int32) C.DAT_COUNT { return C.DAT_COUNT(n) }
+	a.max_eps, a.max_evds, a.max_pzs = count(l.EPs), count(l.EVDs), count(l.PZs)
+	a.max_srqs, a.max_ep_per_srq = count(l.SRQs), count(l.EPs)
+	a.max_lmrs, a.max_rmrs = count(l.LMRs), count(min(l.LMRs, dat.MaxRMRs))
+	a.max_dto_per_ep, a.max_recv_per_srq = count(l.DTOs), count(l.SRQDTOs)
+	a.max_rdma_read_per_ep_in, a.max_rdma_read_per_ep_out = count(l.ReadsIn), count(l.ReadsOut)
 	a.max_rdma_read_in, a.max_rdma_read_out = 1<<20, 1<<20
 	a.max_rdma_read_per_ep_in_guaranteed, a.max_rdma_read_per_ep_out_guaranteed = C.DAT_TRUE,
 		C.DAT_TRUE
 	a.max_evd_qlen = dat.EVDMax
 	a.max_iov_segments_per_dto, a.max_iov_segments_per_rdma_read,
-		a.max_iov_segments_per_rdma_write = dat.MaxIOV, dat.MaxIOV, dat.MaxIOV
+		a.max_iov_segments_per_rdma_write = count(l.IOV), count(l.ReadIOV), count(l.IOV)
 	a.max_lmr_block_size = ^C.DAT_SEG_LENGTH(0)
 	a.max_lmr_virtual_address, a.max_rmr_target_address = allOnes, allOnes
-	a.max_message_size, a.max_rdma_size = dat.MaxMessage, dat.MaxMessage
+	a.max_message_size, a.max_rdma_size = C.DAT_SEG_LENGTH(l.Message), C.DAT_SEG_LENGTH(l.Message)
 	a.zb_supported = C.DAT_TRUE
 	a.extension_supported, a.extension_version = C.DAT_EXTENSION_IB, C.DAT_IB_EXTENSION_VERSION
 }
@@ -182,7 +181,7 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 	a.lmr_mem_types_supported = 1<<dat.MemVirtual | 1<<dat.MemLMR | 1<<dat.MemShared
 	a.completion_flags_supported = C.DAT_COMPLETION_FLAGS(dat.Suppress | dat.Solicited | dat.Fence |
 		dat.Threshold)
-	a.max_private_data_size = dat.PrivateMax
+	a.max_private_data_size = C.DAT_COUNT(ia.Limits().PrivateConnect)
 	a.ep_creator = C.DAT_PSP_CREATES_EP_IFASKED
 	a.optimal_buffer_alignment = 256
 	streams := [6]dat.EVDFlags{dat.EVDSoftware, dat.EVDCR, dat.EVDDTO, dat.EVDConnection,
@@ -294,7 +293,7 @@ func initQueries() {
 			length: C.DAT_VLEN(m.Length), pz_handle: cHandle(m.PZ.Handle()),
 			mem_priv:    C.DAT_MEM_PRIV_FLAGS(m.Privileges()),
 			lmr_context: C.DAT_LMR_CONTEXT(m.Context),
-			rmr_context: C.DAT_RMR_CONTEXT(m.Context), registered_size: C.DAT_VLEN(m.Length),
+			rmr_context: C.DAT_RMR_CONTEXT(m.RemoteContext()), registered_size: C.DAT_VLEN(m.Length),
 			registered_address: C.DAT_VADDR(m.Address())}
 		*(*[2]uint64)(ptr(&p.region_desc)) = m.Region
 		if m.ZeroBased() {

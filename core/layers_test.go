@@ -50,7 +50,7 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/cpu", "lapi/cshim/dat",
 	"lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/pmix", "lapi/cshim/progress",
-	"lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
+	"lapi/cshim/rdma", "lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
 
 // parts says which parts of LAPI each part may import. The package lapi puts them together.
 var parts = map[string][]string{
@@ -84,11 +84,11 @@ func TestLayers(t *testing.T) {
 			case uses("lapi/cshim/node") && (in("lapi/cshim") || in("lapi/transport/shm")),
 				uses("lapi/cshim/watch") && in("lapi/transport/verbs/internal/registration"),
 				(uses("lapi/cshim/coll") || uses("lapi/cshim/pmix") || uses("lapi/cshim/munge") ||
-					uses("lapi/cshim/verbs")) && in("lapi/capi"):
+					uses("lapi/cshim/verbs") || uses("lapi/cshim/rdma")) && in("lapi/capi"):
 			case uses("lapi/cshim") && imported != "lapi/cshim" && !in("lapi/cshim"),
 				imported == "lapi/cshim" && !in("lapi/capi"):
-				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix and "+
-					"verbs parts, only cshim the others, transport/shm the node part, and "+
+				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix, "+
+					"rdma and verbs parts, only cshim the others, transport/shm the node part, and "+
 					"registration the watch part", p.ImportPath, imported)
 			case in("lapi/transport") && uses("lapi/core"):
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)

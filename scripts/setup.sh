@@ -12,12 +12,12 @@ cd "$(dirname "$0")/.." || exit 2
 PATH=$PATH:/usr/sbin # where daemons are, and no user's PATH leads
 
 # program=Debian package
-required="gcc=gcc make=make pkg-config=pkg-config nm=binutils verbs.h=libibverbs-dev"
+required="gcc=gcc make=make pkg-config=pkg-config nm=binutils verbs.h=libibverbs-dev rdma_cma.h=librdmacm-dev"
 
 say() { printf 'setup: %s\n' "$*"; }
 
 # gcc-m32, g++-m32 and gfortran-m32 stand for compilers that make 32-bit programs, verbs.h for the
-# header of libibverbs, rxe-provider for its part that drives soft-RoCE.
+# header of libibverbs, rdma_cma.h for that of librdmacm, rxe-provider for its part that drives soft-RoCE.
 have() {
 	case $1 in
 	gcc-m32) printf '#include <pthread.h>\nint main(void) { return 0; }\n' | gcc -m32 -x c -o /dev/null - 2>/dev/null ;;
@@ -27,6 +27,10 @@ have() {
 	verbs.h)
 		! command -v gcc >/dev/null ||
 			printf '#include <infiniband/verbs.h>\n' | gcc -fsyntax-only -x c - 2>/dev/null
+		;;
+	rdma_cma.h)
+		! command -v gcc >/dev/null ||
+			printf '#include <rdma/rdma_cma.h>\n' | gcc -fsyntax-only -x c - 2>/dev/null
 		;;
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac

@@ -68,25 +68,46 @@ func guid(hardware []byte) (g [8]byte) {
 	return g
 }
 
+// identity is what an adapter's port is.
+type identity struct {
+	guid    [8]byte
+	gid     [16]byte
+	port    uint8
+	active  bool
+	atomics bool
+}
+
+func (k links) identity() identity {
+	return identity{guid: guid(k.ia.port.Hardware), gid: k.ia.Addr.As16(), // ::ffff:a.b.c.d of IPv4
+		port: 1, active: k.ia.port.Running, atomics: true}
+}
+
+func (k *device) identity() identity {
+	return identity{guid: k.info.GUID, gid: k.info.GID, port: k.info.Port, active: k.d.Active(),
+		atomics: k.info.Atomics}
+}
+
 // Attributes are the named attributes of the adapter's provider.
 func (ia *IA) Attributes() [][2]string {
-	g, gid := guid(ia.port.Hardware), ia.Addr.As16() // IPv4 as ::ffff:a.b.c.d
-	status := "DOWN"
-	if ia.port.Running {
-		status = "ACTIVE"
-	}
+	i := ia.engine.identity()
+	truth := map[bool]string{true: "TRUE", false: "FALSE"}
+	atomics := truth[i.atomics]
 	list := [][2]string{{"DAT_IB_PROVIDER_NAME", "LAPI"}, {"DAT_IB_DEVICE_NAME", ia.port.Name},
 		{"DAT_IB_CONNECTIVITY_MODE", "DIRECT"}, {"DAT_IB_RDMA_READ", "TRUE"},
-		{"DAT_IB_NODE_GUID", groups(g[:])}, {"DAT_IB_GID", groups(gid[:])},
-		{"DAT_IB_TRANSPORT_MTU", strconv.Itoa(min(ia.port.MTU, MaxDatagram))},
-		{"DAT_IB_PORT_STATUS", status}, {"DAT_IB_PORT_NUMBER", "1"},
-		{"DAT_EXTENSION_INTERFACE", "TRUE"}, {"DAT_IB_FETCH_AND_ADD", "TRUE"},
-		{"DAT_IB_CMP_AND_SWAP", "TRUE"}, {"DAT_IB_IMMED_DATA", "TRUE"}, {"DAT_IB_UD", "TRUE"},
+		{"DAT_IB_NODE_GUID", groups(i.guid[:])}, {"DAT_IB_GID", groups(i.gid[:])},
+		{"DAT_IB_TRANSPORT_MTU", strconv.Itoa(min(ia.port.MTU, ia.limits.Datagram))},
+		{"DAT_IB_PORT_STATUS", map[bool]string{true: "ACTIVE", false: "DOWN"}[i.active]},
+		{"DAT_IB_PORT_NUMBER", strconv.Itoa(int(i.port))},
+		{"DAT_EXTENSION_INTERFACE", "TRUE"}, {"DAT_IB_FETCH_AND_ADD", atomics},
+		{"DAT_IB_CMP_AND_SWAP", atomics}, {"DAT_IB_IMMED_DATA", "TRUE"}, {"DAT_IB_UD", "TRUE"},
 		{"DAT_COUNTERS", "TRUE"},
 		// the proposal of 2005
 		{"DAT_EXT_RDMA_WRITE_IMMED", "TRUE"}, {"DAT_EXT_RECV_IMMED", "TRUE"},
 		{"DAT_EXT_RECV_IMMED_EVENT", "TRUE"}, {"DAT_EXT_RECV_IMMED_PAYLOAD", "FALSE"},
-		{"DAT_EXT_FETCH_AND_ADD", "TRUE"}, {"DAT_EXT_CMP_AND_SWAP", "TRUE"}}
+		{"DAT_EXT_FETCH_AND_ADD", atomics}, {"DAT_EXT_CMP_AND_SWAP", atomics}}
+	if !ia.limits.Groups {
+		return list
+	}
 	for _, name := range collectives {
 		list = append(list, [2]string{"DAT_COLL_" + name, "TRUE"})
 	}

@@ -22,7 +22,8 @@ func TestAttributes(t *testing.T) {
 			MTU: 65536, Running: true}, "0000:0000:0000:0000",
 			"0000:0000:0000:0000:0000:ffff:7f00:0001", "1024", "ACTIVE"},
 	} {
-		ia := &IA{port: c.port, Addr: c.port.Addr}
+		ia := &IA{port: c.port, Addr: c.port.Addr, limits: linkLimits}
+		ia.engine = links{ia}
 		got := map[string]string{}
 		for _, a := range ia.Attributes() {
 			got[a[0]] = a[1]

@@ -15,26 +15,27 @@ func PortOf(qualifier uint64) cm.Port {
 
 // Connect is dat_ep_connect. timeout is in ns, 0: none.
 func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []byte) codes.Return {
-	l := e.ia.library
 	switch {
-	case e.ud != nil:
-		return e.connectUD(to, qualifier, timeout, private)
 	case e.ConnectE == nil:
 		return codes.InvalidState.With(codes.InvalidStateEPEVDConnect)
-	case len(private) > PrivateMax:
+	case len(private) > e.ia.limits.PrivateConnect:
 		return codes.Arg(5)
 	}
-	if r := e.may(stepConnect); r != codes.Success {
+	if r := e.may(stepConnect); r != codes.Success && e.ud == nil {
 		return r
 	}
-	c, d, r := l.dial(e, to, qualifier, ServiceRC, timeout, private)
+	c, r := e.ia.engine.connect(e, to, qualifier, timeout, private)
 	if r != codes.Success {
 		return r
 	}
-	e.step(stepConnect)
-	e.attempt, e.Qualifier, e.Local = c, qualifier, d.local
-	e.Remote = c.Peer
+	e.Qualifier = qualifier
 	e.counters[epConnect]++
+	if e.ud != nil {
+		e.ud.attempts = append(e.ud.attempts, c.attempt)
+		return codes.Success
+	}
+	e.step(stepConnect)
+	e.attempt, e.Local, e.Remote = c.attempt, c.local, c.peer
 	return codes.Success
 }
 
@@ -94,8 +95,13 @@ func (l *Library) Established(c *cm.Conn, private []byte) {
 	e.Remote = c.Peer
 	e.join(p, &theirs)
 	e.grant()
+	e.established(c.Active, private)
+}
+
+// established: the connection stands.
+func (e *EP) established(active bool, private []byte) {
 	e.step(stepEstablished)
-	if c.Active {
+	if active {
 		e.ia.count(iaCMActiveEst)
 	} else {
 		e.ia.count(iaCMPassiveEst)
@@ -130,7 +136,7 @@ func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 	case *EP:
 		o.ia.countFailure(why)
 		if o.ud != nil {
-			o.failedUD(c, why, private)
+			o.failedUD(c, why == cm.Rejected, private)
 			return
 		}
 		number := EventAcceptCompletionError
@@ -153,7 +159,7 @@ func (e *EP) failed(number EventNumber, private []byte) {
 		return
 	}
 	e.step(stepFailed)
-	e.conn.Discard()
+	e.way.Discard()
 	e.tellConnection(number, private)
 }
 
@@ -198,12 +204,12 @@ func (e *EP) Disconnect(graceful bool) codes.Return {
 	before := e.State
 	e.step(stepGraceful)
 	if before == Connected || before == DisconnectPending {
-		e.conn.Disconnect(graceful)
+		e.way.Disconnect(graceful)
 		return codes.Success
 	}
 	e.attempt.Close() // it was not established yet
 	e.attempt = nil
-	e.conn.Discard()
+	e.way.Discard()
 	e.tellConnection(EventDisconnected, nil)
 	return codes.Success
 }

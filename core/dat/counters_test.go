@@ -199,7 +199,7 @@ func countFailures(w *world, all tally) {
 		"DCNT_IA_CM_ERR_REJ_RX", 1, "DCNT_IA_CM_ERR_REFUSED", 9, "DCNT_IA_CM_ERR", 2)
 	want(w.t, "failed there", q.ia, "DCNT_IA_CM_USER_REJ_TX", 1, "DCNT_IA_SP_CR_REJECTED", 1,
 		"DCNT_IA_CM_ERR_REJ_TX", 1, "DCNT_IA_ASYNC_CQ_ERROR", 1, "DCNT_IA_ASYNC_ERROR", 1)
-	q.l.Full(psp.listener)
+	q.l.Full(psp.listener.(*cm.Listener))
 
 	forged := begin(77, 0) // an answer that nothing proves
 	for _, b := range w.seen {

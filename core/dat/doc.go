@@ -5,6 +5,9 @@
 //	object_unsafe.go  handles, and how they are found
 //	ia.go             adapters, their names and addresses
 //	attributes.go     what an adapter tells of its network interface
+//	engine.go         what an adapter does by its own means; engine_links.go over links
+//	device.go         an RDMA adapter; device_pair.go its queue pairs, device_call.go its
+//	                  connections, device_listen.go the passive side, device_datagram.go UD
 //	memory.go, rmr.go protection zones, regions, contexts, what a remote access is checked against
 //	shared.go         memory that processes share, told by a cookie
 //	ep.go, modify.go  endpoints

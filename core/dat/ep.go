@@ -47,7 +47,7 @@ const (
 	MaxIOV      = 256
 	MaxDTOs     = 1 << 20
 	MaxReads    = 16
-	PrivateMax  = cm.PrivateMax
+	PrivateMax  = cm.PrivateMax // of any engine
 	defaultDTOs = 16
 	defaultIOV  = 4
 )
@@ -70,8 +70,9 @@ type EP struct {
 	Local                   netip.Addr
 	Qualifier               uint64
 
-	conn     *rc.Conn
-	attempt  *cm.Conn // until the connection is over
+	way      way      // its data's
+	conn     *rc.Conn // its way over links; nil on an RDMA adapter
+	attempt  attempt  // until the connection is over
 	peer     *peer
 	rsp      *RSP
 	cr       *CR
@@ -100,18 +101,20 @@ func (ia *IA) NewEP(a EPArgs) (*EP, codes.Return) {
 		e.Attr = *a.Attr
 		e.Attr.RequestFlags, e.Attr.RecvFlags = a.Attr.RequestFlags, a.Attr.RecvFlags
 	}
-	if r := e.checkAttr(); r != codes.Success {
+	if r := e.checkAttr(&ia.limits); r != codes.Success {
 		return nil, r
 	}
 	if !ia.add(KindEP, e) {
 		return nil, codes.InsufficientResources.With(codes.ResourceTEP)
 	}
-	e.use(1)
-	e.newConn()
 	if e.Attr.Service == ServiceUD {
-		e.Attr.MaxMessage = min(e.Attr.MaxMessage, MaxDatagram)
-		e.openUD()
+		e.Attr.MaxMessage = min(e.Attr.MaxMessage, uint32(ia.limits.Datagram))
 	}
+	if r := ia.engine.openWay(e); r != codes.Success {
+		ia.remove(e)
+		return nil, r
+	}
+	e.use(1)
 	ia.count(iaEPCreate)
 	return e, codes.Success
 }
@@ -147,13 +150,13 @@ func (e *EP) configure(ia *IA, a EPArgs) (r codes.Return) {
 }
 
 // checkAttr checks attributes against limits and what the endpoint has.
-func (e *EP) checkAttr() codes.Return {
+func (e *EP) checkAttr(l *Limits) codes.Return {
 	a := &e.Attr
 	bad := a.Service > ServiceUD || a.QoS != 0 || a.RecvFlags&Suppress != 0 ||
 		a.MaxMessage > MaxMessage<<1 || a.MaxRDMA > MaxMessage<<1
-	for _, n := range []struct{ n, most int32 }{{a.MaxRecv, MaxDTOs}, {a.MaxRequest, MaxDTOs},
-		{a.MaxRecvIOV, MaxIOV}, {a.MaxRequestIOV, MaxIOV}, {a.MaxReadsIn, MaxReads},
-		{a.MaxReadsOut, MaxReads}, {a.MaxRDMAReadIOV, MaxIOV}, {a.MaxRDMAWriteIOV, MaxIOV}} {
+	for _, n := range []struct{ n, most int32 }{{a.MaxRecv, l.DTOs}, {a.MaxRequest, l.DTOs},
+		{a.MaxRecvIOV, l.IOV}, {a.MaxRequestIOV, l.IOV}, {a.MaxReadsIn, l.ReadsIn},
+		{a.MaxReadsOut, l.ReadsOut}, {a.MaxRDMAReadIOV, l.ReadIOV}, {a.MaxRDMAWriteIOV, l.IOV}} {
 		bad = bad || n.n < 0 || n.n > n.most
 	}
 	bad = bad || e.Recv == nil && e.SRQ == nil && a.MaxRecv != 0 ||
@@ -193,21 +196,15 @@ func (e *EP) tellReceive(ev *Event, r *rc.Receive) {
 	e.Recv.post(ev)
 }
 
-// newConn makes a connection for receives to be posted to.
-func (e *EP) newConn() {
-	e.conn = e.ia.library.engine.New(e)
-	if e.SRQ != nil {
-		e.conn.Shared = &e.SRQ.queue
-	}
-}
-
 // Reset is dat_ep_reset.
 func (e *EP) Reset() codes.Return {
 	if r := e.may(stepReset); r != codes.Success {
 		return r
 	}
 	if e.State == Disconnected {
-		e.newConn()
+		if r := e.ia.engine.openWay(e); r != codes.Success {
+			return r
+		}
 		e.Remote, e.Local, e.Qualifier = netip.AddrPort{}, netip.Addr{}, 0
 	}
 	e.step(stepReset)
@@ -230,10 +227,10 @@ func (e *EP) release() {
 		e.closeUD()
 	}
 	e.giveUp()
-	if e.conn.Opened() {
-		e.conn.Disconnect(false)
+	if e.way.Opened() {
+		e.way.Disconnect(false)
 	} else {
-		e.conn.Discard()
+		e.way.Discard()
 	}
 	e.leavePeer()
 	e.private.release()
@@ -264,6 +261,6 @@ func (e *EP) LocalAddress() uint64 {
 
 // Idle is what dat_ep_get_status tells: receives and requests that are posted.
 func (e *EP) Idle() (receives, requests int) {
-	e.conn.Recall()
+	e.way.Recall()
 	return e.receives, e.requests
 }

@@ -221,8 +221,8 @@ func FuzzCard(f *testing.F) {
 		if ud {
 			conn = e.ep.ud.attempts[0]
 		}
-		copy(conn.PeerCard[:], b)
-		p.l.Established(conn, nil)
+		copy(conn.(*cm.Conn).PeerCard[:], b)
+		p.l.Established(conn.(*cm.Conn), nil)
 		p.l.Push()
 		if e.con.Len() != 1 {
 			t.Errorf("%d events of one attempt", e.con.Len())

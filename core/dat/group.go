@@ -84,6 +84,8 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 		return codes.Arg(3)
 	case a.Info != nil && !a.Info.legal(n, a.Self):
 		return codes.Arg(5)
+	case !ia.limits.Groups:
+		return codes.NotImplemented.Raw()
 	case ia.query || l.network == nil:
 		return codes.BadHandle(codes.InvalidHandleIA)
 	}

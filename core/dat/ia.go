@@ -17,6 +17,8 @@ type IA struct {
 	Addr  netip.Addr
 
 	library   *Library
+	engine    engine
+	limits    Limits
 	contexts  *contexts // the library's
 	freed     uint64    // changes when memory that was looked up may be another's
 	objects   []Object
@@ -55,17 +57,11 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	if a.Size <= 0 && a.Async == 0 {
 		return nil, codes.Arg(2)
 	}
-	_, missing := l.cfg.Registry.Lookup(a.Name, a.Major, a.Minor, a.ThreadSafe)
+	entries, missing := l.cfg.Registry.Lookup(a.Name, a.Major, a.Minor, a.ThreadSafe)
 	if missing != registry.Found {
 		return nil,
 			codes.ProviderNotFound.With(
 				codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
-	}
-	if !a.Query {
-		if err := l.open(); err != nil {
-			l.host.Message("dat_ia_open: " + err.Error())
-			return nil, codes.InsufficientResources.With(codes.ResourceDevice)
-		}
 	}
 	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query,
 		table: l.tables[a.Name], contexts: &l.contexts}
@@ -73,8 +69,11 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
 	ia.ia = ia
-	ia.port = l.interfaceOf(a.Name)
-	ia.Addr = ia.port.Addr
+	if err := ia.start(entries[0].Params); err != nil {
+		l.handles.remove(ia)
+		l.host.Message("dat_ia_open: " + err.Error())
+		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
+	}
 	l.ias = append(l.ias, ia)
 	if r := ia.setAsync(a.Size, a.Async); r != codes.Success {
 		ia.close()
@@ -217,6 +216,7 @@ func (ia *IA) close() {
 	if l.network != nil {
 		l.push() // the peers hear of the end
 	}
+	ia.engine.close()
 	if ia.Async != nil && ia.Async.ia != ia {
 		ia.Async.users--
 	}
@@ -239,8 +239,12 @@ func (l *Library) Adapters() (n int) {
 
 // Shut closes the sockets, once no adapter is open.
 func (l *Library) Shut() {
-	if l.Adapters() == 0 && l.network != nil {
+	switch {
+	case l.Adapters() > 0:
+	case l.network != nil:
 		l.close()
+	default: // RDMA adapters only
+		l.memory.Release()
 	}
 }
 

@@ -98,7 +98,7 @@ func (l *Library) TellLane() {
 	if n == nil || l.network == nil {
 		return
 	}
-	work := l.busy || l.engine.Waiting() || len(l.ended) > 0 || l.machine.NextTimeout() != 0 ||
+	work := len(l.devices) > 0 || l.busy || l.engine.Waiting() || len(l.ended) > 0 || l.machine.NextTimeout() != 0 ||
 		len(l.ud) > 0
 	if w, ok := l.self.(transport.Waiter); ok {
 		work = work || w.NextTimeout() != 0

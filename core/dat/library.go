@@ -29,6 +29,10 @@ type Host interface {
 	CloseFD(fd int)
 	// Message prints a line for the user.
 	Message(text string)
+	// Watch makes a thread that sleeps for the library wake up when a descriptor is readable;
+	// Unwatch ends that.
+	Watch(fd int)
+	Unwatch(fd int)
 }
 
 // Network is the process's sockets.
@@ -86,10 +90,12 @@ type Config struct {
 	// Interfaces are the addresses of the network interfaces that are up.
 	Interfaces func() []Interface
 	Self       func() (transport.Link, error)
-	Registry   *registry.Registry
-	Random     func() uint64
-	Clock      transport.Clock
-	Kernel     coll.Kernel // does reductions
+	// Adapters are the RDMA adapters; nil: there are none.
+	Adapters Adapters
+	Registry *registry.Registry
+	Random   func() uint64
+	Clock    transport.Clock
+	Kernel   coll.Kernel // does reductions
 	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none
 	// can.
 	LinkErrors func(device string) (LinkErrors, bool)
@@ -103,6 +109,7 @@ type Config struct {
 type Library struct {
 	cfg      Config
 	host     Host
+	devices  []*device // of the adapters that are RDMA adapters
 	handles  handles
 	tables   map[string]uint64 // another registry's, by the name of adapters
 	ias      []*IA
@@ -228,17 +235,28 @@ func (l *Library) close() {
 }
 
 // Descriptors become readable when there may be something to do.
-func (l *Library) Descriptors() []int { return l.network.Descriptors() }
+func (l *Library) Descriptors() []int {
+	if l.network == nil {
+		return nil
+	}
+	return l.network.Descriptors()
+}
 
 // Progress receives, sends, and tells consumers. It returns how much happened.
 func (l *Library) Progress() (n int) {
+	if len(l.devices) > 0 {
+		memory.Guard()
+		for _, d := range l.devices {
+			n += d.progress()
+		}
+	}
 	if l.network == nil {
-		return 0
+		return n
 	}
 	memory.Guard()
 	l.hearLane()
 	l.hearGroups()
-	n = l.progressLinks()
+	n += l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
 	l.groups.onTimeout(now)
@@ -322,14 +340,17 @@ const (
 )
 
 // NextTimeout is when Progress must run even if nothing arrives; 0: never.
-func (l *Library) NextTimeout() int64 {
+func (l *Library) NextTimeout() (next int64) {
+	for _, d := range l.devices {
+		next = progress.Earlier(next, d.nextTimeout())
+	}
 	if l.network == nil {
-		return 0
+		return next
 	}
 	if l.added {
 		return 1
 	}
-	next := progress.Earlier(l.machine.NextTimeout(), l.nextVisit())
+	next = progress.Earlier(next, progress.Earlier(l.machine.NextTimeout(), l.nextVisit()))
 	next = progress.Earlier(next, l.groups.nextTimeout(l.busy))
 	for _, d := range l.links {
 		if w, ok := d.link.(transport.Waiter); ok {
@@ -352,8 +373,11 @@ func (l *Library) NextTimeout() int64 {
 // Arm says whether a thread may sleep: true if there is nothing to do now; until when, 0 without
 // end.
 func (l *Library) Arm() (until int64, ok bool) {
-	if l.network == nil {
-		return 0, true
+	for _, d := range l.devices {
+		if !d.arm() {
+			l.Disarm()
+			return 0, false
+		}
 	}
 	l.added = false
 	for _, d := range l.links {
@@ -370,6 +394,9 @@ func (l *Library) Arm() (until int64, ok bool) {
 // Disarm ends what Arm began.
 func (l *Library) Disarm() {
 	l.asleep, l.added = false, false
+	for _, d := range l.devices {
+		d.disarm()
+	}
 	for _, d := range l.links {
 		if w, ok := d.link.(transport.Waiter); ok {
 			w.Disarm()

@@ -27,6 +27,9 @@ const qualifierTries = 1000
 // NewMember is dat_collective_create_member. address is where the member's blob is.
 func (ia *IA) NewMember() (address uint64, size int, r codes.Return) {
 	l := ia.library
+	if !ia.limits.Groups {
+		return 0, 0, codes.NotImplemented.Raw()
+	}
 	if ia.query || l.network == nil {
 		return 0, 0, codes.BadHandle(codes.InvalidHandleIA)
 	}

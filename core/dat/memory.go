@@ -1,6 +1,7 @@
 package dat
 
 import (
+	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/transport"
@@ -31,12 +32,17 @@ const (
 type PZ struct {
 	base
 	users int
+	zone  adapter.Zone // of an RDMA adapter
 }
 
 // NewPZ is dat_pz_create.
 func (ia *IA) NewPZ() (*PZ, codes.Return) {
 	p := &PZ{}
+	if r := ia.engine.openZone(p); r != codes.Success {
+		return nil, r
+	}
 	if !ia.add(KindPZ, p) {
+		ia.engine.closeZone(p)
 		return nil, codes.InsufficientResources.With(codes.ResourceProtectionDomain)
 	}
 	ia.count(iaPZCreate)
@@ -48,6 +54,7 @@ func (p *PZ) Free() codes.Return {
 	if p.users > 0 {
 		return codes.InvalidState.With(codes.InvalidStatePZInUse)
 	}
+	p.ia.engine.closeZone(p)
 	p.ia.remove(p)
 	p.ia.count(iaPZFree)
 	return codes.Success
@@ -62,6 +69,9 @@ type region struct {
 	zeroBased  bool
 	lmr        *LMR
 	owner      any // *LMR or *RMR
+
+	keys adapter.Keys   // its contexts: in local triplets, and in those of peers
+	of   adapter.Region // of an RDMA adapter
 }
 
 // contexts are what the contexts of triplets name, of all adapters: who looks one up knows the
@@ -203,16 +213,16 @@ func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
 			return nil, r
 		}
 	}
-	context, ok := ia.contexts.add(&m.region, ia.library.random())
-	if ok && !ia.add(KindLMR, m) {
-		ia.contexts.remove(context)
-		ok = false
+	r = ia.engine.register(&m.region)
+	if r == codes.Success && !ia.add(KindLMR, m) {
+		ia.engine.deregister(&m.region)
+		r = codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
-	if !ok {
+	if r != codes.Success {
 		m.unshare()
-		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
+		return nil, r
 	}
-	m.Context = context
+	m.Context = m.region.keys.Local
 	pz.users++
 	ia.count(iaLMRCreate)
 	return m, codes.Success
@@ -220,6 +230,9 @@ func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
 
 // Address is where the memory is.
 func (m *LMR) Address() uint64 { return m.region.addr }
+
+// RemoteContext is what peers name the memory by.
+func (m *LMR) RemoteContext() uint32 { return m.region.keys.Remote }
 
 // Privileges are its.
 func (m *LMR) Privileges() Privileges { return m.region.privileges }
@@ -238,7 +251,7 @@ func (m *LMR) Free() codes.Return {
 }
 
 func (m *LMR) release() {
-	m.ia.contexts.remove(m.Context)
+	m.ia.engine.deregister(&m.region)
 	m.unshare()
 	m.ia.freed++
 	m.PZ.users--
@@ -290,7 +303,7 @@ func (ia *IA) local(p *posted) (segments []rc.Segment, ok bool) {
 		if t.N == 0 {
 			continue
 		}
-		r := ia.contexts.find(t.Context)
+		r := ia.engine.find(t.Context, p.byRMR)
 		if r == nil || r.pz != p.pz {
 			return nil, false
 		}

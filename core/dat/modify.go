@@ -29,7 +29,7 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if !slices.Contains(allowed, e.State) {
 		return codes.InvalidState.With(why[e.State])
 	}
-	if e.receives > 0 && mask&(FieldPZ|FieldRecv|FieldSRQ) != 0 {
+	if e.receives > 0 && mask&(FieldPZ|FieldRecv|FieldSRQ|e.ia.engine.fixed()) != 0 {
 		return codes.InvalidState.With(codes.NoSubtype)
 	}
 	n := *e
@@ -51,16 +51,16 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if a.Attr != nil && mask&FieldAttr != 0 {
 		n.Attr = *a.Attr
 	}
-	if r := n.checkAttr(); r != codes.Success && e.configured() {
+	if r := n.checkAttr(&e.ia.limits); r != codes.Success && e.configured() {
 		return codes.Arg(3)
+	}
+	if r := e.ia.engine.changeWay(e, &n); r != codes.Success {
+		return r
 	}
 	n.use(1)
 	e.use(-1)
 	e.PZ, e.Recv, e.Request, e.ConnectE, e.SRQ, e.Attr = n.PZ, n.Recv, n.Request, n.ConnectE,
 		n.SRQ, n.Attr
-	if e.conn.Shared = nil; e.SRQ != nil {
-		e.conn.Shared = &e.SRQ.queue
-	}
 	if e.configured() && e.may(stepConfigured) == codes.Success {
 		e.step(stepConfigured)
 	}
@@ -77,7 +77,10 @@ func (ia *IA) provide() (*EP, bool) {
 		return nil, false
 	}
 	e.State = UnconfiguredTentative
-	e.newConn()
+	if ia.engine.openWay(e) != codes.Success {
+		ia.remove(e)
+		return nil, false
+	}
 	ia.count(iaEPCreate)
 	return e, true
 }

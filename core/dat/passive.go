@@ -14,7 +14,7 @@ type PSP struct {
 	EVD       *EVD
 	Provides  bool // it makes an endpoint for each request
 
-	listener *cm.Listener
+	listener listening
 }
 
 // RSP is a reserved service point: it takes one request, for an endpoint that waits for it.
@@ -24,7 +24,7 @@ type RSP struct {
 	EVD       *EVD
 	EP        *EP
 
-	listener *cm.Listener
+	listener listening
 }
 
 // CR is a connection request.
@@ -38,10 +38,10 @@ type CR struct {
 	DataAt   uint64
 	DataSize int
 
-	data    []byte // what DataAt showed the consumer, who may have changed it there
-	attempt *cm.Conn
-	ep      *EP  // of an RSP, or of a PSP that provides
-	gone    bool // the active side has given up
+	data []byte // what DataAt showed the consumer, who may have changed it there
+	arrival
+	ep   *EP  // of an RSP, or of a PSP that provides
+	gone bool // the active side has given up
 }
 
 // listen opens a qualifier.
@@ -90,12 +90,12 @@ func (ia *IA) newPSP(qualifier uint64, evd Handle, provides bool) (*PSP, codes.R
 		return nil, r
 	}
 	p := &PSP{}
-	ln, r := ia.listen(qualifier, p)
+	ln, r := ia.engine.listen(qualifier, p)
 	if r != codes.Success {
 		return nil, r
 	}
 	if !ia.add(KindPSP, p) {
-		ia.unlisten(ln)
+		ia.engine.unlisten(ln)
 		return nil, codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	p.Qualifier, p.EVD, p.Provides, p.listener = qualifier, e, provides, ln
@@ -122,7 +122,7 @@ func (ia *IA) NewPSPAny(evd Handle, provides bool) (*PSP, codes.Return) {
 
 // Free is dat_psp_free. Requests that were told stay.
 func (p *PSP) Free() codes.Return {
-	p.ia.unlisten(p.listener)
+	p.ia.engine.unlisten(p.listener)
 	p.EVD.users--
 	p.ia.remove(p)
 	p.ia.count(iaPSPFree)
@@ -143,12 +143,12 @@ func (ia *IA) NewRSP(qualifier uint64, ep, evd Handle) (*RSP, codes.Return) {
 		return nil, r
 	}
 	s := &RSP{}
-	ln, r := ia.listen(qualifier, s)
+	ln, r := ia.engine.listen(qualifier, s)
 	if r != codes.Success {
 		return nil, r
 	}
 	if !ia.add(KindRSP, s) {
-		ia.unlisten(ln)
+		ia.engine.unlisten(ln)
 		return nil, codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	s.Qualifier, s.EVD, s.EP, s.listener = qualifier, q, e, ln
@@ -161,7 +161,7 @@ func (ia *IA) NewRSP(qualifier uint64, ep, evd Handle) (*RSP, codes.Return) {
 
 // Free is dat_rsp_free. An endpoint whose request has not come is free again.
 func (s *RSP) Free() codes.Return {
-	s.ia.unlisten(s.listener)
+	s.ia.engine.unlisten(s.listener)
 	s.EVD.users--
 	if e := s.EP; !e.freed && e.rsp == s {
 		e.rsp = nil
@@ -185,37 +185,41 @@ func (l *Library) Requested(c *cm.Conn, private []byte) {
 		l.requestedMember(c, private)
 		return
 	}
-	cr := &CR{attempt: c}
-	c.Owner = cr
+	requested(ln.Owner, arrival{attempt: c, service: c.Service, local: c.Local, peer: c.Peer,
+		qualifier: c.Qualifier}, private)
+}
+
+// requested: a request has come to a service point.
+func requested(owner any, a arrival, private []byte) {
+	cr := &CR{arrival: a}
+	a.attempt.Own(cr)
 	var evd *EVD
 	var ia *IA
-	switch sp := ln.Owner.(type) {
+	switch sp := owner.(type) {
 	case *PSP:
 		evd, ia, cr.SP = sp.EVD, sp.ia, sp.handle
 	case *RSP:
 		evd, ia, cr.SP = sp.EVD, sp.ia, sp.handle
-		if c.Service != ServiceRC || sp.EP.may(stepRequest) != codes.Success {
-			ia.turnDown(c) // it has had its one request
+		if a.service != ServiceRC || sp.EP.may(stepRequest) != codes.Success {
+			ia.turnDown(a.attempt) // it has had its one request
 			return
 		}
 	}
-	sp := cr.SP
 	if !ia.add(KindCR, cr) {
-		ia.turnDown(c)
+		ia.turnDown(a.attempt)
 		return
 	}
-	cr.SP, cr.attempt = sp, c
-	if !cr.take(ln, c, private) {
+	if !cr.take(owner, private) {
 		cr.release()
-		ia.turnDown(c)
+		ia.turnDown(a.attempt)
 		return
 	}
 	ia.count(iaSPCR)
 	number := EventConnectionRequest
-	if c.Service == ServiceUD {
+	if a.service == ServiceUD {
 		number = EventUDRequest
 	}
-	ev := requestEvent(number, cr.SP, ia.address(c.Local), c.Qualifier, cr.handle)
+	ev := requestEvent(number, cr.SP, ia.address(a.local), a.qualifier, cr.handle)
 	if number == EventUDRequest {
 		ev.extend(extUDRequest, 0, 0)
 	}
@@ -226,28 +230,28 @@ func (l *Library) Requested(c *cm.Conn, private []byte) {
 }
 
 // turnDown rejects a request that the consumer does not hear of.
-func (ia *IA) turnDown(c *cm.Conn) {
+func (ia *IA) turnDown(c attempt) {
 	ia.count(iaCMErrRejTX)
 	_ = c.Reject(ia.library.cfg.Clock(), nil)
 }
 
 // take keeps what a request has brought; false: it cannot be taken.
-func (cr *CR) take(ln *cm.Listener, c *cm.Conn, private []byte) bool {
+func (cr *CR) take(owner any, private []byte) bool {
 	var r1, r2 codes.Return
 	cr.DataAt, r1 = cr.Private.keep(cr.ia, private)
 	cr.DataSize, cr.data = len(private), bytes.Clone(private)
-	cr.RemoteAt, r2 = cr.Remote.keep(cr.ia, sockaddr(c.Peer))
-	cr.Port = uint64(c.Peer.Port())
+	cr.RemoteAt, r2 = cr.Remote.keep(cr.ia, sockaddr(cr.peer))
+	cr.Port = uint64(cr.peer.Port())
 	if r1 != codes.Success || r2 != codes.Success {
 		return false
 	}
-	switch sp := ln.Owner.(type) {
+	switch sp := owner.(type) {
 	case *RSP:
 		cr.ep = sp.EP
 		cr.ep.step(stepRequest)
 		cr.ep.cr = cr
 	case *PSP:
-		if sp.Provides && c.Service == ServiceRC {
+		if sp.Provides && cr.service == ServiceRC {
 			e, ok := cr.ia.provide()
 			if !ok {
 				return false
@@ -294,9 +298,9 @@ func (cr *CR) Accept(ep Handle, private []byte) codes.Return {
 	switch {
 	case e == nil:
 		return codes.BadHandle(codes.InvalidHandleEP)
-	case len(private) > PrivateMax:
+	case len(private) > cr.ia.limits.PrivateAccept:
 		return codes.Arg(3)
-	case (cr.attempt.Service == ServiceUD) != (e.ud != nil):
+	case (cr.service == ServiceUD) != (e.ud != nil):
 		return codes.InvalidState.With(codes.NoSubtype)
 	case e.ud == nil && (e.may(stepAccept) != codes.Success || e.State == UnconfiguredTentative):
 		return codes.InvalidState.Raw() // as programs expect it
@@ -307,32 +311,24 @@ func (cr *CR) Accept(ep Handle, private []byte) codes.Return {
 }
 
 func (cr *CR) accept(e *EP, private []byte) codes.Return {
-	l := cr.ia.library
-	d, err := l.dataLinkAt(cr.attempt.Local)
-	if err != nil {
-		return codes.InsufficientResources.With(codes.ResourceDevice)
-	}
-	theirs := readCard(&cr.attempt.PeerCard)
-	p := l.findPeer(d, &theirs, cr.attempt.Pair)
-	if p == nil {
-		return codes.InsufficientResources.With(codes.ResourceDevice)
+	if r := cr.ia.engine.meet(cr.attempt, e); r != codes.Success {
+		return r
 	}
 	if e.ud == nil {
 		e.step(stepAccept)
-		e.attempt, e.Local, e.Remote = cr.attempt, d.local, cr.attempt.Peer
+		e.attempt, e.Local, e.Remote = cr.attempt, cr.local, cr.peer
 	} else {
 		e.ud.asked[cr.attempt] = cr.data
 	}
-	e.Qualifier = cr.attempt.Qualifier
-	cr.attempt.Card = e.cardOf(d, p)
-	cr.attempt.Owner = e
+	e.Qualifier = cr.qualifier
+	cr.attempt.Own(e)
 	cr.ia.count(iaSPCRAccepted)
 	gone := cr.gone
 	attempt := cr.attempt
 	cr.ep = nil
 	e.cr = nil
 	cr.release()
-	if gone || attempt.Accept(l.cfg.Clock(), private) != nil {
+	if gone || attempt.Accept(e.ia.library.cfg.Clock(), private) != nil {
 		e.failed(EventAcceptCompletionError, nil)
 	}
 	return codes.Success
@@ -340,7 +336,7 @@ func (cr *CR) accept(e *EP, private []byte) codes.Return {
 
 // Reject is dat_cr_reject. The request is consumed.
 func (cr *CR) Reject(private []byte) codes.Return {
-	if len(private) > PrivateMax {
+	if len(private) > cr.ia.limits.PrivateReject {
 		return codes.Arg(2)
 	}
 	cr.ia.count(iaSPCRRejected)
@@ -355,7 +351,7 @@ func (cr *CR) decide(private []byte) {
 		e.step(stepReject)
 	}
 	if !cr.gone {
-		cr.attempt.Owner = nil
+		cr.attempt.Own(nil)
 		_ = cr.attempt.Reject(cr.ia.library.cfg.Clock(), private)
 	}
 	cr.release()
@@ -363,26 +359,15 @@ func (cr *CR) decide(private []byte) {
 
 // Handoff is dat_cr_handoff: the request goes to another service point of this process.
 func (cr *CR) Handoff(qualifier uint64) codes.Return {
-	l := cr.ia.library
-	ln := l.machine.Listener(qualifier)
-	sp, ok := lnPSP(ln)
+	sp, ok := cr.ia.engine.service(qualifier).(*PSP)
 	if !ok || cr.ep != nil {
 		return codes.Arg(2)
 	}
 	cr.SP = sp.handle
-	ev := requestEvent(EventConnectionRequest, sp.handle, cr.ia.address(cr.attempt.Local),
-		qualifier,
+	ev := requestEvent(EventConnectionRequest, sp.handle, cr.ia.address(cr.local), qualifier,
 		cr.handle)
 	if sp.ia != cr.ia || !sp.EVD.post(&ev) {
 		return codes.InsufficientResources.With(codes.ResourceTEVD)
 	}
 	return codes.Success
-}
-
-func lnPSP(ln *cm.Listener) (*PSP, bool) {
-	if ln == nil {
-		return nil, false
-	}
-	p, ok := ln.Owner.(*PSP)
-	return p, ok
 }

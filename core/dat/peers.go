@@ -242,6 +242,9 @@ func (e *EP) join(p *peer, c *card) {
 
 // leavePeer counts a connection out.
 func (e *EP) leavePeer() {
+	if e.conn == nil {
+		return
+	}
 	e.closeEnd()
 	if p := e.peer; p != nil {
 		e.peer = nil

@@ -17,6 +17,7 @@ const (
 	dtoReceiveImmed          = 9
 	dtoFetchAdd              = 10
 	dtoCompareSwap           = 11
+	dtoReceiveMessageImmed   = 12
 	dtoSendUD                = 13
 	dtoReceiveUD             = 14
 )
@@ -74,7 +75,7 @@ func (e *EP) iovMax(op rc.Op) int32 {
 
 // mayPost says whether a request can be posted now; over: it completes with Flushed at once.
 func (e *EP) mayPost() (over bool, r codes.Return) {
-	e.conn.Recall()
+	e.way.Recall()
 	switch {
 	case e.Attr.Service == ServiceUD:
 		return false, codes.InvalidState.With(codes.InvalidStateEPNotready)
@@ -98,6 +99,8 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	switch {
 	case r != codes.Success:
 		return r
+	case e.ia.engine.lacks(&a):
+		return codes.ModelNotSupported.With(codes.NoSubtype)
 	case int32(len(a.Triplets)) > e.iovMax(a.Op):
 		return codes.Arg(2)
 	}
@@ -110,7 +113,7 @@ func (e *EP) Post(a PostArgs) codes.Return {
 		total += uint64(t.N)
 	}
 	switch {
-	case total > MaxMessage:
+	case total > uint64(e.ia.limits.Message):
 		return codes.LengthError.With(codes.NoSubtype)
 	case a.Op >= rc.CompareSwap && (total != 8 || a.Triplets[0].Addr%8 != 0):
 		return codes.Arg(local)
@@ -135,7 +138,7 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	}
 	e.requests++
 	e.countPost(a.Op, total, a.Immediate)
-	if over || !e.conn.Post(q) {
+	if over || !e.way.Post(q) {
 		q.Status = rc.Flushed
 		e.completed(q)
 	}
@@ -154,7 +157,7 @@ func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, c
 
 // PostReceive is dat_ep_post_recv.
 func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlags) codes.Return {
-	e.conn.Recall()
+	e.way.Recall()
 	switch {
 	case e.SRQ != nil:
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
@@ -173,13 +176,11 @@ func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlag
 	e.receives++
 	e.countReceive(r)
 	switch {
-	case e.ud != nil:
-		e.ud.receives = append(e.ud.receives, r)
 	case e.State == Disconnected:
 		r.Status = rc.Flushed
 		e.received(r)
 	default:
-		e.conn.PostReceive(r)
+		e.way.PostReceive(r)
 	}
 	return codes.Success
 }
@@ -245,6 +246,9 @@ func (e *EP) received(r *rc.Receive) {
 	switch {
 	case r.HasData:
 		number, operation = EventExtendedDTO, dtoReceiveImmed
+		if !r.ByWrite {
+			operation = dtoReceiveMessageImmed
+		}
 	case r.Invalid:
 		operation = dtoReceiveWithInvalidate
 	}

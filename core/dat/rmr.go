@@ -22,7 +22,6 @@ type binding struct {
 	rmr     *RMR
 	of      *LMR // nil: it unbinds
 	triplet Triplet
-	context uint32
 	region  region
 	over    bool // it has taken effect, or never will
 }
@@ -39,7 +38,7 @@ func (m *RMR) Free() codes.Return {
 // unbind makes its context useless.
 func (m *RMR) unbind() {
 	if m.LMR != nil {
-		m.ia.contexts.remove(m.Context)
+		m.ia.engine.deregister(&m.region)
 		m.LMR.users--
 		m.LMR, m.Context = nil, 0
 	}
@@ -48,7 +47,7 @@ func (m *RMR) unbind() {
 // boundTo is the region of a bind. Programs of DAT 1.x give none: the triplet's context names it.
 func (m *RMR) boundTo(a BindArgs) (*LMR, codes.Return) {
 	if a.LMR == 0 && a.Triplet.N != 0 {
-		if r := m.ia.contexts.find(a.Triplet.Context); r != nil {
+		if r := m.ia.engine.find(a.Triplet.Context, false); r != nil {
 			if of, ok := r.owner.(*LMR); ok && of.ia == m.ia {
 				return of, codes.Success
 			}
@@ -70,11 +69,11 @@ func (m *RMR) prepare(of *LMR, a BindArgs) (*binding, codes.Return) {
 		p&RemoteRead != 0 && has&LocalRead == 0 || p&RemoteAtomic != 0 && has&LocalWrite == 0 {
 		return nil, codes.ProtectionViolation.With(codes.NoSubtype)
 	}
-	if b.context, ok = m.ia.contexts.add(nil, m.ia.library.random()); !ok {
-		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
-	}
 	b.region = region{addr: uint64(addr), n: uint64(a.Triplet.N), pz: m.PZ, privileges: p,
 		zeroBased: a.ZeroBased, lmr: of, owner: m}
+	if r := m.ia.engine.promise(&b.region); r != codes.Success {
+		return nil, r
+	}
 	b.of = of
 	of.users++
 	return b, codes.Success
@@ -90,8 +89,8 @@ func (b *binding) apply() bool {
 	m.unbind()
 	m.Triplet, b.over = b.triplet, true
 	if b.of != nil {
-		m.region, m.LMR, m.Context = b.region, b.of, b.context
-		m.ia.contexts.set(b.context, &m.region)
+		m.region, m.LMR, m.Context = b.region, b.of, b.region.keys.Remote
+		m.ia.engine.grant(&m.region)
 	}
 	return true
 }
@@ -103,13 +102,14 @@ func (b *binding) drop() {
 	}
 	b.over = true
 	if b.of != nil {
-		b.rmr.ia.contexts.remove(b.context)
+		b.rmr.ia.engine.deregister(&b.region)
 		b.of.users--
 	}
 }
 
 // Bind is dat_rmr_bind. The bind takes effect, and completes, in the order of the endpoint's
-// requests. Until then the context names nothing, and what was bound before stays.
+// requests. Until then what was bound before stays, and the context names nothing (of an RDMA
+// adapter: it may be used already).
 func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	of, r := m.boundTo(a)
 	if r != codes.Success {
@@ -136,11 +136,11 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 		epoch: m.ia.freed}
 	q := &rc.Request{Op: rc.Bind, Fence: a.Flags&Fence != 0, Owner: p}
 	e.requests++
-	if over || !e.conn.Post(q) {
+	if over || !e.way.Post(q) {
 		q.Status = rc.Flushed
 		e.completed(q)
 	}
-	return b.context, codes.Success
+	return b.region.keys.Remote, codes.Success
 }
 
 // Bind implements rc.Owner.

@@ -257,6 +257,9 @@ func (p *proc) SignalFD(int, bool) {}
 func (p *proc) CloseFD(int) {}
 
 // Message implements Host.
+func (p *proc) Watch(int)   {}
+func (p *proc) Unwatch(int) {}
+
 func (p *proc) Message(text string) { p.w.t.Log(text) }
 
 // Send implements cm.Outlet.

@@ -13,7 +13,8 @@ type SRQ struct {
 	LowWatermark int32
 	users        int
 	queue        rc.Shared
-	posted       int // receives that are not complete
+	posted       int          // receives that are not complete
+	shared       *sharedQueue // of an RDMA adapter, in place of queue
 }
 
 // NewSRQ is dat_srq_create.
@@ -22,11 +23,16 @@ func (ia *IA) NewSRQ(pz Handle, max, maxIOV, low int32) (*SRQ, codes.Return) {
 	switch {
 	case r != codes.Success:
 		return nil, r
-	case max <= 0 || max > MaxDTOs || maxIOV < 0 || maxIOV > MaxIOV || low < 0 || low > max:
+	case max <= 0 || max > ia.limits.SRQDTOs || maxIOV < 0 || maxIOV > ia.limits.IOV || low < 0 ||
+		low > max:
 		return nil, codes.Arg(3)
 	}
 	s := &SRQ{PZ: p, Max: max, MaxIOV: maxIOV, LowWatermark: low}
+	if r := ia.engine.openQueue(s); r != codes.Success {
+		return nil, r
+	}
 	if !ia.add(KindSRQ, s) {
+		ia.engine.closeQueue(s)
 		return nil, codes.InsufficientResources.With(codes.ResourceSRQ)
 	}
 	p.users++
@@ -40,6 +46,7 @@ func (s *SRQ) Free() codes.Return {
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
 	}
 	s.PZ.users--
+	s.ia.engine.closeQueue(s)
 	s.ia.remove(s)
 	s.ia.count(iaSRQFree)
 	return codes.Success
@@ -59,22 +66,28 @@ func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
 	}
 	s.posted++
 	r.Owner.(*posted).srq = s
-	s.queue.Post(r)
-	return codes.Success
+	if ret = s.ia.engine.postShared(s, r); ret != codes.Success {
+		s.posted--
+	}
+	return ret
 }
 
 // Counts are what a query tells: receives that wait, and those that endpoints have taken.
 func (s *SRQ) Counts() (available, outstanding int) {
-	return s.queue.Len(), s.posted - s.queue.Len()
+	n := s.ia.engine.waiting(s)
+	return n, s.posted - n
 }
 
 // Resize is dat_srq_resize.
 func (s *SRQ) Resize(max int32) codes.Return {
 	switch {
-	case max <= 0 || max > MaxDTOs:
+	case max <= 0 || max > s.ia.limits.SRQDTOs:
 		return codes.Arg(2)
 	case int(max) < s.posted:
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
+	}
+	if r := s.ia.engine.resizeQueue(s, max); r != codes.Success {
+		return r
 	}
 	s.Max = max
 	return codes.Success
@@ -92,7 +105,7 @@ func (s *SRQ) SetLow(low int32) codes.Return {
 
 // checkLow tells the consumer if few receives are left.
 func (s *SRQ) checkLow() {
-	if s.LowWatermark > 0 && s.queue.Len() < int(s.LowWatermark) {
+	if s.LowWatermark > 0 && s.ia.engine.waiting(s) < int(s.LowWatermark) {
 		s.LowWatermark = 0
 		s.ia.asyncError(EventEPBroken, s.handle, asyncSRQLow)
 	}

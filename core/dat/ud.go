@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
@@ -32,9 +33,9 @@ const (
 type udState struct {
 	qpn      uint32 // its number, by which peers name it
 	receives []*rc.Receive
-	attempts []*cm.Conn
-	asked    map[*cm.Conn][]byte // requests that were accepted: their private data
-	waiting  []*datagram         // the link had no room for them
+	attempts []attempt
+	asked    map[attempt][]byte // requests that were accepted: their private data
+	waiting  []*datagram        // the link had no room for them
 }
 
 // AH is an address handle.
@@ -43,6 +44,8 @@ type AH struct {
 	peer   *peer
 	remote netip.Addr
 	QPN    uint32
+	path   adapter.Path // on an RDMA adapter, which has no peer; and the key of the queue pair
+	qkey   uint32
 	// what the event points to: an endpoint may have many
 	private memoryBlock
 }
@@ -70,7 +73,7 @@ func (e *EP) openUD() {
 		q = uint32(l.random())&0xffffff | 1
 	}
 	l.ud[q] = e
-	e.ud = &udState{qpn: q, asked: map[*cm.Conn][]byte{}}
+	e.ud = &udState{qpn: q, asked: map[attempt][]byte{}}
 }
 
 func (e *EP) closeUD() {
@@ -79,7 +82,9 @@ func (e *EP) closeUD() {
 		c.Confirm()
 		c.Close()
 	}
-	delete(e.ia.library.ud, u.qpn)
+	if e.conn != nil {
+		delete(e.ia.library.ud, u.qpn)
+	}
 	for _, r := range u.receives {
 		r.Status = rc.Flushed
 		e.receivedUD(r)
@@ -88,24 +93,6 @@ func (e *EP) closeUD() {
 		e.sentUD(d, rc.Flushed)
 	}
 	u.receives, u.waiting, u.attempts = nil, nil, nil
-}
-
-// connectUD is dat_ep_connect of a UD endpoint.
-func (e *EP) connectUD(to netip.Addr, qualifier uint64, timeout int64,
-	private []byte) codes.Return {
-	switch {
-	case e.ConnectE == nil:
-		return codes.InvalidState.With(codes.InvalidStateEPEVDConnect)
-	case len(private) > PrivateMax:
-		return codes.Arg(5)
-	}
-	c, _, r := e.ia.library.dial(e, to, qualifier, ServiceUD, timeout, private)
-	if r == codes.Success {
-		e.ud.attempts = append(e.ud.attempts, c)
-		e.Qualifier = qualifier
-		e.counters[epConnect]++
-	}
-	return r
 }
 
 // establishedUD: an address handle is known.
@@ -117,19 +104,29 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	if err == nil {
 		p = l.findPeer(d, &theirs, c.Pair)
 	}
-	ah := &AH{}
-	if p == nil || !p.reach(c.Peer.Addr(), &theirs) || !e.ia.add(kindAH, ah) {
-		e.failedUD(c, cm.NobodyThere, nil)
+	if p == nil || !p.reach(c.Peer.Addr(), &theirs) {
+		e.failedUD(c, false, nil)
 		return
 	}
-	ah.peer, ah.QPN, ah.remote = p, theirs.qpn, c.Peer.Addr()
-	p.conns++
-	e.ia.count(iaCMAHResolved)
-	kind := uint32(extUDPassiveAH)
 	if c.Active {
 		c.Card = e.cardOf(d, p)
-		kind = extUDRemoteAH
-	} else {
+	}
+	if e.tellAH(&AH{peer: p, QPN: theirs.qpn}, c, c.Active, c.Peer, private) {
+		p.conns++
+	}
+}
+
+// tellAH tells the consumer of an address handle that an attempt has brought; false: there is none.
+func (e *EP) tellAH(ah *AH, c attempt, active bool, peer netip.AddrPort, private []byte) bool {
+	if !e.ia.add(kindAH, ah) {
+		e.failedUD(c, false, nil)
+		return false
+	}
+	ah.remote = peer.Addr()
+	e.ia.count(iaCMAHResolved)
+	kind := uint32(extUDRemoteAH)
+	if !active {
+		kind = extUDPassiveAH
 		private = e.ud.asked[c] // programs look there for whom the address handle is of
 		delete(e.ud.asked, c)
 	}
@@ -142,17 +139,18 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	le := binary.LittleEndian
 	le.PutUint64(ev.Extension[16:], uint64(ah.handle))
 	le.PutUint32(ev.Extension[24:], ah.QPN)
-	copy(ev.Extension[28:], sockaddr(netip.AddrPortFrom(ah.remote, c.Peer.Port())))
+	copy(ev.Extension[28:], sockaddr(peer))
 	le.PutUint64(ev.Extension[56:], c.Number())
 	e.ConnectE.post(&ev)
+	return true
 }
 
 // failedUD: an attempt has come to nothing.
-func (e *EP) failedUD(c *cm.Conn, why cm.Reason, private []byte) {
+func (e *EP) failedUD(c attempt, rejected bool, private []byte) {
 	e.dropAttempt(c)
 	delete(e.ud.asked, c)
 	number, kind := EventUDError, uint32(extUDError)
-	if why == cm.Rejected {
+	if rejected {
 		number, kind = EventUDReject, extUDReject
 	}
 	address := uint64(0)
@@ -164,8 +162,8 @@ func (e *EP) failedUD(c *cm.Conn, why cm.Reason, private []byte) {
 	e.ConnectE.post(&ev)
 }
 
-func (e *EP) dropAttempt(c *cm.Conn) {
-	e.ud.attempts = slices.DeleteFunc(e.ud.attempts, func(o *cm.Conn) bool { return o == c })
+func (e *EP) dropAttempt(c attempt) {
+	e.ud.attempts = slices.DeleteFunc(e.ud.attempts, func(o attempt) bool { return o == c })
 }
 
 // FreeUDConnection is dat_ib_ud_cm_free: the connection manager forgets the attempt that an event's
@@ -196,7 +194,7 @@ func (e *EP) FreeAH(h Handle) codes.Return {
 
 func (a *AH) release() {
 	a.private.release()
-	a.peer.conns--
+	a.ia.engine.freePath(a)
 	a.ia.remove(a)
 }
 
@@ -217,25 +215,37 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 		return codes.Arg(2)
 	}
 	segments, ok := e.ia.local(&posted{triplets: triplets, pz: e.PZ})
-	d := &datagram{e: e, p: ah.peer, cookie: cookie, flags: flags}
+	n := uint32(0)
 	for _, s := range segments {
-		d.n += s.N
+		n += s.N
 	}
 	switch {
 	case !ok:
 		return codes.ProtectionViolation.With(codes.ProtectionRead)
-	case d.n > MaxDatagram:
+	case int(n) > e.ia.limits.Datagram:
 		return codes.LengthError.With(codes.NoSubtype)
 	}
+	d := &datagram{e: e, p: ah.peer, cookie: cookie, flags: flags, n: n}
+	e.requests++
+	if r = e.ia.engine.postDatagram(d, ah, qpn, triplets, segments); r != codes.Success {
+		e.requests--
+		return r
+	}
+	e.counters[epPostSendUD]++
+	e.counters[epPostSendUD+1] += uint64(n)
+	return codes.Success
+}
+
+// postDatagram implements engine.
+func (k links) postDatagram(d *datagram, _ *AH, qpn uint32, _ []Triplet,
+	segments []rc.Segment) codes.Return {
 	if !d.gather(segments) {
 		return codes.ProtectionViolation.With(codes.ProtectionRead)
 	}
+	e := d.e
 	binary.LittleEndian.PutUint32(d.header[0:], qpn)
 	binary.LittleEndian.PutUint32(d.header[4:], e.ud.qpn)
-	binary.LittleEndian.PutUint32(d.header[8:], uint32(flags&Solicited))
-	e.requests++
-	e.counters[epPostSendUD]++
-	e.counters[epPostSendUD+1] += uint64(d.n)
+	binary.LittleEndian.PutUint32(d.header[8:], uint32(d.flags&Solicited))
 	if len(e.ud.waiting) > 0 || !d.send() {
 		e.ud.waiting = append(e.ud.waiting, d)
 	}

@@ -53,6 +53,17 @@ func (b *Block) Open(spin, yield int, descriptors []int) error {
 	return nil
 }
 
+// Watch adds a descriptor to those that a thread sleeps at. A block that is not open gets it by Open.
+func (b *Block) Watch(descriptor int) {
+	words := b.words
+	if words.NumDescriptors == 0 || int(words.NumDescriptors) == len(words.Descriptors) {
+		return
+	}
+	words.Descriptors[words.NumDescriptors] = int32(descriptor)
+	words.NumDescriptors++
+	b.Kick() // who sleeps does so at the others only
+}
+
 // SetSpin is for owners that learn later whether threads have a processor each.
 func (b *Block) SetSpin(spin int) {
 	if b.words.SpinCalls != uint32(spin) {

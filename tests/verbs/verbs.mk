@@ -3,6 +3,7 @@
 #
 #   make verbs-test        the link, registration, then LAPI (verbs-lapi-test);
 #                          VERBS_FLAGS="-test.run TestNodesOutage" narrows the first
+#   make verbs-dat-test    uDAPL alone; ROWS="1 5" are lines of tests/verbs/dat.rows
 #   make verbs-lapi-test   LAPI's programs on 1, 2 and 4 nodes, short
 #   make verbs-lapi-full   on demand: most conformance programs whole, ports that fail
 #   make bench-verbs       LAPI beside the programs of perftest; REPETITIONS=3
@@ -13,8 +14,12 @@ VERBS_LAPI := $(LIB) $(RUN) $(BUILD)/verbs/perf $(BUILD)/net/steady
 VERBS_CONFORM := $(addprefix $(CONFORM_BUILD)/,\
   $(shell sed -n 's/^\# programs: //p' tests/verbs/lapi))
 
-.PHONY: verbs-test verbs-link-test verbs-lapi-test verbs-lapi-full bench-verbs
-verbs-test: verbs-link-test verbs-lapi-test
+.PHONY: verbs-test verbs-dat-test verbs-link-test verbs-lapi-test verbs-lapi-full bench-verbs
+verbs-test: verbs-link-test verbs-lapi-test verbs-dat-test
+
+verbs-dat-test: $(LIB)
+	@scripts/setup.sh $(VERBS_TOOLS)
+	@tests/verbs/dat $(BUILD) $(ROWS)
 
 verbs-link-test:
 	@scripts/setup.sh $(VERBS_TOOLS)

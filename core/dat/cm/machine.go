@@ -235,6 +235,9 @@ func (c *Conn) Confirm() {
 // Number is what the peer's messages name c by.
 func (c *Conn) Number() uint64 { return c.number }
 
+// Own sets Owner.
+func (c *Conn) Own(owner any) { c.Owner = owner }
+
 // Remote is the peer's number, once the connection is known there.
 func (c *Conn) Remote() uint64 { return c.remote }
 

@@ -46,6 +46,9 @@ func (r *Request) takesReceive() bool { return r.Op == Send || r.Op == Write && 
 // Bytes is how long the request's data is.
 func (r *Request) Bytes() uint32 { return r.total }
 
+// Measure sets what Bytes tells, for who does requests without a connection.
+func (r *Request) Measure() { r.total = uint32(sum(r.Segments)) }
+
 // requester is what a connection knows of its own requests.
 type requester struct {
 	requests []*Request // not complete, oldest first

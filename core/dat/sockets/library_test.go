@@ -39,6 +39,8 @@ func (p *process) Changed()                            {}
 func (p *process) CallAgent(_ dat.Agent, h dat.Handle) { p.agents = append(p.agents, h) }
 func (p *process) SignalFD(int, bool)                  {}
 func (p *process) CloseFD(int)                         {}
+func (p *process) Watch(int)                           {}
+func (p *process) Unwatch(int)                         {}
 func (p *process) Message(text string)                 { p.t.Log(text) }
 
 func clock() int64 { return time.Now().UnixNano() }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"net/netip"
+
+	"lapi/core/dat/adapter"
+	adapters "lapi/cshim/rdma"
+
+	"golang.org/x/sys/unix"
+)
+
+// rdmaAdapters are the RDMA adapters of this machine (dat.Adapters).
+type rdmaAdapters struct{}
+
+func (rdmaAdapters) Find(name string) (netip.Addr, bool) { return adapters.Find(name) }
+
+func adapterNames() []string { return adapters.Names() }
+
+func (rdmaAdapters) Open(addr netip.Addr) (adapter.Device, error) { return adapters.Open(addr) }
+
+// watched are descriptors that threads sleep at, together behind one: they come and go with
+// adapters. Some are of several adapters.
+type watched struct {
+	epoll int // 0: none was made yet
+	users map[int]int
+}
+
+func (datHost) Watch(fd int) {
+	w := &udapl.files
+	if w.epoll == 0 {
+		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		if err != nil {
+			datHost{}.Message("epoll_create1: " + err.Error())
+			return
+		}
+		w.epoll, w.users = epoll, map[int]int{}
+		udapl.block.Watch(epoll)
+	}
+	if w.users[fd]++; w.users[fd] == 1 {
+		err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd,
+			&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
+		if err != nil {
+			datHost{}.Message("epoll_ctl: " + err.Error())
+		}
+	}
+}
+
+func (datHost) Unwatch(fd int) {
+	w := &udapl.files
+	if w.users[fd]--; w.users[fd] <= 0 {
+		delete(w.users, fd)
+		_ = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_DEL, fd, nil)
+	}
+}
+
+// descriptor is readable when one of them is; -1: there is none yet.
+func (w *watched) descriptor() int {
+	if w.epoll == 0 {
+		return -1
+	}
+	return w.epoll
+}
+
+// close is for when nobody sleeps any more.
+func (w *watched) close() {
+	if w.epoll != 0 {
+		unix.Close(w.epoll)
+		w.epoll = 0
+	}
+}

@@ -1,0 +1,151 @@
+package dat
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"lapi/core/dat/adapter"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+)
+
+// Adapters are the RDMA adapters of this machine.
+type Adapters interface {
+	// Find is the address of the adapter that a name means: of an adapter, of a network interface,
+	// or an address itself; false: it means none.
+	Find(name string) (netip.Addr, bool)
+	// Open opens it. The error says why it cannot be.
+	Open(addr netip.Addr) (adapter.Device, error)
+}
+
+// Limits are what an adapter takes, as queries tell it.
+type Limits struct {
+	EPs, EVDs, PZs, SRQs, LMRs int32
+	DTOs, SRQDTOs              int32 // of an endpoint, of an SRQ
+	IOV, ReadIOV               int32 // segments of a request, of a read
+	ReadsIn, ReadsOut          int32 // under way on one endpoint
+	Message                    uint32
+	Datagram                   int
+	// PrivateConnect, PrivateAccept and PrivateReject are bytes of private data.
+	PrivateConnect, PrivateAccept, PrivateReject int
+	Groups                                       bool
+}
+
+// engine is what an adapter does by its own means, below handles, states, events and the checks of
+// arguments, which are the same for all. links is that of processes that are connected by links;
+// device that of an RDMA adapter.
+type engine interface {
+	openZone(p *PZ) codes.Return
+	closeZone(p *PZ)
+	// register gives a region its contexts; deregister takes them away: no peer accesses it after
+	// that. find is what a context of local memory names: an LMR, or by RMR what one is bound to.
+	register(r *region) codes.Return
+	deregister(r *region)
+	// promise gives a region that an RMR will be bound to its contexts, and grant has it take
+	// effect. A device's may be used from promise on: its adapter knows nothing in between.
+	promise(r *region) codes.Return
+	grant(r *region)
+	find(context uint32, byRMR bool) *region
+	// openWay makes a way for an endpoint's data, which takes receives at once. changeWay makes it
+	// what another endpoint's configuration asks for. fixed are the fields that cannot change while
+	// receives are posted.
+	openWay(e *EP) codes.Return
+	changeWay(e, to *EP) codes.Return
+	fixed() uint64
+	openQueue(s *SRQ) codes.Return
+	closeQueue(s *SRQ)
+	resizeQueue(s *SRQ, max int32) codes.Return
+	postShared(s *SRQ, r *rc.Receive) codes.Return
+	waiting(s *SRQ) int // receives that are not taken
+	// listen makes requests for a qualifier come to a service point; service is the one at it.
+	listen(qualifier uint64, sp any) (listening, codes.Return)
+	unlisten(l listening)
+	service(qualifier uint64) any
+	// connect begins a connection for an endpoint.
+	connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
+		private []byte) (arrival, codes.Return)
+	// meet prepares an endpoint for the peer whose request is about to be accepted.
+	meet(a attempt, e *EP) codes.Return
+	postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
+		segments []rc.Segment) codes.Return
+	freePath(ah *AH)
+	// lacks says whether the adapter cannot do what a request asks for.
+	lacks(a *PostArgs) bool
+	identity() identity
+	close()
+}
+
+// way is how an endpoint's data goes: a connection of rc over links, or a queue pair.
+type way interface {
+	// Post adds a request, which completes by EP.completed. False: the connection is over.
+	Post(r *rc.Request) bool
+	PostReceive(r *rc.Receive)
+	// Recall takes back what was lent to the fast lane.
+	Recall()
+	// Opened says whether it was connected.
+	Opened() bool
+	// Disconnect ends a connection, gracefully when what is posted is complete. EP.ended tells.
+	Disconnect(graceful bool)
+	// Discard ends what was never connected. Receives are flushed.
+	Discard()
+}
+
+// attempt is a connection that is being made, until it is over: of cm, or of the RDMA connection
+// manager.
+type attempt interface {
+	Accept(now int64, private []byte) error
+	Reject(now int64, private []byte) error
+	// Close forgets it; the peer of an attempt hears that.
+	Close()
+	// Confirm tells the peer once more, if that may be needed, that the connection stands.
+	Confirm()
+	Number() uint64
+	// Own says whose it is: an endpoint's, a request's, or nil.
+	Own(owner any)
+}
+
+// listening is a qualifier that a service point has opened, as its engine knows it.
+type listening any
+
+// arrival is an attempt and its two ends.
+type arrival struct {
+	attempt   attempt
+	service   uint8
+	local     netip.Addr
+	peer      netip.AddrPort
+	qualifier uint64
+}
+
+// start gives the adapter its engine: that of an RDMA adapter where the first word of params, what
+// the registry knows of the name, means one.
+func (ia *IA) start(params string) error {
+	l := ia.library
+	name, _, _ := strings.Cut(strings.TrimSpace(params), " ")
+	if l.cfg.Adapters != nil && name != "" {
+		if addr, ok := l.cfg.Adapters.Find(name); ok {
+			d, err := l.cfg.Adapters.Open(addr)
+			if err != nil {
+				return fmt.Errorf("%s: %w", ia.Name, err)
+			}
+			ia.startDevice(d)
+			return nil
+		}
+	}
+	ia.engine, ia.limits = links{ia}, linkLimits
+	ia.port = l.interfaceOf(ia.Name)
+	ia.Addr = ia.port.Addr
+	if ia.query || l.network != nil {
+		return nil
+	}
+	if err := l.open(); err != nil || l.Adapters() == 0 {
+		return err // the first adapter's descriptors are known before a thread sleeps
+	}
+	for _, fd := range l.network.Descriptors() {
+		l.host.Watch(fd)
+	}
+	return nil
+}
+
+// Limits are the adapter's.
+func (ia *IA) Limits() Limits { return ia.limits }
