@@ -193,6 +193,7 @@ func (c *Conn) pump() bool {
 	if c.state != over && !(c.tellReadiness() && c.sendReplies() && c.sendRequests()) {
 		return false
 	}
+	c.complete() // what the owner has returned may be done
 	if c.unsent&tellDone != 0 && c.state != over {
 		if !c.tell(msgDone, &header{Seq: c.expected}) {
 			return false
