@@ -64,9 +64,10 @@ int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request)
 }
 
 /* Reads bytes of the origin's memory to this process's, at most once around. */
-static int read_all(const dat_end *end, uint64_t from, node_range to[2], uint32_t ranges)
+static int read_all(const dat_end *end, uint64_t from, const node_range *all, uint32_t ranges)
 {
-	uint64_t left = to[0].n + (ranges > 1 ? to[1].n : 0), moved;
+	node_range to[2] = {all[0], ranges > 1 ? all[1] : (node_range){0, 0}};
+	uint64_t left = to[0].n + to[1].n, moved;
 
 	while (left) {
 		node_range there = {from, left};
@@ -78,7 +79,7 @@ static int read_all(const dat_end *end, uint64_t from, node_range to[2], uint32_
 		from += moved;
 		if (ranges > 1 && moved >= to[0].n) {
 			moved -= to[0].n;
-			*to = to[1];
+			to[0] = to[1];
 			ranges = 1;
 		}
 		to[0].addr += moved;
@@ -90,7 +91,7 @@ static int read_all(const dat_end *end, uint64_t from, node_range to[2], uint32_
 int dat_lane_pulled(dat_end *end, const node_arrival *arrival)
 {
 	uint64_t at, last, own;
-	node_range to[2];
+	node_range to[2] = {{0, 0}, {0, 0}};
 	dat_ask pull;
 
 	/* not at once with the header that its end was found by: read once */

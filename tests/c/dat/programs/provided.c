@@ -82,6 +82,18 @@ static provided_record *record(void)
 	return found ? get() : NULL;
 }
 
+/* The same of one that is loaded. */
+static provided_record *loaded(void)
+{
+	provided_record *r = record();
+
+	if (!r) {
+		printf("the provider is not loaded\n");
+		exit(1);
+	}
+	return r;
+}
+
 static DAT_HANDLE object(void)
 {
 	void *(*get)(void);
@@ -103,10 +115,10 @@ static provided_record end; /* of the provider that was unloaded last */
 
 static void close_last(DAT_IA_HANDLE ia)
 {
-	int inits = record()->inits;
+	int inits = loaded()->inits;
 
 	memset(&end, 0, sizeof end);
-	record()->end = &end;
+	loaded()->end = &end;
 	MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	CHECK(record() == NULL); /* unloaded */
 	CHECK(end.finis == inits); /* one each, also of names that did not open */
@@ -125,32 +137,32 @@ static void opening(void)
 
 	CHECK(record() == NULL);
 	MUST(dat_ia_open((DAT_NAME_PTR) "one", 17, &evd, &ia));
-	CHECK(evd == object() && record()->inits == 1 && record()->opens == 1);
-	CHECK(strcmp(record()->info.ia_name, "one") == 0 &&
-	      record()->info.dapl_version_major == 2 && record()->info.dapl_version_minor == 0 &&
-	      record()->info.is_thread_safe == DAT_FALSE);
-	CHECK(strcmp(record()->params, "first second") == 0 && record()->added == DAT_SUCCESS);
-	CHECK(strcmp(record()->opened, "one") == 0 && record()->size == 17);
-	CHECK(record()->known == ia); /* as queries of the provider answer */
-	CHECK(strcmp(record()->name, "ia_query") == 0 && record()->words[0] == (uintptr_t)ia &&
-	      record()->words[2] == DAT_IA_FIELD_ALL && record()->words[4] == 0);
+	CHECK(evd == object() && loaded()->inits == 1 && loaded()->opens == 1);
+	CHECK(strcmp(loaded()->info.ia_name, "one") == 0 &&
+	      loaded()->info.dapl_version_major == 2 && loaded()->info.dapl_version_minor == 0 &&
+	      loaded()->info.is_thread_safe == DAT_FALSE);
+	CHECK(strcmp(loaded()->params, "first second") == 0 && loaded()->added == DAT_SUCCESS);
+	CHECK(strcmp(loaded()->opened, "one") == 0 && loaded()->size == 17);
+	CHECK(loaded()->known == ia); /* as queries of the provider answer */
+	CHECK(strcmp(loaded()->name, "ia_query") == 0 && loaded()->words[0] == (uintptr_t)ia &&
+	      loaded()->words[2] == DAT_IA_FIELD_ALL && loaded()->words[4] == 0);
 	MUST(dats_get_ia_handle(ia, &known));
 	CHECK(known == ia);
 	MUST(dat_ia_query(ia, &async, V(2), &attr, V(4), P(5)));
 	same_words("ia_query", "h", ia, 0);
-	CHECK(record()->words[1] == (uintptr_t)&async && record()->words[2] == V(2) &&
-	      record()->words[3] == (uintptr_t)&attr && record()->words[4] == V(4) &&
-	      record()->words[5] == V(5));
+	CHECK(loaded()->words[1] == (uintptr_t)&async && loaded()->words[2] == V(2) &&
+	      loaded()->words[3] == (uintptr_t)&attr && loaded()->words[4] == V(4) &&
+	      loaded()->words[5] == V(5));
 	every_call(ia);
 	extensions(ia);
 
 	MUST(open_name("one", &second));
-	CHECK(record()->inits == 1 && record()->opens == 2 && second != ia);
+	CHECK(loaded()->inits == 1 && loaded()->opens == 2 && second != ia);
 	CHECK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) ==
 	      (DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_IA_IN_USE));
 	MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	CHECK(record()->closes == 2 && record()->flags == DAT_CLOSE_ABRUPT_FLAG &&
-	      record()->finis == 0);
+	CHECK(loaded()->closes == 2 && loaded()->flags == DAT_CLOSE_ABRUPT_FLAG &&
+	      loaded()->finis == 0);
 	CHECK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == 0x8005000b);
 	CHECK(DAT_GET_TYPE(dat_pz_create(ia, &known)) == DAT_INVALID_HANDLE);
 	close_last(second);
@@ -165,7 +177,7 @@ static void chains(void)
 
 	MUST(open_name("chain",
 	               &ia)); /* by the third: one cannot be loaded, one does not register */
-	CHECK(strcmp(record()->params, "third") == 0);
+	CHECK(strcmp(loaded()->params, "third") == 0);
 	close_last(ia);
 	CHECK(open_name("missing", &ia) == not_found);
 	CHECK(open_name("stranger", &ia) == not_found);
@@ -180,12 +192,12 @@ static void chains(void)
 	      (DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_THREAD_SAFETY_NOT_FOUND));
 	CHECK(record() == NULL);
 	MUST(open_name("opens", &ia));
-	CHECK(DAT_GET_TYPE(record()->inside) == DAT_INVALID_STATE);
+	CHECK(DAT_GET_TYPE(loaded()->inside) == DAT_INVALID_STATE);
 	close_last(ia);
 	MUST(open_name("keeps", &ia)); /* fini forgets to take its table back */
 	close_last(ia);
 	MUST(open_name("keeps", &ia));
-	CHECK(record()->added == DAT_SUCCESS);
+	CHECK(loaded()->added == DAT_SUCCESS);
 	close_last(ia);
 }
 
@@ -200,7 +212,7 @@ static void beside(void)
 
 	MUST(open_name("one", &ia));
 	pair_open(&p, 4);            /* lapi-lo */
-	CHECK(record()->opens == 2); /* it was asked first */
+	CHECK(loaded()->opens == 2); /* it was asked first */
 	local = pair_local(&p, 0, 8);
 	MUST(dat_ep_post_recv(p.b.ep, 1, &local, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 	local = pair_local(&p, 64, 8);
@@ -254,7 +266,7 @@ static void bad_handles(void)
 			CHECK(DAT_GET_TYPE(dats_get_ia_handle(h, &known)) == DAT_INVALID_HANDLE);
 		}
 	}
-	CHECK(record()->closes == 0);
+	CHECK(loaded()->closes == 0);
 	close_last(ia);
 }
 
@@ -269,7 +281,7 @@ static void registered(void)
 
 	MUST(open_name("one", &ia));
 	memcpy(&table, *(void **)ia, sizeof table);
-	info = record()->info;
+	info = loaded()->info;
 	CHECK(dat_registry_add_provider(&table, &info) ==
 	      (DAT_CLASS_ERROR | DAT_PROVIDER_ALREADY_REGISTERED));
 	CHECK(dat_registry_add_provider(NULL, &info) ==
@@ -287,7 +299,7 @@ static void registered(void)
 	}
 	CHECK(found == 2);
 	MUST(open_name("mine", &mine));
-	CHECK(strcmp(record()->opened, "mine") == 0 && record()->inits == 1);
+	CHECK(strcmp(loaded()->opened, "mine") == 0 && loaded()->inits == 1);
 	CHECK(dat_registry_remove_provider(&table, &info) ==
 	      (DAT_CLASS_ERROR | DAT_PROVIDER_IN_USE));
 	MUST(dat_ia_close(mine, DAT_CLOSE_ABRUPT_FLAG));

@@ -16,7 +16,7 @@ static int checked;
 /* The words are what was passed: h the handle, 8 or 4 bytes of the value of their number. */
 static void same_words(const char *name, const char *words, DAT_HANDLE handle, int first)
 {
-	const provided_record *r = record();
+	const provided_record *r = loaded();
 	int i;
 
 	if (!r->name || strcmp(r->name, name) != 0) {
@@ -41,9 +41,9 @@ static void same_words(const char *name, const char *words, DAT_HANDLE handle, i
 
 #define CALLS(function, words, handle, ...)                                      \
 	do {                                                                     \
-		int before = record()->calls;                                    \
+		int before = loaded()->calls;                                    \
 		CHECK(dat_##function(handle, ##__VA_ARGS__) == PROVIDED_RESULT); \
-		CHECK(record()->calls == before + 1);                            \
+		CHECK(loaded()->calls == before + 1);                            \
 		same_words(#function, words, handle, 0);                         \
 	} while (0)
 
@@ -132,13 +132,13 @@ static void every_call(DAT_IA_HANDLE ia)
 #define EXTENDED(op, shape, handle, ...)                                               \
 	do {                                                                           \
 		CHECK(dat_extension_op(handle, op, ##__VA_ARGS__) == PROVIDED_RESULT); \
-		CHECK(record()->words[1] == (uint64_t)(op));                           \
+		CHECK(loaded()->words[1] == (uint64_t)(op));                           \
 		same_words("handle_extendedop", shape, handle, 1);                     \
 	} while (0)
 #define FUNCTION(op, shape, function, handle, ...)                           \
 	do {                                                                 \
 		CHECK((function)(handle, ##__VA_ARGS__) == PROVIDED_RESULT); \
-		CHECK(record()->words[1] == (uint64_t)(op));                 \
+		CHECK(loaded()->words[1] == (uint64_t)(op));                 \
 		same_words("handle_extendedop", shape, handle, 1);           \
 	} while (0)
 
@@ -172,12 +172,12 @@ static void query_by_name(void)
 	DAT_HANDLE handle = NULL;
 
 	MUST((dat_ib_open_query)((DAT_NAME_PTR) "one", &handle, V(2), &attr, V(4), provider));
-	CHECK(handle == object() && record()->inits == 1 && record()->opens == 0);
-	CHECK(strcmp((char *)(uintptr_t)record()->words[0], "one") == 0);
-	CHECK(record()->words[1] == DAT_IB_OPEN_QUERY_OP &&
-	      record()->words[2] == (uintptr_t)&handle && record()->words[3] == V(2) &&
-	      record()->words[4] == (uintptr_t)&attr && record()->words[5] == V(4) &&
-	      record()->words[6] == (uintptr_t)provider);
+	CHECK(handle == object() && loaded()->inits == 1 && loaded()->opens == 0);
+	CHECK(strcmp((char *)(uintptr_t)loaded()->words[0], "one") == 0);
+	CHECK(loaded()->words[1] == DAT_IB_OPEN_QUERY_OP &&
+	      loaded()->words[2] == (uintptr_t)&handle && loaded()->words[3] == V(2) &&
+	      loaded()->words[4] == (uintptr_t)&attr && loaded()->words[5] == V(4) &&
+	      loaded()->words[6] == (uintptr_t)provider);
 	CHECK(dat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG) ==
 	      (DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA));
 	MUST(dat_extension_op(handle, DAT_IB_CLOSE_QUERY_OP));
