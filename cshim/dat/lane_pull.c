@@ -66,24 +66,28 @@ int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request)
 /* Reads bytes of the origin's memory to this process's, at most once around. */
 static int read_all(const dat_end *end, uint64_t from, const node_range *all, uint32_t ranges)
 {
-	node_range to[2] = {all[0], ranges > 1 ? all[1] : (node_range){0, 0}};
-	uint64_t left = to[0].n + to[1].n, moved;
+	node_range now = all[0], there, to[2];
+	uint64_t left = now.n, moved;
 
+	if (ranges > 1)
+		left += all[1].n;
 	while (left) {
-		node_range there = {from, left};
-
+		to[0] = now;
+		to[1] = all[ranges - 1];
+		there = (node_range){from, left};
 		if (node_copy_ranges(dat_link_of(end), dat_peer_of(end), 1, to, ranges, &there, 1,
 		                     &moved) != NODE_SENT)
 			return 0;
 		left -= moved;
 		from += moved;
-		if (ranges > 1 && moved >= to[0].n) {
-			moved -= to[0].n;
-			to[0] = to[1];
+		if (ranges > 1 && moved >= now.n) {
+			moved -= now.n;
+			now = all[1];
 			ranges = 1;
+			all++;
 		}
-		to[0].addr += moved;
-		to[0].n -= moved;
+		now.addr += moved;
+		now.n -= moved;
 	}
 	return 1;
 }
