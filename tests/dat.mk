@@ -39,7 +39,7 @@ $(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_HEADERS)
 $(DAT_BUILD)/libprovided.so: $(DAT_DIR)/provided_lib.c $(DAT_DIR)/provided.h $(DAT_HEADERS) $(LIB)
 	@mkdir -p $(DAT_BUILD)
 	$(CC) $(DAT_CFLAGS) -fPIC -shared -Iinclude $< -o $@
-$(DAT_BUILD)/provided: $(DAT_BUILD)/libprovided.so
+$(DAT_BUILD)/provided: $(DAT_BUILD)/libprovided.so $(DAT_DIR)/provided_calls.h
 
 # What the programs of collectives share.
 COLL_MOVING := $(addprefix $(DAT_BUILD)/coll_,moves reductions random)

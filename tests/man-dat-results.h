@@ -78,7 +78,6 @@ static void adapters(void)
 	T(dat_registry_remove_provider(NULL, &info));
 	T(dat_registry_add_provider(NULL, NULL));
 	T(dat_registry_add_provider(NULL, &info));
-	T(dat_registry_add_provider(NULL, &info));
 	T(dat_registry_providers_related("a", "b", NULL));
 	T(dat_registry_providers_related("a", "b", &answer));
 	T(dats_get_ia_handle(BAD, &handle));

@@ -133,6 +133,7 @@ func (ia *IA) remove(o Object) {
 		ia.objects = ia.objects[:last]
 	}
 	ia.library.handles.remove(o)
+	ia.library.host.Changed() // for who waits for it, and may be asleep by now
 }
 
 // Close is dat_ia_close. Graceful: only if nothing but the asynchronous EVD is left.

@@ -95,7 +95,11 @@ func (l *Library) leaves(d *dataLink) bool {
 // TellLane is the end of each entry into the library: whether the lane may leave core alone.
 func (l *Library) TellLane() {
 	n := l.cfg.Lane
-	if n == nil || l.network == nil {
+	if n == nil {
+		return
+	}
+	if l.network == nil { // the lane knows nothing of RDMA adapters
+		n.GoWork = uint32(flag(len(l.devices) > 0))
 		return
 	}
 	work := len(l.devices) > 0 || l.busy || l.engine.Waiting() || len(l.ended) > 0 || l.machine.NextTimeout() != 0 ||

@@ -26,6 +26,7 @@ func (n *Net) openVerbs() error {
 		return nil
 	}
 	if n.remote == 0 && !us.Only {
+		n.lookForPorts()
 		return nil // nobody is to be reached
 	}
 	all, err := n.openPorts()
@@ -49,6 +50,18 @@ func (n *Net) openVerbs() error {
 	n.say(LevelFailure, "MP_EUILIB=us: %v. Shared memory and UDP/IP are used; set MP_EUILIB to "+
 		"ip, or LAPI_US=only to fail instead", err)
 	return nil
+}
+
+// lookForPorts tells a job that reaches nobody by an adapter, but has asked for one, that there is
+// none: on several nodes it would do without.
+func (n *Net) lookForPorts() {
+	if n.cfg.ListPorts == nil {
+		return
+	}
+	if ports, err := n.cfg.ListPorts(); err != nil || len(ports) == 0 {
+		n.say(LevelFailure, "MP_EUILIB=us: there is no RDMA adapter here. Shared memory is used, and "+
+			"between nodes UDP/IP; set MP_EUILIB to ip, or LAPI_US=only to fail instead")
+	}
 }
 
 func closeAll(all []adapter.Adapter) (err error) {

@@ -189,16 +189,22 @@ static DAT_RETURN close_adapter(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	return result;
 }
 
+DAT_RETURN dat_may_enter(void)
+{
+	DAT_RETURN result = DAT_SUCCESS;
+
+	pthread_mutex_lock(&opening);
+	if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0)
+		result = NO_THREADS;
+	pthread_mutex_unlock(&opening);
+	return result;
+}
+
 DAT_RETURN dat_open_own(const uint64_t *arguments)
 {
 	DAT_RETURN result;
 
 	pthread_mutex_lock(&opening);
-	/* without threads Go's run-time would end the process */
-	if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0) {
-		pthread_mutex_unlock(&opening);
-		return NO_THREADS;
-	}
 	if (!dat_enter()) {
 		pthread_mutex_unlock(&opening);
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;

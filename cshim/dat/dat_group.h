@@ -82,6 +82,7 @@ typedef struct dat_group {
 	 * what is posted from now on fails in its turn */
 	uint32_t failed, lost;
 	uint32_t state;
+	uint32_t line0; /* 64-bit words stand at multiples of 8 for every word size */
 	uint64_t peers[DAT_GROUP_MOST]; /* addresses of node_peer; 0: none to wake */
 	/* operations that are posted, oldest first; core makes room for more */
 	uint64_t ops;    /* address of dat_group_op[room] */
@@ -99,6 +100,7 @@ typedef struct dat_group {
 	uint32_t all;                   /* of the operation, as far as known */
 	uint32_t own;                   /* 1: the part that stays at this member was copied */
 	uint32_t huge;                  /* 1: all members together receive more than caches hold */
+	uint32_t line1;
 	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
 	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
 	uint64_t total[DAT_GROUP_MOST]; /* bytes that each member has for this one */

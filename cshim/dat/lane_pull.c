@@ -64,25 +64,30 @@ int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request)
 }
 
 /* Reads bytes of the origin's memory to this process's, at most once around. */
-static int read_all(const dat_end *end, uint64_t from, node_range to[2], uint32_t ranges)
+static int read_all(const dat_end *end, uint64_t from, const node_range *all, uint32_t ranges)
 {
-	uint64_t left = to[0].n + (ranges > 1 ? to[1].n : 0), moved;
+	node_range now = all[0], there, to[2];
+	uint64_t left = now.n, moved;
 
+	if (ranges > 1)
+		left += all[1].n;
 	while (left) {
-		node_range there = {from, left};
-
+		to[0] = now;
+		to[1] = all[ranges - 1];
+		there = (node_range){from, left};
 		if (node_copy_ranges(dat_link_of(end), dat_peer_of(end), 1, to, ranges, &there, 1,
 		                     &moved) != NODE_SENT)
 			return 0;
 		left -= moved;
 		from += moved;
-		if (ranges > 1 && moved >= to[0].n) {
-			moved -= to[0].n;
-			*to = to[1];
+		if (ranges > 1 && moved >= now.n) {
+			moved -= now.n;
+			now = all[1];
 			ranges = 1;
+			all++;
 		}
-		to[0].addr += moved;
-		to[0].n -= moved;
+		now.addr += moved;
+		now.n -= moved;
 	}
 	return 1;
 }
@@ -90,7 +95,7 @@ static int read_all(const dat_end *end, uint64_t from, node_range to[2], uint32_
 int dat_lane_pulled(dat_end *end, const node_arrival *arrival)
 {
 	uint64_t at, last, own;
-	node_range to[2];
+	node_range to[2] = {{0, 0}, {0, 0}};
 	dat_ask pull;
 
 	/* not at once with the header that its end was found by: read once */

@@ -231,6 +231,9 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 		return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND; /* docs/scope.md */
 	if (is_inside())
 		return BAD_STATE;
+	result = dat_may_enter();
+	if (result != DAT_SUCCESS)
+		return result;
 	if (async_evd_handle && ia_handle && key(&r, name, dapl_major, dapl_minor, thread_safety) &&
 	    open_by_name(&r, &result))
 		return result;

@@ -56,6 +56,9 @@ DAT_RETURN dat_provider_extended(const DAT_PROVIDER *table, DAT_HANDLE handle, D
 		}                                                                                 \
 	} while (0)
 
+/* Before the first call into Go: without threads to be had its run-time would end the process.
+ * DAT_SUCCESS, or what dat_ia_open returns then. */
+DAT_RETURN dat_may_enter(void);
 /* block.c: dat_ia_openv and dat_ia_close of the library's own adapters. */
 DAT_RETURN dat_open_own(const uint64_t *arguments);
 DAT_RETURN dat_close_own(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags);

@@ -512,6 +512,7 @@ type (
 		Failed     uint32
 		Lost       uint32
 		State      uint32
+		Line0      uint32
 		Peers      [64]uint64
 		Ops        uint64
 		Lists      uint64
@@ -527,6 +528,7 @@ type (
 		All        uint32
 		Own        uint32
 		Huge       uint32
+		Line1      uint32
 		Got        [64]uint32
 		Limit      [64]uint32
 		Total      [64]uint64

@@ -168,7 +168,7 @@ func (l *Link) repair(p *peer) {
 	l.replaced++
 	stay := p.refused
 	l.dropPair(&p.pair)
-	if p.gone {
+	if p.gone || p.qp != 0 { // a handler has begun another
 		return
 	}
 	if p.failures > failuresMax+len(p.ways)-1 {

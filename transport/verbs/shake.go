@@ -34,7 +34,9 @@ func (l *Link) sayHello(q *pair, now int64) {
 		if q.peer.gone {
 			return
 		}
-		l.another(q.peer)
+		if q.qp == 0 { // no handler has begun another
+			l.another(q.peer)
+		}
 	}
 	if q.qp == 0 && l.makePair(q) == nil || q.qp != 0 {
 		q.tries++
@@ -207,7 +209,7 @@ func (l *Link) agree(p *peer, h *hello) bool {
 		return false
 	}
 	l.dropPair(&p.pair)
-	if p.gone {
+	if p.gone || p.qp != 0 { // a handler has begun another
 		return false
 	}
 	l.route(&p.pair, w)

@@ -56,9 +56,3 @@ func (q *queue[T]) end() []T {
 	q.token()
 	return rest
 }
-
-func (q *queue[T]) ended() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.over
-}

@@ -129,10 +129,13 @@ func (w *World) Limit(node, link, megabits int) error {
 }
 
 // Shape shapes what the switch sends to a node over a link to a number of Mbit/s, with a queue of so
-// much time. All nodes then send single packets, as they come over a cable: of a row in one piece
-// the queue would take all or drop all.
-func (w *World) Shape(node, link, megabits int, queue time.Duration) error {
+// much time. Unless rows is set, all nodes then send single packets, as they come over a cable: of a
+// row in one piece the queue would take all or drop all.
+func (w *World) Shape(node, link, megabits int, queue time.Duration, rows bool) error {
 	for n := range w.Nodes {
+		if rows {
+			break
+		}
 		if err := run("ip", "-n", w.node(n), "link", "set", device(link), "gso_max_segs",
 			"1"); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 // leads to switch l; the subnets are those of Address and Address6. It is not for concurrent use.
 type World struct {
 	Nodes, Links int
+	routed       bool   // Shape.Routed
 	name         string // of this world, at the head of its devices' and namespaces' names
 }
 
@@ -29,7 +30,8 @@ type Shape struct {
 
 // Build makes a world; Close it. An error: a tool is missing, or the kernel cannot.
 func Build(s Shape) (*World, error) {
-	w := &World{Nodes: s.Nodes, Links: s.Links, name: fmt.Sprintf("w%d", worlds.Add(1))}
+	w := &World{Nodes: s.Nodes, Links: s.Links, routed: s.Routed,
+		name: fmt.Sprintf("w%d", worlds.Add(1))}
 	if err := w.build(s); err != nil {
 		w.Close()
 		return nil, err
@@ -135,10 +137,10 @@ func (w *World) addLink(s Shape, n, l int, in, out *strings.Builder) {
 	}
 	fmt.Fprintf(out, "link set %s up\n", w.port(n, l))
 	if !s.OnlyIPv6 {
-		fmt.Fprintf(in, "addr add %s/%d dev %s\n", w.address(s, n, l), bits, device(l))
+		fmt.Fprintf(in, "addr add %s/%d dev %s\n", w.Address(n, l), bits, device(l))
 	}
 	if !s.NoGlobalIPv6 {
-		fmt.Fprintf(in, "addr add %s/%d dev %s nodad\n", w.address6(s, n, l), bits6, device(l))
+		fmt.Fprintf(in, "addr add %s/%d dev %s nodad\n", w.Address6(n, l), bits6, device(l))
 	}
 	fmt.Fprintf(in, "link set %s up\n", device(l))
 	if s.Routed && !s.OnlyIPv6 {
@@ -154,30 +156,26 @@ func (w *World) bridge(l int) string  { return fmt.Sprintf("%sb%d", w.name, l) }
 func (w *World) port(n, l int) string { return fmt.Sprintf("%sn%dl%d", w.name, n, l) }
 func device(l int) string             { return fmt.Sprintf("eth%d", l) }
 
-// Addresses: node n is n+1 in the subnet of link l; where links are routed, it and its router have
-// four numbers for themselves.
-func (w *World) address(s Shape, n, l int) string {
-	if s.Routed {
-		return fmt.Sprintf("10.77.%d.%d", l, 4*n+2)
-	}
-	return w.Address(n, l)
-}
-
-func (w *World) address6(s Shape, n, l int) string {
-	if s.Routed {
-		return fmt.Sprintf("fd77:%d::%x", l, 4*n+2)
-	}
-	return w.Address6(n, l)
-}
-
 func (w *World) router(n, l int) string  { return fmt.Sprintf("10.77.%d.%d", l, 4*n+1) }
 func (w *World) router6(n, l int) string { return fmt.Sprintf("fd77:%d::%x", l, 4*n+1) }
 
-// Address is the IPv4 address of a node on a switched link, in the subnet 10.77.<link>.0/24.
-func (w *World) Address(node, link int) string { return fmt.Sprintf("10.77.%d.%d", link, node+1) }
+// Address is the IPv4 address of a node on a link, in the subnet 10.77.<link>.0/24: node n is n+1
+// there; where links are routed, it and its router have four numbers for themselves.
+func (w *World) Address(node, link int) string {
+	return fmt.Sprintf("10.77.%d.%d", link, w.number(node))
+}
 
-// Address6 is the IPv6 address of a node on a switched link, in the subnet fd77:<link>::/64.
-func (w *World) Address6(node, link int) string { return fmt.Sprintf("fd77:%d::%x", link, node+1) }
+// Address6 is the IPv6 address of a node on a link, in the subnet fd77:<link>::/64, likewise.
+func (w *World) Address6(node, link int) string {
+	return fmt.Sprintf("fd77:%d::%x", link, w.number(node))
+}
+
+func (w *World) number(node int) int {
+	if w.routed {
+		return 4*node + 2
+	}
+	return node + 1
+}
 
 // Command is what lapirun --on takes to start tasks on a node.
 func (w *World) Command(node int) string { return "ip netns exec " + w.node(node) }

@@ -82,6 +82,18 @@ static provided_record *record(void)
 	return found ? get() : NULL;
 }
 
+/* The same of one that is loaded. */
+static provided_record *loaded(void)
+{
+	provided_record *r = record();
+
+	if (!r) {
+		printf("the provider is not loaded\n");
+		exit(1);
+	}
+	return r;
+}
+
 static DAT_HANDLE object(void)
 {
 	void *(*get)(void);
@@ -103,199 +115,16 @@ static provided_record end; /* of the provider that was unloaded last */
 
 static void close_last(DAT_IA_HANDLE ia)
 {
-	int inits = record()->inits;
+	int inits = loaded()->inits;
 
 	memset(&end, 0, sizeof end);
-	record()->end = &end;
+	loaded()->end = &end;
 	MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	CHECK(record() == NULL); /* unloaded */
 	CHECK(end.finis == inits); /* one each, also of names that did not open */
 }
 
-/* ---- Calls ---- */
-
-/* Values by the number of their word. */
-#define V(i) (0xabcd000000000000u + (i))
-#define P(i) ((void *)(uintptr_t)V(i))
-#define W(i) (0x7fff0000 + (i))
-#define CONTEXT(i) ((DAT_CONTEXT){.as_64 = V(i)})
-#define AGENT(i) ((DAT_OS_WAIT_PROXY_AGENT){P(i), (DAT_AGENT_FUNC)P((i) + 1)})
-#define REGION(i) \
-	((DAT_REGION_DESCRIPTION){.for_shared_memory = {P(i), (DAT_LMR_COOKIE)P((i) + 1)}})
-
-static int checked;
-
-/* The words are what was passed: h the handle, 8 or 4 bytes of the value of their number. */
-static void same_words(const char *name, const char *words, DAT_HANDLE handle, int first)
-{
-	const provided_record *r = record();
-	int i;
-
-	if (!r->name || strcmp(r->name, name) != 0) {
-		printf("%s has reached %s\n", name, r->name ? r->name : "nothing");
-		exit(1);
-	}
-	for (i = 0; words[i]; i++) {
-		uint64_t want = words[i] == 'h'   ? (uintptr_t)handle
-		                : words[i] == '-' ? r->words[i]
-		                : words[i] == '8' ? V((uint64_t)i - (uint64_t)first)
-		                                  : (uint64_t)W(i - first);
-		uint64_t got = words[i] == '4' ? (uint32_t)r->words[i] : r->words[i];
-
-		if (got != want) {
-			printf("%s: word %d is %#llx, not %#llx\n", name, i,
-			       (unsigned long long)got, (unsigned long long)want);
-			exit(1);
-		}
-	}
-	checked++;
-}
-
-#define CALLS(function, words, handle, ...)                                      \
-	do {                                                                     \
-		int before = record()->calls;                                    \
-		CHECK(dat_##function(handle, ##__VA_ARGS__) == PROVIDED_RESULT); \
-		CHECK(record()->calls == before + 1);                            \
-		same_words(#function, words, handle, 0);                         \
-	} while (0)
-
-static void every_call(DAT_IA_HANDLE ia)
-{
-	DAT_HANDLE h = object();
-
-	CALLS(set_consumer_context, "h8", h, CONTEXT(1));
-	CALLS(get_consumer_context, "h8", h, P(1));
-	CALLS(get_handle_type, "h8", h, P(1));
-	CALLS(cno_create, "h888", ia, AGENT(1), P(3));
-	CALLS(cno_modify_agent, "h88", h, AGENT(1));
-	CALLS(cno_query, "h48", h, W(1), P(2));
-	CALLS(cno_free, "h", h);
-	CALLS(cno_wait, "h48", h, W(1), P(2));
-	CALLS(cr_query, "h48", h, W(1), P(2));
-	CALLS(cr_accept, "h848", h, P(1), W(2), P(3));
-	CALLS(cr_reject, "h48", h, W(1), P(2));
-	CALLS(cr_handoff, "h8", h, V(1));
-	CALLS(evd_create, "h4848", ia, W(1), P(2), W(3), P(4));
-	CALLS(evd_query, "h48", h, W(1), P(2));
-	CALLS(evd_modify_cno, "h8", h, P(1));
-	CALLS(evd_enable, "h", h);
-	CALLS(evd_disable, "h", h);
-	CALLS(evd_wait, "h4488", h, W(1), W(2), P(3), P(4));
-	CALLS(evd_resize, "h4", h, W(1));
-	CALLS(evd_post_se, "h8", h, P(1));
-	CALLS(evd_dequeue, "h8", h, P(1));
-	CALLS(evd_free, "h", h);
-	CALLS(ep_create, "h888888", ia, P(1), P(2), P(3), P(4), P(5), P(6));
-	CALLS(ep_query, "h88", h, V(1), P(2));
-	CALLS(ep_modify, "h88", h, V(1), P(2));
-	CALLS(ep_connect, "h8844844", h, P(1), V(2), W(3), W(4), P(5), W(6), W(7));
-	CALLS(ep_dup_connect, "h84484", h, P(1), W(2), W(3), P(4), W(5));
-	CALLS(ep_disconnect, "h4", h, W(1));
-	CALLS(ep_post_send, "h4884", h, W(1), P(2), CONTEXT(3), W(4));
-	CALLS(ep_post_recv, "h4884", h, W(1), P(2), CONTEXT(3), W(4));
-	CALLS(ep_post_rdma_read, "h48884", h, W(1), P(2), CONTEXT(3), P(4), W(5));
-	CALLS(ep_post_rdma_write, "h48884", h, W(1), P(2), CONTEXT(3), P(4), W(5));
-	CALLS(ep_get_status, "h888", h, P(1), P(2), P(3));
-	CALLS(ep_free, "h", h);
-	CALLS(lmr_create, "h488884488888", ia, W(1), REGION(2), V(4), P(5), W(6), W(7), P(8), P(9),
-	      P(10), P(11), P(12));
-	CALLS(lmr_query, "h48", h, W(1), P(2));
-	CALLS(lmr_free, "h", h);
-	CALLS(rmr_create, "h8", h, P(1));
-	CALLS(rmr_query, "h48", h, W(1), P(2));
-	CALLS(rmr_bind, "h88448848", h, P(1), P(2), W(3), W(4), P(5), CONTEXT(6), W(7), P(8));
-	CALLS(rmr_free, "h", h);
-	CALLS(psp_create, "h8848", ia, V(1), P(2), W(3), P(4));
-	CALLS(psp_query, "h48", h, W(1), P(2));
-	CALLS(psp_free, "h", h);
-	CALLS(rsp_create, "h8888", ia, V(1), P(2), P(3), P(4));
-	CALLS(rsp_query, "h48", h, W(1), P(2));
-	CALLS(rsp_free, "h", h);
-	CALLS(pz_create, "h8", ia, P(1));
-	CALLS(pz_query, "h48", h, W(1), P(2));
-	CALLS(pz_free, "h", h);
-	CALLS(psp_create_any, "h8848", ia, P(1), P(2), W(3), P(4));
-	CALLS(ep_reset, "h", h);
-	CALLS(evd_set_unwaitable, "h", h);
-	CALLS(evd_clear_unwaitable, "h", h);
-	CALLS(lmr_sync_rdma_read, "h88", ia, P(1), V(2));
-	CALLS(lmr_sync_rdma_write, "h88", ia, P(1), V(2));
-	CALLS(ep_create_with_srq, "h8888888", ia, P(1), P(2), P(3), P(4), P(5), P(6), P(7));
-	CALLS(ep_recv_query, "h88", h, P(1), P(2));
-	CALLS(ep_set_watermark, "h44", h, W(1), W(2));
-	CALLS(srq_create, "h888", ia, P(1), P(2), P(3));
-	CALLS(srq_free, "h", h);
-	CALLS(srq_post_recv, "h488", h, W(1), P(2), CONTEXT(3));
-	CALLS(srq_query, "h48", h, W(1), P(2));
-	CALLS(srq_resize, "h4", h, W(1));
-	CALLS(srq_set_lw, "h4", h, W(1));
-	CALLS(csp_create, "h8888", ia, P(1), P(2), P(3), P(4));
-	CALLS(csp_query, "h48", h, W(1), P(2));
-	CALLS(csp_free, "h", h);
-	CALLS(ep_common_connect, "h8448", h, P(1), W(2), W(3), P(4));
-	CALLS(rmr_create_for_ep, "h8", h, P(1));
-	CALLS(ep_post_send_with_invalidate, "h488444", h, W(1), P(2), CONTEXT(3), W(4), W(5), W(6));
-	CALLS(ep_post_rdma_read_to_rmr, "h8884", h, P(1), CONTEXT(2), P(3), W(4));
-	CALLS(cno_fd_create, "h88", ia, P(1), P(2));
-	CALLS(cno_trigger, "h8", h, P(1));
-}
-
-/* Extended operations: by number, and by the functions of that name. */
-#define EXTENDED(op, shape, handle, ...)                                               \
-	do {                                                                           \
-		CHECK(dat_extension_op(handle, op, ##__VA_ARGS__) == PROVIDED_RESULT); \
-		CHECK(record()->words[1] == (uint64_t)(op));                           \
-		same_words("handle_extendedop", shape, handle, 1);                     \
-	} while (0)
-#define FUNCTION(op, shape, function, handle, ...)                           \
-	do {                                                                 \
-		CHECK((function)(handle, ##__VA_ARGS__) == PROVIDED_RESULT); \
-		CHECK(record()->words[1] == (uint64_t)(op));                 \
-		same_words("handle_extendedop", shape, handle, 1);           \
-	} while (0)
-
-static void extensions(DAT_IA_HANDLE ia)
-{
-	DAT_HANDLE h = object();
-
-	EXTENDED(77, "h-4884", h, W(1), P(2), CONTEXT(3), W(4));
-	EXTENDED(DAT_IB_RDMA_WRITE_IMMED_OP, "h-488844", h, W(1), P(2), CONTEXT(3), P(4), W(5),
-	         W(6));
-	FUNCTION(DAT_IB_RDMA_WRITE_IMMED_OP, "h-488844", dat_ib_post_rdma_write_immed, h, W(1),
-	         P(2), CONTEXT(3), P(4), W(5), W(6));
-	FUNCTION(DAT_IB_CMP_AND_SWAP_OP, "h-888884", dat_ib_post_cmp_and_swap, h, V(1), V(2), P(3),
-	         CONTEXT(4), P(5), W(6));
-	FUNCTION(DAT_IB_FETCH_AND_ADD_OP, "h-88884", dat_ib_post_fetch_and_add, h, V(1), P(2),
-	         CONTEXT(3), P(4), W(5));
-	FUNCTION(DAT_IB_UD_SEND_OP, "h-48884", dat_ib_post_send_ud, h, W(1), P(2), P(3), CONTEXT(4),
-	         W(5));
-	FUNCTION(DAT_IB_UD_CM_FREE_OP, "h-8", dat_ib_ud_cm_free, h, CONTEXT(1));
-	FUNCTION(DAT_IB_UD_AH_FREE_OP, "h-8", dat_ib_ud_ah_free, h, P(1));
-	FUNCTION(DAT_IB_QUERY_COUNTERS_OP, "h-484", dat_ib_query_counters, ia, W(1), P(2), W(3));
-	FUNCTION(DAT_IB_PRINT_COUNTERS_OP, "h-44", dat_ib_print_counters, ia, W(1), W(2));
-	FUNCTION(DAT_IB_START_COUNTERS_OP, "h-4", dat_ib_start_counter, ia, W(1));
-	FUNCTION(DAT_IB_STOP_COUNTERS_OP, "h-4", dat_ib_stop_counter, ia, W(1));
-}
-
-static void query_by_name(void)
-{
-	DAT_IA_ATTR attr;
-	DAT_PROVIDER_ATTR *provider = P(5);
-	DAT_HANDLE handle = NULL;
-
-	MUST((dat_ib_open_query)((DAT_NAME_PTR) "one", &handle, V(2), &attr, V(4), provider));
-	CHECK(handle == object() && record()->inits == 1 && record()->opens == 0);
-	CHECK(strcmp((char *)(uintptr_t)record()->words[0], "one") == 0);
-	CHECK(record()->words[1] == DAT_IB_OPEN_QUERY_OP &&
-	      record()->words[2] == (uintptr_t)&handle && record()->words[3] == V(2) &&
-	      record()->words[4] == (uintptr_t)&attr && record()->words[5] == V(4) &&
-	      record()->words[6] == (uintptr_t)provider);
-	CHECK(dat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG) ==
-	      (DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA));
-	MUST(dat_extension_op(handle, DAT_IB_CLOSE_QUERY_OP));
-	CHECK(record() == NULL);
-	CHECK(DAT_GET_TYPE((dat_ib_close_query)(handle)) == DAT_INVALID_HANDLE);
-}
+#include "provided_calls.h"
 
 /* ---- Opening and closing ---- */
 
@@ -308,32 +137,32 @@ static void opening(void)
 
 	CHECK(record() == NULL);
 	MUST(dat_ia_open((DAT_NAME_PTR) "one", 17, &evd, &ia));
-	CHECK(evd == object() && record()->inits == 1 && record()->opens == 1);
-	CHECK(strcmp(record()->info.ia_name, "one") == 0 &&
-	      record()->info.dapl_version_major == 2 && record()->info.dapl_version_minor == 0 &&
-	      record()->info.is_thread_safe == DAT_FALSE);
-	CHECK(strcmp(record()->params, "first second") == 0 && record()->added == DAT_SUCCESS);
-	CHECK(strcmp(record()->opened, "one") == 0 && record()->size == 17);
-	CHECK(record()->known == ia); /* as queries of the provider answer */
-	CHECK(strcmp(record()->name, "ia_query") == 0 && record()->words[0] == (uintptr_t)ia &&
-	      record()->words[2] == DAT_IA_FIELD_ALL && record()->words[4] == 0);
+	CHECK(evd == object() && loaded()->inits == 1 && loaded()->opens == 1);
+	CHECK(strcmp(loaded()->info.ia_name, "one") == 0 &&
+	      loaded()->info.dapl_version_major == 2 && loaded()->info.dapl_version_minor == 0 &&
+	      loaded()->info.is_thread_safe == DAT_FALSE);
+	CHECK(strcmp(loaded()->params, "first second") == 0 && loaded()->added == DAT_SUCCESS);
+	CHECK(strcmp(loaded()->opened, "one") == 0 && loaded()->size == 17);
+	CHECK(loaded()->known == ia); /* as queries of the provider answer */
+	CHECK(strcmp(loaded()->name, "ia_query") == 0 && loaded()->words[0] == (uintptr_t)ia &&
+	      loaded()->words[2] == DAT_IA_FIELD_ALL && loaded()->words[4] == 0);
 	MUST(dats_get_ia_handle(ia, &known));
 	CHECK(known == ia);
 	MUST(dat_ia_query(ia, &async, V(2), &attr, V(4), P(5)));
 	same_words("ia_query", "h", ia, 0);
-	CHECK(record()->words[1] == (uintptr_t)&async && record()->words[2] == V(2) &&
-	      record()->words[3] == (uintptr_t)&attr && record()->words[4] == V(4) &&
-	      record()->words[5] == V(5));
+	CHECK(loaded()->words[1] == (uintptr_t)&async && loaded()->words[2] == V(2) &&
+	      loaded()->words[3] == (uintptr_t)&attr && loaded()->words[4] == V(4) &&
+	      loaded()->words[5] == V(5));
 	every_call(ia);
 	extensions(ia);
 
 	MUST(open_name("one", &second));
-	CHECK(record()->inits == 1 && record()->opens == 2 && second != ia);
+	CHECK(loaded()->inits == 1 && loaded()->opens == 2 && second != ia);
 	CHECK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) ==
 	      (DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_IA_IN_USE));
 	MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	CHECK(record()->closes == 2 && record()->flags == DAT_CLOSE_ABRUPT_FLAG &&
-	      record()->finis == 0);
+	CHECK(loaded()->closes == 2 && loaded()->flags == DAT_CLOSE_ABRUPT_FLAG &&
+	      loaded()->finis == 0);
 	CHECK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == 0x8005000b);
 	CHECK(DAT_GET_TYPE(dat_pz_create(ia, &known)) == DAT_INVALID_HANDLE);
 	close_last(second);
@@ -348,7 +177,7 @@ static void chains(void)
 
 	MUST(open_name("chain",
 	               &ia)); /* by the third: one cannot be loaded, one does not register */
-	CHECK(strcmp(record()->params, "third") == 0);
+	CHECK(strcmp(loaded()->params, "third") == 0);
 	close_last(ia);
 	CHECK(open_name("missing", &ia) == not_found);
 	CHECK(open_name("stranger", &ia) == not_found);
@@ -363,12 +192,12 @@ static void chains(void)
 	      (DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_THREAD_SAFETY_NOT_FOUND));
 	CHECK(record() == NULL);
 	MUST(open_name("opens", &ia));
-	CHECK(DAT_GET_TYPE(record()->inside) == DAT_INVALID_STATE);
+	CHECK(DAT_GET_TYPE(loaded()->inside) == DAT_INVALID_STATE);
 	close_last(ia);
 	MUST(open_name("keeps", &ia)); /* fini forgets to take its table back */
 	close_last(ia);
 	MUST(open_name("keeps", &ia));
-	CHECK(record()->added == DAT_SUCCESS);
+	CHECK(loaded()->added == DAT_SUCCESS);
 	close_last(ia);
 }
 
@@ -383,7 +212,7 @@ static void beside(void)
 
 	MUST(open_name("one", &ia));
 	pair_open(&p, 4);            /* lapi-lo */
-	CHECK(record()->opens == 2); /* it was asked first */
+	CHECK(loaded()->opens == 2); /* it was asked first */
 	local = pair_local(&p, 0, 8);
 	MUST(dat_ep_post_recv(p.b.ep, 1, &local, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 	local = pair_local(&p, 64, 8);
@@ -437,7 +266,7 @@ static void bad_handles(void)
 			CHECK(DAT_GET_TYPE(dats_get_ia_handle(h, &known)) == DAT_INVALID_HANDLE);
 		}
 	}
-	CHECK(record()->closes == 0);
+	CHECK(loaded()->closes == 0);
 	close_last(ia);
 }
 
@@ -452,7 +281,7 @@ static void registered(void)
 
 	MUST(open_name("one", &ia));
 	memcpy(&table, *(void **)ia, sizeof table);
-	info = record()->info;
+	info = loaded()->info;
 	CHECK(dat_registry_add_provider(&table, &info) ==
 	      (DAT_CLASS_ERROR | DAT_PROVIDER_ALREADY_REGISTERED));
 	CHECK(dat_registry_add_provider(NULL, &info) ==
@@ -470,7 +299,7 @@ static void registered(void)
 	}
 	CHECK(found == 2);
 	MUST(open_name("mine", &mine));
-	CHECK(strcmp(record()->opened, "mine") == 0 && record()->inits == 1);
+	CHECK(strcmp(loaded()->opened, "mine") == 0 && loaded()->inits == 1);
 	CHECK(dat_registry_remove_provider(&table, &info) ==
 	      (DAT_CLASS_ERROR | DAT_PROVIDER_IN_USE));
 	MUST(dat_ia_close(mine, DAT_CLOSE_ABRUPT_FLAG));

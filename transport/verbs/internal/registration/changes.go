@@ -217,7 +217,7 @@ func (w *watcher) watch(e *Entry) bool {
 func (w *watcher) close() {
 	w.mu.Lock()
 	w.applyAll()
-	all := w.maybeWatched
+	all := append(intervals(nil), w.maybeWatched...) // sweep goes on with it
 	w.mu.Unlock()
 	for _, v := range all {
 		_ = eachMapping(v.lo, v.hi, func(m mapping) bool {
