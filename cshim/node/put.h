@@ -65,9 +65,9 @@ static inline uint64_t node_first_half(uint64_t n)
 node_op *node_pulled_put(node_link *link, node_peer *peer, uint8_t by, const node_transfer *put,
                          int halves);
 /*
- * push.c: likewise a get of which the peer writes all, or (halves) the second half while this task reads the
- * first. Without a notice if halves: the peer would give it while this task still reads. The answer
- * ends it as that of node_get.
+ * push.c: likewise a get of which the peer writes all, or (halves) the second half while this task
+ * reads the first. Without a notice if halves: the peer would give it while this task still reads.
+ * The answer ends it as that of node_get.
  */
 node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const node_transfer *get,
                          int halves);
