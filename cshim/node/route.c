@@ -25,6 +25,7 @@ enum {
 	SHARE = 64,        /* trials may cost the time of one transfer in so many */
 	TRIAL = 3,         /* transfers of a trial; the last is timed */
 	FIRST_TRIAL = 2,   /* of a route's first one */
+	COMPARED_MIN = 16 << 10, /* bytes from which the two pipelines differ by more than noise */
 	COST_MAX = 16, /* a trial's loss counts as so many transfers at most: it was disturbed */
 	/* what long traffic without a trial may have saved up, in transfers: that of the dearest */
 	SAVED_MAX = TRIAL * COST_MAX,
@@ -322,7 +323,8 @@ void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t r
 
 	scaled = one < 1 ? 1 : one > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)one;
 	keep_sample(class, route, scaled);
-	compare_widths(routes, class);
+	if (n >= COMPARED_MIN)
+		compare_widths(routes, class);
 	if (route == class->best) {
 		reconsider(class);
 		return;

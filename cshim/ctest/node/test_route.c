@@ -257,6 +257,8 @@ static void widths(void)
 	begin(&routes);
 	run(&routes, &widely, 1 << 20, 200);
 	CHECK(routes.wide == 1);
+	run(&routes, &pipelined, 4 << 10, 5000); /* too short to tell */
+	CHECK(routes.wide == 1);
 	CHECK((node_route_choose(&routes, NODE_ROUTE_GET, 9000, ALL, 1, 0) & ~NODE_ROUTE_TIMED) ==
 	      NODE_ROUTE_WIDE);
 	CHECK((node_route_choose(&routes, NODE_ROUTE_GET, 30000, 1 | 1 << NODE_ROUTE_ORIGIN, 1,
