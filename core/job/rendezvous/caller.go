@@ -33,7 +33,7 @@ func (r *rendezvous) call(ctx context.Context, card []byte) ([][]byte, error) {
 	var last error // the latest that its own end does not explain
 	for pause := firstPause; ; pause = min(2*pause, r.pauses.retry) {
 		cards, err := r.try(ctx, card)
-		if ctx.Err() == nil || last == nil || errors.Is(err, errWaited) {
+		if !over(ctx) || last == nil || errors.Is(err, errWaited) {
 			last = err
 		}
 		var final *refusal
@@ -64,6 +64,13 @@ func (r *rendezvous) call(ctx context.Context, card []byte) ([][]byte, error) {
 			return nil, r.ended(ctx, last)
 		}
 	}
+}
+
+// over says whether the context's time is up. The context itself may learn that after a connection
+// that was to be ended by the same time has been.
+func over(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && !time.Now().Before(deadline)
 }
 
 // reason is an error without the addresses of its connection, which differ each time.
