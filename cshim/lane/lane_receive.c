@@ -312,7 +312,7 @@ int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	}
 	if (peer->receiver.head != peer->receiver.published && !peer->stopped)
 		node_publish_consumed(peer);
-	return pending == 0;
+	return pending == 0 ? 1 : left > 0 ? 0 : -1;
 }
 
 /*

@@ -3,8 +3,9 @@
  *
  * One that is to be timed begins when the target has taken all that was sent before, and the call
  * returns only when it is over: else the time would be that of other transfers, too, or of the
- * user's own work. Each of these waits is bounded, and one that ends without success only loses the
- * sample. Nothing is timed in a handler: there the ring may be in the middle of a message.
+ * user's own work. Each of these waits is bounded. When that for the end is, the transfer took at
+ * least so long, and that is its time: a target that polls but has no processor to run on is slow to
+ * take part. Nothing is timed in a handler: there the ring may be in the middle of a message.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -38,10 +39,17 @@ static int looks_for(uint64_t n)
 	return looks < INT32_MAX ? (int)looks : INT32_MAX;
 }
 
-/* 1 when the target has taken all that was sent to it. */
+/* 1 when the target has taken all that was sent to it; -1 if it polls, and has not after all looks;
+ * 0 if it was not waited for so long. */
 static int drained(node_peer *peer, uint64_t n)
 {
-	return node_await_consumed(peer, peer->sender.tail, looks_for(n)) == NODE_SENT;
+	int rc = node_await_consumed(peer, peer->sender.tail, looks_for(n));
+
+	if (rc == NODE_SENT)
+		return 1;
+	return rc == NODE_BUSY && node_polls(peer) && !node_holds(peer) && cshim_processors() > 1
+	               ? -1
+	               : 0;
 }
 
 /* Both ends copy, through chunks. */
@@ -50,11 +58,20 @@ static int is_pipeline(uint32_t route)
 	return route == NODE_ROUTE_PIPELINE || route == NODE_ROUTE_WIDE;
 }
 
+/* 1 if the target may do its part of a transfer at once: it polls, and there is a processor for it
+ * beside this task's. Where there is but one, both would only take turns. */
+static int takes_part(cshim_lane *lane, const node_peer *peer)
+{
+	return node_polls(peer) &&
+	       (cshim_processors() > 1 || cshim_link_of(lane)->routes.forced < NODE_ROUTES);
+}
+
 /* 1 when nothing is under way with the target any more, and none of this task's handlers is. */
 static int alone(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
 {
 	return !context->progress.calling &&
-	       cshim_lane_settle(context, lane, peer, NULL, looks_for(n)) && drained(peer, n);
+	       cshim_lane_settle(context, lane, peer, NULL, looks_for(n)) > 0 &&
+	       drained(peer, n) > 0;
 }
 
 /* The route of a transfer to or from a target that polls. whole: it cannot be made in halves. */
@@ -154,11 +171,11 @@ static int put_pulled(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	op->tag[CSHIM_TAG_COMPLETION] = completion;
 	if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]++;
-	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(put.n));
+	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(put.n)) != 0;
 	return CSHIM_LANE_DONE;
 }
 
-/* A put by a route; *timed: it is to be timed, and after that whether its end was seen. */
+/* A put by a route; *timed: it is to be timed, and after that whether its time is known. */
 static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
                   const node_transfer *put, uint64_t org_cntr, uint32_t route, int *timed)
 {
@@ -173,30 +190,38 @@ static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
 		                  timed);
 	}
 	done = put_in_messages(context, lane, peer, *put, org_cntr, route);
-	*timed = *timed && done && drained(peer, put->n);
+	*timed = *timed && done && drained(peer, put->n) != 0;
 	return done;
 }
 
-int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                        const node_transfer *put, uint64_t org_cntr)
+/*
+ * 1 if a transfer wakes a target that sleeps in a wait of LAPI's: then it may take part in the next
+ * ones, which may be much faster than single copies, or not: only while it is awake that can be
+ * found out. It is woken for one of many; for fewer and fewer if it soon sleeps again.
+ */
+static int wakes(const node_link *link, node_peer *peer)
 {
-	int bulk = put->n >= lane->bulk_min, polls, timed, done;
-	uint32_t route;
+	if (link->routes.forced < NODE_ROUTES ||
+	    __atomic_load_n(&node_head(peer->out_head)->away, __ATOMIC_RELAXED) ||
+	    ++peer->slept < peer->wake_after)
+		return 0;
+	if (peer->sender.tail - peer->woken >= WAKE_LEAST || peer->wake_after == 0)
+		peer->wake_after = WAKE_LEAST;
+	else if (peer->wake_after < WAKE_MOST)
+		peer->wake_after *= 2;
+	peer->slept = 0;
+	peer->woken = peer->sender.tail;
+	return 1;
+}
+
+/* A put to a target that polls, by the route that is chosen. */
+static int put_chosen(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                      const node_transfer *put, uint64_t org_cntr)
+{
+	uint32_t route = route_of(lane, peer, NODE_ROUTE_PUT, put->n, 0);
+	int timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, put->n), done;
 	uint64_t begin;
 
-	if (!bulk && (put->n <= NODE_INLINE_MAX ||
-	              (put->n < ROUTED_MIN && cshim_link_of(lane)->routes.forced == NODE_ROUTES)))
-		return put_whole(context, lane, peer, put, org_cntr);
-	polls = node_polls(peer);
-	if (put->n > CSHIM_LENGTH_MAX)
-		return CSHIM_LANE_PASS;
-	if (bulk || (!polls && peer->direct && put->n >= DIRECT_MIN))
-		return peer->direct ? put_written(context, lane, peer, *put, org_cntr)
-		                    : CSHIM_LANE_PASS;
-	if (!polls)
-		return put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
-	route = route_of(lane, peer, NODE_ROUTE_PUT, put->n, 0);
-	timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, put->n);
 	route &= ~NODE_ROUTE_TIMED;
 	if (timed && route == NODE_ROUTE_WIDE)
 		node_chunks_widen(cshim_link_of(lane), peer);
@@ -208,6 +233,48 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 	/* What a single copy cannot do messages may: they also say which address is bad. */
 	return done || is_pipeline(route)
 	               ? done
+	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
+}
+
+/* A put to a target that does not poll, by a single copy: nobody else takes part in it. */
+static int put_to_idle(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                       const node_transfer *put, uint64_t org_cntr)
+{
+	node_link *link = cshim_link_of(lane);
+	int timed, done;
+	uint64_t begin;
+
+	timed = node_route_passed(&link->routes, NODE_ROUTE_PUT, put->n, NODE_ROUTE_ORIGIN);
+	if (node_route_wakes(&link->routes, NODE_ROUTE_PUT, put->n, NODE_ROUTE_ORIGIN) &&
+	    wakes(link, peer)) {
+		node_route_try_soon(&link->routes, NODE_ROUTE_PUT, put->n);
+		return put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
+	}
+	begin = timed ? now_ns() : 0;
+	done = put_written(context, lane, peer, *put, org_cntr);
+	if (__builtin_expect(timed && done, 0))
+		node_route_timed(&link->routes, NODE_ROUTE_PUT, put->n, NODE_ROUTE_ORIGIN,
+		                 now_ns() - begin);
+	return done;
+}
+
+int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        const node_transfer *put, uint64_t org_cntr)
+{
+	int bulk = put->n >= lane->bulk_min;
+
+	if (!bulk && (put->n <= NODE_INLINE_MAX ||
+	              (put->n < ROUTED_MIN && cshim_link_of(lane)->routes.forced == NODE_ROUTES)))
+		return put_whole(context, lane, peer, put, org_cntr);
+	if (put->n > CSHIM_LENGTH_MAX)
+		return CSHIM_LANE_PASS;
+	if (bulk)
+		return peer->direct ? put_written(context, lane, peer, *put, org_cntr)
+		                    : CSHIM_LANE_PASS;
+	if (takes_part(lane, peer))
+		return put_chosen(context, lane, peer, put, org_cntr);
+	return peer->direct && put->n >= DIRECT_MIN
+	               ? put_to_idle(context, lane, peer, put, org_cntr)
 	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
 }
 
@@ -261,28 +328,8 @@ static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	if (!op)
 		return CSHIM_LANE_PASS;
 	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);
-	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(get->n));
+	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(get->n)) != 0;
 	return CSHIM_LANE_DONE;
-}
-
-/*
- * 1 if a get wakes a target that sleeps in a wait of LAPI's: then it may answer the next ones,
- * which may be much faster than reading its memory, or not: only while it is awake that can be
- * found out. It is woken for one of many; for fewer and fewer if it soon sleeps again.
- */
-static int wakes(const node_link *link, node_peer *peer)
-{
-	if (link->routes.forced < NODE_ROUTES ||
-	    __atomic_load_n(&node_head(peer->out_head)->away, __ATOMIC_RELAXED) ||
-	    ++peer->slept < peer->wake_after)
-		return 0;
-	if (peer->sender.tail - peer->woken >= WAKE_LEAST || peer->wake_after == 0)
-		peer->wake_after = WAKE_LEAST;
-	else if (peer->wake_after < WAKE_MOST)
-		peer->wake_after *= 2;
-	peer->slept = 0;
-	peer->woken = peer->sender.tail;
-	return 1;
 }
 
 /* A get from a target that does not poll, or that is to be a single copy. */
@@ -290,16 +337,23 @@ static int get_from_idle(cshim_context *context, cshim_lane *lane, node_peer *pe
                          const node_transfer *get, uint64_t org_cntr)
 {
 	node_link *link = cshim_link_of(lane);
+	int timed, done;
+	uint64_t begin;
 
 	if (!peer->direct)
 		return CSHIM_LANE_PASS;
-	node_route_passed(&link->routes, NODE_ROUTE_GET, get->n);
+	timed = node_route_passed(&link->routes, NODE_ROUTE_GET, get->n, NODE_ROUTE_ORIGIN);
 	if (get->n < lane->bulk_min && wakes(link, peer)) {
 		node_route_try_soon(&link->routes, NODE_ROUTE_GET, get->n);
 		return get_asked(context, lane, peer, get, org_cntr, NODE_ROUTE_PIPELINE,
 		                 &(int){0});
 	}
-	return get_read(context, lane, peer, *get, org_cntr);
+	begin = timed ? now_ns() : 0;
+	done = get_read(context, lane, peer, *get, org_cntr);
+	if (__builtin_expect(timed && done, 0))
+		node_route_timed(&link->routes, NODE_ROUTE_GET, get->n, NODE_ROUTE_ORIGIN,
+		                 now_ns() - begin);
+	return done;
 }
 
 int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *peer,
@@ -310,7 +364,7 @@ int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 	uint32_t route;
 	uint64_t begin;
 
-	if (get->n >= lane->bulk_min || !node_polls(peer))
+	if (get->n >= lane->bulk_min || !takes_part(lane, peer))
 		return get_from_idle(context, lane, peer, get, org_cntr);
 	/* The target would change its counter while this task still reads its half. */
 	route = route_of(lane, peer, NODE_ROUTE_GET, get->n, get->notice[0] != 0);

@@ -115,7 +115,7 @@ typedef struct node_peer {
 	/* the latest pull of the peer's did not succeed: its other half gives no notice */
 	uint32_t pull_failed;
 	uint32_t pull_refused; /* the peer has said that it cannot read this task's memory */
-	/* by the owner: gets that have read of the peer while it slept, since it was last woken for
+	/* by the owner: transfers made with the peer while it slept, since it was last woken for
 	 * one; after how many it is woken; and sender.tail of that time */
 	uint32_t slept, wake_after;
 	uint64_t woken;

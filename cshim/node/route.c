@@ -99,16 +99,16 @@ static uint32_t next_of_run(node_route_class *class)
 	return class->best | (left <= RUN_TIMED ? NODE_ROUTE_TIMED : 0);
 }
 
-/* The end of a run: the candidate takes over, or has lost. */
+/* The end of a run: the candidate takes over, or has lost. It takes over, too, if only it could be
+ * timed: what never can be is not to stay in use. */
 static void judge(node_route_class *class)
 {
-	uint32_t route = class->candidate;
-
+	uint32_t route = class->candidate, ns = node_route_time(class, route);
 	int tried = class->running == TRYING; /* and nobody could time it */
 
 	class->running = 0;
 	class->to_try = TRY_EACH;
-	if (tried || !clearly_less(node_route_time(class, route), class->in_use)) {
+	if (tried || !ns || (class->in_use && !clearly_less(ns, class->in_use))) {
 		lost(class, route);
 		return;
 	}
@@ -262,11 +262,33 @@ uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint3
 	return allowed >> (route & ~NODE_ROUTE_TIMED) & 1 ? route : NODE_ROUTE_PIPELINE;
 }
 
-void node_route_passed(node_routes *routes, int direction, uint64_t n)
+int node_route_passed(node_routes *routes, int direction, uint64_t n, uint32_t route)
 {
 	node_route_class *class = &routes->class[direction][node_route_class_of(n)];
+	uint32_t left = class->run;
 
 	save(class, class->in_use);
+	if (routes->forced < NODE_ROUTES || route != class->best || class->transfers <= WARM)
+		return 0;
+	if (class->running == RUNNING && left <= HALF_RUN) {
+		/* What a run has still to have of the route in use. */
+		if (left == 0)
+			judge(class);
+		else
+			class->run--;
+		return left > 0 && left <= RUN_TIMED;
+	}
+	if (++class->to_time < TIME_EACH)
+		return 0;
+	class->to_time = 0;
+	return 1;
+}
+
+int node_route_wakes(const node_routes *routes, int direction, uint64_t n, uint32_t route)
+{
+	const node_route_class *class = &routes->class[direction][node_route_class_of(n)];
+
+	return class->in_use && (class->best != route || class->running);
 }
 
 void node_route_try_soon(node_routes *routes, int direction, uint64_t n)

@@ -84,8 +84,13 @@ static inline uint64_t node_route_least(uint32_t class)
  */
 uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
                            uint64_t chunk, int stream);
-/* A transfer that could not be chosen for, as its target does not poll: it pays for trials, too. */
-void node_route_passed(node_routes *routes, int direction, uint64_t n);
+/* A transfer that could not be chosen for, as its target does not poll: it goes by this route. It
+ * pays for trials, too. 1 if it is to be timed: what was the best may be so no more, and a target
+ * that sleeps is not asked to choose otherwise. */
+int node_route_passed(node_routes *routes, int direction, uint64_t n, uint32_t route);
+/* 1 if, as far as is known, such a transfer would be faster by another route, or is about to be
+ * compared with one: then a target that sleeps may be worth to be woken. */
+int node_route_wakes(const node_routes *routes, int direction, uint64_t n, uint32_t route);
 /* The next transfer may be a trial at once: the target polls, and maybe not for long. */
 void node_route_try_soon(node_routes *routes, int direction, uint64_t n);
 /* A transfer of n bytes that was to be timed took ns nanoseconds by a route, while nothing else was

@@ -279,10 +279,51 @@ static void past_chooser(void)
 	CHECK(node_route_choose(&routes, NODE_ROUTE_PUT, 1 << 20, ALL, 1, 0) ==
 	      NODE_ROUTE_PIPELINE);
 	for (i = 0; i < 2000; i++)
-		node_route_passed(&routes, NODE_ROUTE_PUT, 1 << 20);
+		CHECK(!node_route_passed(&routes, NODE_ROUTE_PUT, 1 << 20, NODE_ROUTE_ORIGIN));
+	CHECK(node_route_wakes(&routes, NODE_ROUTE_PUT, 1 << 20, NODE_ROUTE_ORIGIN));
+	CHECK(!node_route_wakes(&routes, NODE_ROUTE_PUT, 4 << 20, NODE_ROUTE_ORIGIN));
 	node_route_try_soon(&routes, NODE_ROUTE_PUT, 1 << 20);
 	CHECK((node_route_choose(&routes, NODE_ROUTE_PUT, 1 << 20, ALL, 1, 0) &
 	       ~NODE_ROUTE_TIMED) != NODE_ROUTE_PIPELINE);
+}
+
+/* Transfers past the chooser, to a target that sleeps, until it is worth to be woken; how
+ * many that took. */
+static int asleep(node_routes *routes, const machine *m, int most)
+{
+	int i;
+
+	for (i = 1; i <= most; i++) {
+		double ns = time_of(m, NODE_ROUTE_ORIGIN, 1 << 20);
+
+		if (node_route_passed(routes, NODE_ROUTE_PUT, 1 << 20, NODE_ROUTE_ORIGIN))
+			node_route_timed(routes, NODE_ROUTE_PUT, 1 << 20, NODE_ROUTE_ORIGIN,
+			                 (uint64_t)noisy(m, ns));
+		if (node_route_wakes(routes, NODE_ROUTE_PUT, 1 << 20, NODE_ROUTE_ORIGIN))
+			break;
+	}
+	return i;
+}
+
+/* The route in use, which a sleeping target has no part in, becomes slow while it sleeps. */
+static void slow_asleep(void)
+{
+	static node_routes routes;
+	node_route_class *class = &routes.class[NODE_ROUTE_PUT][node_route_class_of(1 << 20)];
+	int i;
+
+	begin(&routes);
+	run(&routes, &pipelined, 1 << 20, 1000);
+	run(&routes, &kernel_faster, 1 << 20, 50000);
+	CHECK(class->best == NODE_ROUTE_ORIGIN);
+	CHECK(asleep(&routes, &kernel_faster, 5000) > 5000);
+	i = asleep(&routes, &pipelined, 5000);
+	CHECK(i <= 1000);
+	/* It is awake for six transfers only, then it sleeps for the route in use's part. */
+	run(&routes, &pipelined, 1 << 20, 6);
+	for (i = 0; i < 20; i++)
+		asleep(&routes, &pipelined, 1);
+	CHECK(class->best != NODE_ROUTE_ORIGIN);
 }
 
 /* What is forced, or not allowed, is kept to; a target that never lets a transfer be timed costs no
@@ -327,6 +368,7 @@ void test_route(void)
 	follows(&pipelined, &kernel_faster);
 	cold_start();
 	past_chooser();
+	slow_asleep();
 	widths();
 	apart();
 	streams();
