@@ -2,6 +2,7 @@
 #include "fake_node.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "../node/membarrier.h"
 #include "op.h"
@@ -64,6 +65,22 @@ void fake_node_make(const int bells[2])
 	memset(segments, 0, sizeof(segments));
 	for (task = 0; task < 2; task++)
 		attach(task, bells[1 - task], fenced);
+}
+
+void fake_node_make_direct(unsigned char *source, unsigned char *sink, size_t n)
+{
+	static const int no_bells[2] = {-1, -1};
+	size_t i;
+	int task;
+
+	fake_node_make(no_bells);
+	for (task = 0; task < 2; task++) {
+		fake_node_peer(task)->pid = getpid();
+		fake_node_peer(task)->direct = 1;
+	}
+	for (i = 0; i < n; i++)
+		source[i] = (unsigned char)(i * 7 + i / 251);
+	memset(sink, 0, n);
 }
 
 node_link *fake_node_link(int task)

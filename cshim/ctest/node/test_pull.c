@@ -25,21 +25,6 @@ typedef struct outcome {
 	node_event event;
 } outcome;
 
-static void start(void)
-{
-	static const int no_bells[2] = {-1, -1};
-	int task, i;
-
-	fake_node_make(no_bells);
-	for (task = 0; task < 2; task++) {
-		fake_node_peer(task)->pid = getpid();
-		fake_node_peer(task)->direct = 1;
-	}
-	for (i = 0; i < LONGEST; i++)
-		source[i] = (unsigned char)(i * 7 + i / 251);
-	memset(sink, 0, sizeof(sink));
-}
-
 /* The target takes all that is there. One that cannot answer now refuses later. */
 static void serve(outcome *o)
 {
@@ -170,7 +155,7 @@ static void no_room(void)
 	outcome o = {0};
 	uint64_t tail;
 
-	start();
+	fake_node_make_direct(source, sink, LONGEST);
 	while (peer->sender.tail < NODE_RING_SLOTS - 1)
 		CHECK(node_send(link, peer, NODE_WRITTEN, (uint64_t[3]){0}, 24, 0, 0) == NODE_SENT);
 	tail = peer->sender.tail;
@@ -190,7 +175,7 @@ static void refused_by_filter(int error)
 	node_transfer transfer = {(uintptr_t)source, (uintptr_t)sink, 4096, 0, {0, 0}};
 	node_peer *peer = fake_node_peer(0);
 
-	start();
+	fake_node_make_direct(source, sink, LONGEST);
 	if (refuse_calls(error, SYS_process_vm_writev, SYS_process_vm_readv))
 		_exit(77);
 	CHECK(node_copy_to(fake_node_link(0), peer, &transfer) == NODE_DENIED);
@@ -223,7 +208,7 @@ void test_pull(void)
 
 	node_guard_install();
 	for (halves = 0; halves < 2; halves++) {
-		start();
+		fake_node_make_direct(source, sink, LONGEST);
 		in_place(halves);
 		refusals(halves);
 	}

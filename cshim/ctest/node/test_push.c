@@ -25,21 +25,6 @@ typedef struct outcome {
 	int answer; /* the last of these */
 } outcome;
 
-static void start(void)
-{
-	static const int no_bells[2] = {-1, -1};
-	int task, i;
-
-	fake_node_make(no_bells);
-	for (task = 0; task < 2; task++) {
-		fake_node_peer(task)->pid = getpid();
-		fake_node_peer(task)->direct = 1;
-	}
-	for (i = 0; i < LONGEST; i++)
-		source[i] = (unsigned char)(i * 7 + i / 251);
-	memset(sink, 0, sizeof(sink));
-}
-
 /* The target takes all that is there; what it cannot answer now is answered afterwards. */
 static void serve(outcome *o)
 {
@@ -179,7 +164,7 @@ static void no_room(void)
 	node_peer *peer = fake_node_peer(0);
 	uint64_t tail;
 
-	start();
+	fake_node_make_direct(source, sink, LONGEST);
 	while (peer->sender.tail < NODE_RING_SLOTS - 1)
 		CHECK(node_send(link, peer, NODE_WRITTEN, (uint64_t[3]){0}, 24, 0, 0) == NODE_SENT);
 	tail = peer->sender.tail;
@@ -193,7 +178,7 @@ static void severed(void)
 	outcome o = {0};
 	node_op *op;
 
-	start();
+	fake_node_make_direct(source, sink, LONGEST);
 	op = ask((uintptr_t)source, (uintptr_t)sink, 40000, 0);
 	node_sever(fake_node_peer(0));
 	node_op_free(fake_node_link(0), op);
@@ -240,13 +225,13 @@ void test_push(void)
 
 	node_guard_install();
 	for (halves = 0; halves < 2; halves++) {
-		start();
+		fake_node_make_direct(source, sink, LONGEST);
 		in_place(halves);
 		refusals(halves);
 		bad_addresses(halves);
 	}
 	no_room();
 	severed();
-	start();
+	fake_node_make_direct(source, sink, LONGEST);
 	under_way();
 }
