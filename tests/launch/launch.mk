@@ -10,7 +10,7 @@ LAUNCH_SAMPLES := basic demo dgsp lapi_api vector xfer
 
 .PHONY: launch-test launch-test-full
 
-$(LAUNCH_BUILD)/ends $(LAUNCH_BUILD)/pairs: $(LAUNCH_BUILD)/%: tests/launch/%.c $(LIB)
+$(addprefix $(LAUNCH_BUILD)/,ends pairs trivial): $(LAUNCH_BUILD)/%: tests/launch/%.c $(LIB)
 	@mkdir -p $(LAUNCH_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(LAUNCH_LINK) -o $@
 
@@ -26,3 +26,13 @@ launch-test: conform-build net-build $(BUILD)/bin/poe $(LAUNCH_BUILD)/ends $(LAU
 
 launch-test-full: FULL := yes
 launch-test-full: launch-test
+
+# What it costs to begin and end a job; BEFORE=DIR: beside another tree's build folder, too.
+.PHONY: bench-launch
+bench-launch: build $(LAUNCH_BUILD)/trivial
+	@scripts/setup.sh mpiexec.hydra=mpich mpicc.mpich=libmpich-dev ip=iproute2 \
+  srun=slurm-client slurmctld=slurmctld slurmd=slurmd
+	@mpicc.mpich -O2 -DWITH_MPI tests/launch/trivial.c -o $(LAUNCH_BUILD)/trivial-mpich
+	@if [ -n "$(BEFORE)" ]; then $(CC) $(CONFORM_CFLAGS) -Iinclude tests/launch/trivial.c \
+  -L$(BEFORE)/lib -llapi_r -Wl,-rpath,$(abspath $(BEFORE))/lib -o $(LAUNCH_BUILD)/trivial-before; fi
+	@BUILD=$(BUILD) BEFORE=$(and $(BEFORE),$(abspath $(BEFORE))) bash tests/launch/bench
