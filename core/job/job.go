@@ -123,9 +123,9 @@ type Config struct {
 	serverPort uint16                            // of a PMIx server on this node; 0: unknown
 	device     string                            // MP_EUIDEVICE for UDP/IP, if a launcher started it
 	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
-	spans      bool                              // the job is on several nodes; after Meet
+	kept       bool                              // this process has a keeper; after Meet
 	daemon     *os.File                          // the launcher's process on this node; nil: unknown
-	launcherFD int                               // to lapirun if Launched, to the keeper if spans
+	launcherFD int                               // to lapirun if Launched, to the keeper if kept
 	say        func(text string)                 // to the user at once; nil: to nobody
 	munge      sealing                           // LAPI_MUNGE
 	keyFile    string                            // LAPI_JOB_KEY_FILE

@@ -133,7 +133,7 @@ func openLaunched(c *Config, instance int) (Session, error) {
 		return nil, err
 	}
 	return &launched{task: c.Task, numTasks: c.NumTasks, server: c.server(), conn: conn, watch: w,
-		scratch: new(wire.Scratch), answers: c.spans}, nil
+		scratch: new(wire.Scratch), answers: c.kept}, nil
 }
 
 // Exchange waits without limit, because a task of the job may call LAPI_Init hours after another;

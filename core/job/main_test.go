@@ -117,13 +117,24 @@ var jobsOverNodes atomic.Uint32
 // task 0.
 func overNodes(t *testing.T, n int, role string, env ...string) *tasks {
 	t.Helper()
+	return atAddress(t, 2, n, role, env...)
+}
+
+// onOneNode likewise starts them on one.
+func onOneNode(t *testing.T, n int, role string, env ...string) *tasks {
+	t.Helper()
+	return atAddress(t, 1, n, role, env...)
+}
+
+func atAddress(t *testing.T, nodes, n int, role string, env ...string) *tasks {
+	t.Helper()
 	pid := os.Getpid() // each job has an address of its own
 	address := fmt.Sprintf("127.%d.%d.%d:7711", 1+pid>>8&127, pid&255, jobsOverNodes.Add(1))
 	j := &tasks{t: t}
 	for i := range n {
 		j.start(i, n, role, nil, append([]string{fmt.Sprintf("LAPI_RENDEZVOUS=%s", address),
 			"MP_PARTITION=4711", "LAPI_USE_SHM=yes",
-			fmt.Sprintf("%s=%d", hostVariable, 2*i/(n+n%2))}, env...))
+			fmt.Sprintf("%s=%d", hostVariable, nodes*i/(n+n%nodes))}, env...))
 	}
 	return j
 }

@@ -3,7 +3,6 @@ package job
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
@@ -28,9 +27,9 @@ type meeting struct {
 	// of this task, unless the user gave some; and MP_UDP_PACKET_SIZE likewise, 0: none
 	adapters   []Adapter
 	packetSize int
-	control    int      // the socket to this process's keeper; -1: all tasks are on one node
+	control    int      // the socket to this process's keeper; -1: there is one task
 	daemon     *os.File // the launcher's process on this node; nil: it is not known
-	hub        *nodeHub // this process's part in it, if the job is on several nodes
+	hub        *nodeHub // this process's part in its node's hub
 	warnings   []string
 
 	place func() (place, error)         // nil: ownPlace; for tests
@@ -69,7 +68,7 @@ func (c *Config) Meet() ([]string, error) {
 // tell writes into c what is known.
 func (m *meeting) tell(c *Config) {
 	c.CommonTasks, c.Partition = slices.Clone(m.node), m.partition
-	c.spans, c.launcherFD, c.daemon = m.control >= 0, m.control, m.daemon
+	c.kept, c.launcherFD, c.daemon = m.control >= 0, m.control, m.daemon
 	if c.Adapters == nil {
 		c.Adapters = slices.Clone(m.adapters)
 	}
@@ -95,21 +94,21 @@ func (m *meeting) hold(c *Config) error {
 		m.daemon = daemonOf(socket)
 	}
 	mine, err := m.ownCard(c)
+	var in entrances
+	if err == nil {
+		err = in.open(&mine)
+	}
 	if err != nil {
 		if c.start == byAddress {
 			_ = l.Abort(1) // it listens; a launcher of the field learns it from the exit status
 		}
 		return err
 	}
-	door, doorErr := net.Listen("tcp", ":0") // it is missed only where there are several nodes
-	if doorErr == nil {
-		mine.port = uint16(door.Addr().(*net.TCPAddr).Port)
-		defer func() {
-			if m.control < 0 {
-				door.Close()
-			}
-		}()
-	}
+	defer func() {
+		if m.control < 0 {
+			in.close()
+		}
+	}()
 	encoded := mine.encode()
 	cards, err := m.exchange(c, l, encoded)
 	wire.Wipe(encoded)
@@ -123,13 +122,10 @@ func (m *meeting) hold(c *Config) error {
 	if err == nil {
 		err = m.chooseAdapters(c, all)
 	}
-	if err != nil || slices.Max(m.nodes) == 0 {
+	if err != nil || c.NumTasks == 1 {
 		return err
 	}
-	if doorErr != nil {
-		return fmt.Errorf("a TCP socket for the hub of this node: %w", doorErr)
-	}
-	m.control, err = m.reachHub(c, all, door)
+	m.control, err = m.reachHub(c, all, in)
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,13 +20,13 @@ import (
 	"lapi/core/job/wire"
 )
 
-// In a job on several nodes that lapirun has not started one task of each node has the node's hub
+// In a job whose tasks have met (Meet) one task of each node has the node's hub
 // in its process (package hub): goroutines, which go on whatever the task does. It is the lowest
 // task that lives. The others of the node reach it by a socket in the abstract name space, hubs
 // each other by TCP.
 //
-// Every task listens for both from the beginning to its end, the door before its card goes out. So
-// who refuses a connection there has ended, and no two tasks can hold each other for the lowest:
+// Every task listens for both from before its card goes out to its end, at the door if there are
+// other nodes. So who refuses a connection has ended, and no two tasks can hold each other for the lowest:
 //
 //   - a task that misses its hub tries all tasks of its node, from the lowest on, up to itself;
 //   - a hub that misses another node's does the same by TCP;
@@ -35,14 +34,12 @@ import (
 //
 // So a hub is made when somebody looks for it, and not while tasks end one after another.
 type nodeHub struct {
-	task   int
-	nodes  []int // the node of each task
-	mates  []int // the tasks of this node, ascending, this one too
-	cards  []fieldCard
-	key    []byte // what hubs prove themselves by
-	name   string // of the node's sockets, but for the task
-	door   net.Listener
-	socket *os.File // where tasks of this node come
+	task  int
+	nodes []int // the node of each task
+	mates []int // the tasks of this node, ascending, this one too
+	cards []fieldCard
+	key   []byte // what hubs prove themselves by
+	in    entrances
 
 	mu    sync.Mutex
 	hub   *hub.Hub     // of this node, once it is in this process
@@ -62,12 +59,63 @@ const (
 	lastLook  = time.Second
 )
 
+// entrances are where a task is found: by the tasks of its node, and by other nodes' hubs.
+type entrances struct {
+	socket  *os.File     // in the abstract name space
+	door    net.Listener // TCP; nil: there is none
+	doorErr error        // why; it is missed only where there are several nodes
+}
+
+// open begins to listen at both, and writes on the task's card where.
+func (in *entrances) open(f *fieldCard) error {
+	fd, err := wire.Socket()
+	if err == nil {
+		if err = unix.Bind(fd, f.address()); err == nil {
+			err = unix.Listen(fd, unix.SOMAXCONN)
+		}
+		if err != nil {
+			unix.Close(fd)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("a socket for the tasks of this node: %w", err)
+	}
+	in.socket = os.NewFile(uintptr(fd), "hub") // non-blocking, so the poller takes it
+	if in.door, in.doorErr = net.Listen("tcp", ":0"); in.doorErr != nil {
+		in.door = nil
+	} else {
+		f.port = uint16(in.door.Addr().(*net.TCPAddr).Port)
+	}
+	return nil
+}
+
+func (in *entrances) close() {
+	in.socket.Close()
+	in.shut()
+}
+
+// shut closes the door.
+func (in *entrances) shut() {
+	if in.door != nil {
+		in.door.Close()
+	}
+}
+
+// address is where the tasks of its node find the task with this card. The name is random, so that
+// no other task ever has it.
+func (f *fieldCard) address() *unix.SockaddrUnix {
+	return &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/%d/hub/%x", os.Geteuid(), f.socket)}
+}
+
 // reachHub begins this process's part in its node's hub, and returns the socket that sessions say
-// hello on. It takes the door over unless there is an error.
-func (m *meeting) reachHub(c *Config, all []fieldCard, door net.Listener) (control int, err error) {
-	n := &nodeHub{task: c.Task, nodes: m.nodes, cards: all, key: m.key, door: door,
-		ended: make(map[int]bool), name: fmt.Sprintf("@lapi/%d/%s/hub/%x", os.Geteuid(),
-			m.partition, all[c.Task].node[:8])}
+// hello on. It takes the entrances over unless there is an error.
+func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control int, err error) {
+	several := slices.Max(m.nodes) > 0
+	if several && in.doorErr != nil {
+		return -1, fmt.Errorf("a TCP socket for the hub of this node: %w", in.doorErr)
+	}
+	n := &nodeHub{task: c.Task, nodes: m.nodes, cards: all, key: m.key, in: in,
+		ended: make(map[int]bool)}
 	for t, node := range m.nodes {
 		if node == m.nodes[c.Task] {
 			n.mates = append(n.mates, t)
@@ -82,34 +130,13 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, door net.Listener) (contr
 	if EndsAnswered != nil {
 		EndsAnswered()
 	}
-	if err := n.listen(); err != nil {
-		return -1, err
+	go n.admitTasks()
+	if several {
+		go n.hearHubs()
+	} else {
+		in.shut()
 	}
 	return hub.Keep(n.task, len(n.nodes), n.reach)
-}
-
-// listen begins to be found by the tasks of the node and by other hubs.
-func (n *nodeHub) listen() error {
-	fd, err := wire.Socket()
-	if err == nil {
-		if err = unix.Bind(fd, n.address(n.task)); err == nil {
-			err = unix.Listen(fd, unix.SOMAXCONN)
-		}
-		if err != nil {
-			unix.Close(fd)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("the socket of this node's hub: %w", err)
-	}
-	n.socket = os.NewFile(uintptr(fd), "hub") // non-blocking, so the poller takes it
-	go n.admitTasks()
-	go n.hearHubs()
-	return nil
-}
-
-func (n *nodeHub) address(task int) *unix.SockaddrUnix {
-	return &unix.SockaddrUnix{Name: fmt.Sprintf("%s/%d", n.name, task)}
 }
 
 // reach connects to the node's hub. If all before have ended this process finds itself, and so has
@@ -117,11 +144,14 @@ func (n *nodeHub) address(task int) *unix.SockaddrUnix {
 func (n *nodeHub) reach() (socket int, err error) {
 	for retry, begin := firstRetry, time.Now(); ; retry = min(2*retry, lastRetry) {
 		for _, t := range n.mates {
-			fd, _, err := dial(n.address(t))
+			fd, _, err := dial(n.cards[t].address())
 			if err == nil {
 				return fd, nil
 			}
-			if !n.hasEnded(t, err, time.Since(begin)) {
+			if time.Since(begin) > hubLimit { // who cannot be reached for very long does not come
+				err = errNobody
+			}
+			if !n.hasEnded(t, err) {
 				break
 			}
 		}
@@ -129,33 +159,14 @@ func (n *nodeHub) reach() (socket int, err error) {
 	}
 }
 
-// hasEnded says whether a task of this node has ended, by how a try to reach it has failed. One that
-// is about to begin refuses, too, but not at its door. Who does so for very long does not come.
-func (n *nodeHub) hasEnded(task int, why error, since time.Duration) bool {
-	n.mu.Lock()
-	known := n.ended[task]
-	n.mu.Unlock()
-	if known {
-		return true
-	}
-	switch {
-	case why == errNobody || since > hubLimit:
-	case why != unix.ECONNREFUSED || since < lastRetry:
-		return false
-	default:
-		door := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(n.cards[task].port)))
-		conn, err := net.DialTimeout("tcp", door, dialLimit)
-		if err == nil {
-			conn.Close()
-		}
-		if !errors.Is(err, syscall.ECONNREFUSED) {
-			return false
-		}
-	}
+// hasEnded says whether a task of this node has ended, by how a try to reach it has failed.
+func (n *nodeHub) hasEnded(task int, why error) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.ended[task] = true
-	return true
+	if why == errNobody || why == unix.ECONNREFUSED {
+		n.ended[task] = true
+	}
+	return n.ended[task]
 }
 
 // lead is the hub, if this process has it, or has to have it from now on.
@@ -167,12 +178,12 @@ func (n *nodeHub) lead() *hub.Hub {
 		return h
 	}
 	for _, t := range n.mates[:slices.Index(n.mates, n.task)] {
-		fd, _, err := dial(n.address(t))
+		fd, _, err := dial(n.cards[t].address())
 		if err == nil {
 			unix.Close(fd)
 			return nil
 		}
-		if !n.hasEnded(t, err, lastRetry) {
+		if !n.hasEnded(t, err) {
 			return nil
 		}
 	}
@@ -215,10 +226,10 @@ func (n *nodeHub) look(h *hub.Hub, task int) {
 		if h.Came(task) {
 			return
 		}
-		fd, _, err := dial(n.address(task))
+		fd, _, err := dial(n.cards[task].address())
 		if err == nil {
 			unix.Close(fd)
-		} else if n.hasEnded(task, err, lastRetry) {
+		} else if n.hasEnded(task, err) {
 			h.TaskEnded(task, "has ended")
 			return
 		}
@@ -237,7 +248,7 @@ func (n *nodeHub) miss(h *hub.Hub) {
 
 // admitTasks accepts the tasks of this node, as long as the process lives.
 func (n *nodeHub) admitTasks() {
-	raw, err := n.socket.SyscallConn()
+	raw, err := n.in.socket.SyscallConn()
 	if err != nil {
 		return
 	}
@@ -273,7 +284,7 @@ func (n *nodeHub) admit(conn int) {
 func (n *nodeHub) hearHubs() {
 	coming := make(chan struct{}, maxComing)
 	for {
-		conn, err := n.door.Accept()
+		conn, err := n.in.door.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}

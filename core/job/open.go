@@ -2,10 +2,10 @@ package job
 
 import "fmt"
 
-// Open begins the wire-up of one LAPI instance (0 to 15, equal in all tasks): with lapirun, or
-// among those that Meet has found, or among CommonTasks of this node, or, for a task started by
-// hand that shares memory with nobody, with this task alone. Tasks may open an instance at
-// different times; the n-th session that each opens of an instance belong together.
+// Open begins the wire-up of one LAPI instance (0 to 15, equal in all tasks): by lapirun, or by the
+// hub of those that Meet has found, or, for tasks started by hand whose program names the peers,
+// among CommonTasks of this node if they share memory, else with this task alone. Tasks may open an
+// instance at different times; the n-th session that each opens of an instance belong together.
 //
 // Among tasks started by hand Open waits until all have come, a minute at most; the error then
 // names the missing tasks. There is no limit with c.NoTimeout, or after Meet: then all tasks have
@@ -23,9 +23,9 @@ func Open(c *Config, instance int) (Session, error) {
 
 func open(c *Config, instance int) (Session, error) {
 	switch {
-	case c.Launched, c.spans:
+	case c.Launched, c.kept:
 		return openLaunched(c, instance)
-	case (c.Shm != ShmNo || c.Gathered()) && len(c.CommonTasks) > 0:
+	case c.Shm != ShmNo && len(c.CommonTasks) > 0 && c.start == byHand:
 		return openStandalone(c, instance)
 	}
 	return &alone{task: c.Task, numTasks: c.NumTasks}, nil

@@ -14,7 +14,8 @@ import (
 var kinds = []struct {
 	name  string
 	start func(t *testing.T, n int, role string, env ...string) *tasks
-}{{"lapirun", launch}, {"hand", byHand}, {"nodes", overNodes}}
+}{{"lapirun", launch}, {"hand", byHand}, {"node", onOneNode},
+	{"nodes", overNodes}}
 
 func each(t *testing.T, test func(t *testing.T, start func(t *testing.T, n int, role string,
 	env ...string) *tasks)) {

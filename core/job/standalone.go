@@ -17,7 +17,7 @@ const (
 )
 
 func deadlineOf(c *Config, limit time.Duration) time.Time {
-	if c.NoTimeout || c.start != byHand {
+	if c.NoTimeout {
 		return time.Time{}
 	}
 	return time.Now().Add(limit)

@@ -1,6 +1,6 @@
 // Package hub is the launcher's side of the wire-up: it accepts sessions of tasks, passes their
-// contributions to exchanges around, and tells them of deaths. lapirun has one. In a job on several
-// nodes that lapirun has not started each node has one, in the process of a task.
+// contributions to exchanges around, and tells them of deaths. lapirun has one. In a job
+// whose tasks have met otherwise each node has one, in the process of a task.
 //
 //	hub.go      tasks, groups, deaths
 //	group.go    sessions that belong together, their exchanges

@@ -10,7 +10,7 @@ import (
 	"lapi/core/job/wire"
 )
 
-// A job on several nodes has a hub on each, in the process of one of the node's tasks. Each serves
+// A job that lapirun has not started has a hub on each node, in the process of one of its tasks. Each serves
 // the tasks of its node, and tells all others what these do: their parts of an exchange, all of a
 // node's at once; that one has left; that one is dead to a group; and that one's process has ended.
 // Between each two hubs there is one trunk. On a new one each tells the other all at first
@@ -94,7 +94,7 @@ func (k noteKind) most() int {
 	return maxHow
 }
 
-// Span makes h the hub of one node of several: nodes has the node of each task, from 0 on, and h is
+// Span makes h the hub of one node: nodes has the node of each task, from 0 on, and h is
 // in the process of task. The others are reached once Attach has been told a trunk to each. When a
 // trunk has ended missed is called, if it is not nil, in a goroutine that it may keep. Before the first
 // Serve or Admit.
