@@ -229,6 +229,9 @@ func eventsRole() error {
 			case "leave":
 				s.Leave()
 				fmt.Println("left")
+			case "leave and vanish": // all threads at once, as exit_group has it
+				s.Leave()
+				return unix.Kill(os.Getpid(), unix.SIGKILL)
 			case "exit":
 				return nil
 			case "swap":

@@ -92,6 +92,30 @@ func TestLeave(t *testing.T) {
 	})
 }
 
+// When Leave returns the process may end: none of its threads has to pass it on any more.
+func TestLeaveIsTold(t *testing.T) {
+	for round := range 3 {
+		t.Run(strconv.Itoa(round), func(t *testing.T) { each(t, leaveAndVanish) })
+	}
+}
+
+func leaveAndVanish(t *testing.T, start starter) {
+	j := start(t, 5, "events")
+	for _, k := range j.all {
+		k.expect(t, "ready")
+	}
+	leave := []int{0, 1, 3}
+	for _, i := range leave {
+		j.all[i].say(t, "leave and vanish")
+	}
+	for _, i := range leave {
+		<-j.all[i].ended
+	}
+	quiet() // a false death is told later than the end of the socket
+	j.all[2].killHard(t)
+	j.hear([]int{4}, 2)
+}
+
 func TestExchangeWithDead(t *testing.T) {
 	each(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "events")

@@ -156,19 +156,21 @@ ends_over_nodes() {
 
 # cases_over_nodes: under one launcher, of which $remote is the command up to the list of hosts.
 # $around is what has to be there before; with $all come cases that one launcher, or FULL, is
-# enough for.
+# enough for. $part and $kind: see PARTS in run.
 cases_over_nodes() {
 	if ! timeout 60 tests/launch/nodes 2 1 $around $(command_for n0:1,n1:1) hostname \
 		> "$LOGS/nodes.log" 2>&1; then
 		skip "$launcher over nodes" "it starts nothing there ($(head -n 1 "$LOGS/nodes.log"))"
 		return
 	fi
-	programs_over_nodes
-	[ -z "$all" ] || further_programs_over_nodes
-	links_over_nodes
-	ends_over_nodes
-	successors_over_nodes
-	[ -z "${FULL-}" ] || more_programs_over_nodes
+	if wanted "$part"; then
+		programs_over_nodes
+		[ -z "$all" ] || further_programs_over_nodes
+		links_over_nodes
+		ends_over_nodes
+		successors_over_nodes
+	fi
+	if [ -n "${FULL-}" ] && wanted "more-${kind:-$part}"; then more_programs_over_nodes; fi
 }
 
 # one_host_in_slurm: what Slurm does not need several nodes for
@@ -181,7 +183,7 @@ one_host_in_slurm() {
 # with LAPI does the same. srun waits for a step whose slurmstepd has been killed, and its daemons
 # have one address. Of all tasks' statuses it ends with the highest: 137 where it has killed.
 slurm_cases() {
-	local kind around=slurm exited killed=137 daemon_killed='' away='' lenient all=${FULL-}
+	local kind part=srun around=slurm exited killed=137 daemon_killed='' away='' lenient all=${FULL-}
 	if ! command -v srun > /dev/null ||
 		! PATH=$PATH:/usr/sbin command -v slurmctld > /dev/null; then
 		skip 'srun' 'there is no Slurm: install slurmctld, slurmd and slurm-client'
@@ -191,9 +193,10 @@ slurm_cases() {
 		refused=99 exited=21
 		[ $kind = pmix ] || refused='99|137' exited=137
 		launcher="srun --mpi=$kind" remote="srun --mpi=$kind" lenient="srun --mpi=$kind -K0"
-		one_host_in_slurm
+		if wanted srun; then one_host_in_slurm; fi
 		cases_over_nodes
 	done
+	wanted srun || return
 	delegated_to_srun
 	remote='srun --mpi=none'
 	over 1 1 99 2 'srun --mpi=pmi2' n0:2 -- "$ends" L
@@ -252,7 +255,7 @@ sealed_keys() {
 }
 
 nodes_cases() {
-	local launcher remote around='' away lenient refused=99 exited killed daemon_killed all=yes
+	local launcher remote part=hydra kind='' around='' away lenient refused=99 exited killed daemon_killed all=yes
 	if ! timeout 60 tests/launch/nodes 2 2 true 2> "$LOGS/nodes.log"; then
 		skip 'several nodes' "$(head -n 1 "$LOGS/nodes.log")"
 		return
@@ -263,11 +266,13 @@ nodes_cases() {
 	away="${remote% -hosts} -iface eth1 -hosts"
 	lenient="mpiexec.hydra -disable-auto-cleanup ${remote#mpiexec.hydra }"
 	cases_over_nodes
-	[ -z "${FULL-}" ] || many_over_nodes
-	delegated
-	sealed_keys
+	if [ -n "${FULL-}" ] && wanted many; then many_over_nodes; fi
+	if wanted hydra; then
+		delegated
+		sealed_keys
+	fi
 	all=${FULL-}
-	launcher=mpirun exited=21 killed=137 daemon_killed=205 lenient=''
+	part=mpirun launcher=mpirun exited=21 killed=137 daemon_killed=205 lenient=''
 	remote='mpirun.openmpi --oversubscribe --mca plm_rsh_agent node-shell -H'
 	away="${remote% -H} --mca oob_tcp_if_include eth1 -H"
 	cases_over_nodes
