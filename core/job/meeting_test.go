@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -138,6 +139,10 @@ func TestMeeting(t *testing.T) {
 				!bytes.Equal(m.key, got[0].key) || m.control < 0 {
 				t.Errorf("%s: task %d: %v %d %q %d", hosts, task, m.node, m.socket, m.partition,
 					m.control)
+			}
+			closed := m.hub.in.door.(*net.TCPListener).SetDeadline(time.Time{}) != nil
+			if several := strings.Contains(hosts, "b"); closed == several {
+				t.Errorf("%s: task %d: its TCP port is closed: %v", hosts, task, closed)
 			}
 		}
 	}
@@ -280,6 +285,40 @@ func TestRendezvous(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMemoryOfCards: of tasks on other nodes that this one never talks to little is kept.
+func TestMemoryOfCards(t *testing.T) {
+	const size, nodes = 4096, 8
+	nics := oneInterface("10.0.0.1/24", "10.1.0.1/24", "fd00::1/64")
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what has finalizers goes by the second
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	n := &nodeHub{nodes: make([]int, size)}
+	func() {
+		cards := make([]fieldCard, size)
+		for task := range cards {
+			n.nodes[task] = task * nodes / size
+			c := fieldCard{nics: nics}
+			c.fill(place{"text", "machine", strings.Repeat("h", task%2+20)}, false)
+			var err error
+			if cards[task], err = decodeFieldCard(c.encode()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n.remember(cards)
+	}()
+	each := (heap() - before) / size
+	t.Logf("%d bytes for each of %d tasks", each, size)
+	if each > 40 || len(n.hosts) != nodes {
+		t.Errorf("%d bytes; %d hosts", each, len(n.hosts))
+	}
+	runtime.KeepAlive(n)
 }
 
 // TestNoSecret: without task 0's secret there is no job.

@@ -35,11 +35,15 @@ import (
 // So a hub is made when somebody looks for it, and not while tasks end one after another.
 type nodeHub struct {
 	task  int
-	nodes []int // the node of each task
-	mates []int // the tasks of this node, ascending, this one too
-	cards []fieldCard
-	key   []byte // what hubs prove themselves by
-	in    entrances
+	nodes []int       // the node of each task
+	mates []int       // the tasks of this node, ascending, this one too
+	hosts []fieldCard // of each node its lowest task's
+	// by task, with nothing else of those that this one may never talk to: where its node's tasks
+	// find it, and other nodes' hubs
+	sockets [][socketSize]byte
+	ports   []uint16
+	key     []byte // what hubs prove themselves by
+	in      entrances
 
 	mu    sync.Mutex
 	hub   *hub.Hub     // of this node, once it is in this process
@@ -70,7 +74,7 @@ type entrances struct {
 func (in *entrances) open(f *fieldCard) error {
 	fd, err := wire.Socket()
 	if err == nil {
-		if err = unix.Bind(fd, f.address()); err == nil {
+		if err = unix.Bind(fd, hubAddress(f.socket)); err == nil {
 			err = unix.Listen(fd, unix.SOMAXCONN)
 		}
 		if err != nil {
@@ -101,10 +105,10 @@ func (in *entrances) shut() {
 	}
 }
 
-// address is where the tasks of its node find the task with this card. The name is random, so that
-// no other task ever has it.
-func (f *fieldCard) address() *unix.SockaddrUnix {
-	return &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/%d/hub/%x", os.Geteuid(), f.socket)}
+// hubAddress is where the tasks of its node find a task. The name is random, so that no other task
+// ever has it.
+func hubAddress(socket [socketSize]byte) *unix.SockaddrUnix {
+	return &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/%d/hub/%x", os.Geteuid(), socket)}
 }
 
 // reachHub begins this process's part in its node's hub, and returns the socket that sessions say
@@ -114,13 +118,8 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control in
 	if several && in.doorErr != nil {
 		return -1, fmt.Errorf("a TCP socket for the hub of this node: %w", in.doorErr)
 	}
-	n := &nodeHub{task: c.Task, nodes: m.nodes, cards: all, key: m.key, in: in,
-		ended: make(map[int]bool)}
-	for t, node := range m.nodes {
-		if node == m.nodes[c.Task] {
-			n.mates = append(n.mates, t)
-		}
-	}
+	n := &nodeHub{task: c.Task, nodes: m.nodes, key: m.key, in: in, ended: make(map[int]bool)}
+	n.remember(all)
 	if c.keyFile != "" {
 		if n.key, err = readKeyFile(c.keyFile); err != nil {
 			return -1, err
@@ -139,12 +138,27 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control in
 	return hub.Keep(n.task, len(n.nodes), n.reach)
 }
 
+// remember keeps what is needed of all tasks' cards.
+func (n *nodeHub) remember(all []fieldCard) {
+	n.sockets, n.ports = make([][socketSize]byte, len(all)), make([]uint16, len(all))
+	for t, node := range n.nodes {
+		if node == n.nodes[n.task] {
+			n.mates = append(n.mates, t)
+		}
+		if node == len(n.hosts) {
+			n.hosts = append(n.hosts, all[t])
+			n.hosts[node].secret = nil
+		}
+		n.sockets[t], n.ports[t] = all[t].socket, all[t].port
+	}
+}
+
 // reach connects to the node's hub. If all before have ended this process finds itself, and so has
 // to have it.
 func (n *nodeHub) reach() (socket int, err error) {
 	for retry, begin := firstRetry, time.Now(); ; retry = min(2*retry, lastRetry) {
 		for _, t := range n.mates {
-			fd, _, err := dial(n.cards[t].address())
+			fd, _, err := dial(hubAddress(n.sockets[t]))
 			if err == nil {
 				return fd, nil
 			}
@@ -178,7 +192,7 @@ func (n *nodeHub) lead() *hub.Hub {
 		return h
 	}
 	for _, t := range n.mates[:slices.Index(n.mates, n.task)] {
-		fd, _, err := dial(n.cards[t].address())
+		fd, _, err := dial(hubAddress(n.sockets[t]))
 		if err == nil {
 			unix.Close(fd)
 			return nil
@@ -226,7 +240,7 @@ func (n *nodeHub) look(h *hub.Hub, task int) {
 		if h.Came(task) {
 			return
 		}
-		fd, _, err := dial(n.cards[task].address())
+		fd, _, err := dial(hubAddress(n.sockets[task]))
 		if err == nil {
 			unix.Close(fd)
 		} else if n.hasEnded(task, err) {
@@ -241,7 +255,7 @@ func (n *nodeHub) miss(h *hub.Hub) {
 	for node := range slices.Max(n.nodes) + 1 {
 		if node > n.nodes[n.task] && !h.Reached(node) {
 			h.Lost(node, fmt.Sprintf("is on host %s, which has not come within %v",
-				n.cards[slices.Index(n.nodes, node)].host, hubLimit+acceptRest))
+				n.hosts[node].host, hubLimit+acceptRest))
 		}
 	}
 }
@@ -342,7 +356,7 @@ func (n *nodeHub) call(h *hub.Hub, node int) {
 		limit = min(2*limit, lastCall)
 		time.Sleep(retry)
 	}
-	mine, other := &n.cards[n.task], &n.cards[slices.Index(n.nodes, node)]
+	mine, other := &n.hosts[n.nodes[n.task]], &n.hosts[node]
 	var names []string
 	for _, a := range addressesOf(mine.nics, other.nics) {
 		names = append(names, a.String())
@@ -357,8 +371,9 @@ var errNoAddress = errors.New("it has no address")
 // it is at all of them: some may be those of other machines, too.
 func (n *nodeHub) callTask(h *hub.Hub, task int, limit time.Duration) error {
 	why := errNoAddress
-	for _, a := range addressesOf(n.cards[n.task].nics, n.cards[task].nics) {
-		w, err := callOnce(netip.AddrPortFrom(a, n.cards[task].port), n, limit)
+	mine, other := &n.hosts[n.nodes[n.task]], &n.hosts[n.nodes[task]]
+	for _, a := range addressesOf(mine.nics, other.nics) {
+		w, err := callOnce(netip.AddrPortFrom(a, n.ports[task]), n, limit)
 		if err == nil {
 			err = h.Attach(w)
 		}

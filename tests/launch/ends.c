@@ -7,6 +7,8 @@
  *   k task 1 is killed, the others wait
  *   d each task is killed when it has heard of the ends of all before it; the last one has
  *     LAPI_Term. Its launcher must let them live.
+ *   a task 1 fails without an error handler, so LAPI ends it; the others wait
+ *   t the odd tasks have LAPI_Term, the others do without
  *   w all say "task N waits", and wait to be killed
  *
  * usage: ends LETTERS. Each task that comes to the end says "end of LETTERS".
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #ifdef WITH_MPI
@@ -67,6 +70,15 @@ static void die_in_turn(void)
 		}
 }
 
+/* Puts to memory of this task that nobody may touch. */
+static void put_nowhere(void)
+{
+	static char data[64];
+	void *nowhere = mmap(NULL, sizeof(data), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	must(LAPI_Put(handle, (uint)task, sizeof(data), nowhere, data, NULL, NULL, NULL), "LAPI_Put");
+}
+
 static void begin(void)
 {
 	lapi_info_t info;
@@ -106,13 +118,20 @@ static void step(char letter)
 		fflush(stdout);
 		sleep(300);
 		break;
+	case 't':
+		if (task % 2)
+			must(LAPI_Term(handle), "LAPI_Term");
+		break;
+	case 'a':
 	case 'x':
 	case 'k':
+		if (task == 1 && letter == 'a')
+			put_nowhere();
 		if (task == 1 && letter == 'x') {
 			printf("task 1 gives up\n");
 			exit(21);
 		}
-		if (task == 1)
+		if (task == 1 && letter == 'k')
 			raise(SIGKILL);
 		sleep(300); /* until the launcher ends it */
 		break;
