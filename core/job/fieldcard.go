@@ -11,7 +11,8 @@ import (
 
 // fieldCard is what a task tells the others by a launcher of the field. On the wire: a version (8),
 // the node's identity, the name of a socket, the port (16, little-endian), the length of the host's
-// name (8), that name, the network interfaces, and of task 0 a secret: a name for the job, and its key; or both sealed.
+// name (8), that name, the network interfaces, and of task 0 a secret: a name for the job, and its
+// key; or both sealed.
 type fieldCard struct {
 	node   [nodeSize]byte
 	socket [socketSize]byte // names the socket at which the tasks of its node find it

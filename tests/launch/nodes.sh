@@ -182,7 +182,8 @@ one_host_in_slurm() {
 
 # A task that LAPI_Init fails for aborts the job, for which Slurm kills by pmi2; a task that ends
 # with LAPI does the same. srun waits for a step whose slurmstepd has been killed: it is killed, too,
-# when the tasks have ended. Its daemons have one address. Of all tasks' statuses it ends with the highest: 137 where it has killed.
+# when the tasks have ended. Its daemons have one address. Of all tasks' statuses it ends with the
+# highest: 137 where it has killed.
 slurm_cases() {
 	local kind part=srun around=slurm exited killed=137 daemon_killed=137 away=''
 	local kill_daemon=kill-daemon-then-launcher lenient all=${FULL-}

@@ -89,8 +89,8 @@ func (k *Keeper) run(socket int, front *link) {
 	front.shutdown()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, s := range k.all {
-		s.link.shutdown()
+	for _, s := range k.all { // behind what the last hub has said
+		s.send(wire.Message{}, s.link.shutdown)
 	}
 }
 
