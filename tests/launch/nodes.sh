@@ -145,7 +145,7 @@ links_over_nodes() {
 ends_over_nodes() {
 	local waits='task [0-3] waits'
 	over 2 1 "$exited" 0 '^end of' n0:1,n1:3 -- "$ends" Lx
-	over 2 1 "${exited/21/1}" 0 '^end of' n0:1,n1:3 -- "$ends" La
+	over 2 1 "1|$killed" 0 '^end of' n0:1,n1:3 -- "$ends" La
 	over 2 1 0 4 '^end of Lt$' n0:1,n1:3 -- "$ends" Lt
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
 	over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
