@@ -4,7 +4,7 @@
  * and each time.
  *
  * usage: coll_reductions [full [WAY [MEMBERS]]]: groups of 1 to 16 members, all counts of
- *     each combination, and up to 16 MiB. COLL_LARGE=all: these of each, not of each fourth
+ *     each combination, and up to 16 MiB. COLL_LARGE=all: these of each, not of some
  */
 #include "coll.h"
 
@@ -44,14 +44,16 @@ static void one(int kind, int op, int type, int form, int in_place, size_t n)
 }
 
 /* 16 MiB take long: each combination has them with one of four numbers of members that follow each
- * other, another one each WAY; COLL_LARGE=all: with each. */
+ * other, from 9 on one of eight, another one each WAY; COLL_LARGE=all: with each. */
 static int is_large(int kind, int op, int type)
 {
 	const char *all = getenv("COLL_LARGE"), *way = getenv("LAPI_FASTLANE");
 	int shift = way == NULL ? 0 : strcmp(way, "off") == 0 ? 1 : strcmp(way, "random") == 0 ? 2 : 0;
 
 	return is_full() && ((all && strcmp(all, "all") == 0) ||
-	                     (kind + op * TYPES + type + op + coll_me.size + shift) % 4 == 0);
+	                     (kind + op * TYPES + type + op + coll_me.size + shift) %
+	                                     (coll_me.size > 8 ? 8 : 4) ==
+	                             0);
 }
 
 static void legal(int kind, int op, int type)
