@@ -3,7 +3,8 @@
 # and with the members on two and three. Some 200 parts, of a few minutes at most, with a line each.
 #
 # usage: scripts/coll-full.sh FOLDER [PATTERN...]     of the programs
-# A pattern chooses parts, which are named NODES:PROGRAM:WAY:MEMBERS: '0:*:on:16', '2:coll_random:*'.
+# A pattern chooses parts, which are named NODES:PROGRAM:WAY:MEMBERS: '0:*:on:16',
+# '2:coll_random:*'.
 # LIST=1: only names them.
 set -u
 folder=$1

@@ -27,7 +27,11 @@ static const struct coll_row {
 	{"alltoall-64K", COLL_ALLTOALL, 64 << 10, 200},
 };
 
-enum { COLL_ROWS = sizeof coll_rows / sizeof *coll_rows, COLL_BATCHES = 9, COLL_SHORT_ROUNDS = 200000 };
+enum {
+	COLL_ROWS = sizeof coll_rows / sizeof *coll_rows,
+	COLL_BATCHES = 9,
+	COLL_SHORT_ROUNDS = 200000
+};
 
 static inline double coll_now(void)
 {
