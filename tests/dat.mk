@@ -4,7 +4,8 @@
 # against Debian's, which it fetches; the macros; every dialect. Needs no library.
 # dat-test         programs of tests/c/dat/programs over the library: each ends with a line "passed".
 # coll-nodes-test  programs of collectives with their members on two and three nodes.
-# coll-test-full   on demand: the programs of collectives with all sizes and groups of up to 16.
+# coll-test-full   on demand: the programs of collectives with all sizes and groups of up to 16, on
+#                  one, two and three nodes, in parts: PARTS="'2:*' '0:coll_moves:on:*'" runs some.
 # test-dat         Debian's uDAPL programs over the library: every row of docs/dat-matrix.md, short.
 # test-dat-full    on demand: all of it; writes the table there. ROWS="T5 T6" runs some.
 
@@ -42,7 +43,6 @@ $(DAT_BUILD)/libprovided.so: $(DAT_DIR)/provided_lib.c $(DAT_DIR)/provided.h $(D
 $(DAT_BUILD)/provided: $(DAT_BUILD)/libprovided.so $(DAT_DIR)/provided_calls.h
 
 # What the programs of collectives share.
-COLL_MOVING := $(addprefix $(DAT_BUILD)/coll_,moves reductions random)
 COLL_SHARED := $(addprefix $(DAT_DIR)/coll_,frame.c call.c values.c)
 $(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_DIR)/pair.h \
   $(DAT_HEADERS) $(LIB)
@@ -52,13 +52,14 @@ $(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_
 dat-test: $(addprefix $(DAT_BUILD)/,$(DAT_PROGRAMS) $(DAT_COLL))
 	@scripts/dat-test.sh $^
 
-coll-nodes-test: $(DAT_BUILD)/coll_moves $(DAT_BUILD)/coll_reductions
+coll-nodes-test: $(addprefix $(DAT_BUILD)/,$(DAT_COLL))
 	@scripts/setup.sh ip=iproute2
-	@scripts/coll-nodes.sh 2:$(DAT_BUILD)/coll_moves 3:$(DAT_BUILD)/coll_reductions
+	@scripts/coll-nodes.sh 2:$(DAT_BUILD)/coll_moves 3:$(DAT_BUILD)/coll_reductions \
+	  2:$(DAT_BUILD)/coll_groups 3:$(DAT_BUILD)/coll_random
 
 coll-test-full: $(addprefix $(DAT_BUILD)/,$(DAT_COLL))
-	@scripts/coll-nodes.sh $(foreach n,1 2 3,$(COLL_MOVING:%=$n:%))
-	@DAT_TEST_ARGUMENT=full scripts/dat-test.sh $^
+	@scripts/setup.sh ip=iproute2
+	@scripts/coll-full.sh $(DAT_BUILD) $(PARTS)
 
 dat-ofed-test: $(LIB)
 	@scripts/setup.sh qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \

@@ -68,13 +68,14 @@ const (
 	ownPort    = 9000
 	simTimeout = 5 * time.Second
 	simMemory  = 1 << 18
+	simPacket  = 1472 // bytes; longer datagrams vanish
 	simAll     = allPrivileges
 )
 
 // newWorld makes a network with n processes. way says how bad it is.
 func newWorld(t *testing.T, seed uint64, n int, way simnet.Way) *world {
 	memory.Guard()
-	sc := &simnet.Scenario{Seed: seed, Tasks: n, Level: wire.LevelCookie, PacketSize: 1472,
+	sc := &simnet.Scenario{Seed: seed, Tasks: n, Level: wire.LevelCookie, PacketSize: simPacket,
 		CopyMax: 128, RexmitBufCount: 32, AckThreshold: 2, ReceiveBuffer: 1 << 20,
 		PollingInterval: 100 * time.Millisecond, Timeout: simTimeout}
 	way.MTU = sc.PacketSize
@@ -316,6 +317,7 @@ func (p *proc) LocalFor(netip.Addr) (netip.Addr, error) { return p.addr, nil }
 func (p *proc) Link(local netip.Addr, c LinkConfig) (transport.Link, netip.AddrPort, error) {
 	l, err := simnet.NewLink(p.node, udp.Config{NumTasks: c.Peers, Level: wire.LevelCookie,
 		Partition: "dat", Timeout: simTimeout, Pair: c.Pair, PeerFailed: c.Failed,
+		PacketSize:      simPacket,
 		PollingInterval: 100 * time.Millisecond})
 	if err != nil {
 		return nil, netip.AddrPort{}, err

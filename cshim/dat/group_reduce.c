@@ -36,9 +36,9 @@ static uint32_t units(const dat_group *group, const dat_group_op *op)
 /* The round in which the first block begins: its units lie side by side. */
 static uint64_t first_round(const dat_group *group, const dat_group_op *op)
 {
-	uint64_t each = units(group, op);
+	uint64_t each = units(group, op); /* a power of two */
 
-	return (group->base + each - 1) / each * each;
+	return (group->base + each - 1) & ~(each - 1);
 }
 
 static uint64_t round_of(const dat_group *group, const dat_group_op *op, uint32_t block)

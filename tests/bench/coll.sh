@@ -3,6 +3,8 @@
 # table of microseconds, medians of the runs, and ours to the better of the others.
 #
 # usage: coll.sh FOLDER [MEMBERS...]     default: 2 4 8.  RUNS: repetitions, default 3.
+# COLL_ROWS="barrier alltoall-64K": these rows only. BEFORE: the same folder of another tree, whose
+# figures stand beside as "before".
 set -u
 bin=$1
 shift
@@ -14,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 run() { # WHO MEMBERS
 	case $1 in
 	dat) "$bin/coll_dat" "$2" ;;
-	openmpi) mpirun.openmpi --allow-run-as-root --oversubscribe -n "$2" "$bin/coll_mpi.openmpi" ;;
+	before) "$BEFORE/coll_dat" "$2" ;;
+	openmpi) mpirun.openmpi --allow-run-as-root $share -n "$2" "$bin/coll_mpi.openmpi" ;;
 	mpich) mpirun.mpich -n "$2" "$bin/coll_mpi.mpich" ;;
 	esac
 }
@@ -23,8 +26,11 @@ who=dat
 for m in openmpi mpich; do
 	[ -x "$bin/coll_mpi.$m" ] && who="$who $m" || echo "skipped: $m, which is not here"
 done
+[ -z "${BEFORE:-}" ] || who="$who before"
 for members; do
 	rm -f "$work"/*
+	share= # Open MPI yields between polls with this option, and refuses more members without
+	[ "$members" -le "$(nproc)" ] || share=--oversubscribe
 	for _ in $(seq "$runs"); do
 		for w in $who; do
 			run "$w" "$members" >>"$work/$w" 2>"$work/error" ||
@@ -53,8 +59,8 @@ for members; do
 				printf "    %-16s", rows[r]
 				for (i = 1; i <= m; i++) {
 					x = median(w[i], rows[r])
-					printf "%10.1f", x
-					if (i > 1 && (best == 0 || x < best)) best = x
+					printf "%10.2f", x
+					if (i > 1 && w[i] != "before" && (best == 0 || x < best)) best = x
 				}
 				if (best > 0) printf "%10.2f", median("dat", rows[r]) / best
 				print ""

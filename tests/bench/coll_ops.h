@@ -27,7 +27,11 @@ static const struct coll_row {
 	{"alltoall-64K", COLL_ALLTOALL, 64 << 10, 200},
 };
 
-enum { COLL_ROWS = sizeof coll_rows / sizeof *coll_rows, COLL_BATCHES = 9 };
+enum {
+	COLL_ROWS = sizeof coll_rows / sizeof *coll_rows,
+	COLL_BATCHES = 9,
+	COLL_SHORT_ROUNDS = 200000
+};
 
 static inline double coll_now(void)
 {
@@ -44,7 +48,30 @@ static inline int coll_ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Runs all rows; once does one operation, and only rank 0 prints: name, and us of one, the median
+/* How often an operation is done in a batch. Short ones, where each of two members has a processor,
+ * so often that a tick of the clock does not matter. */
+static inline int coll_rounds(const struct coll_row *row, int size)
+{
+	if (size == 2 && row->bytes <= 8)
+		return COLL_SHORT_ROUNDS / COLL_BATCHES;
+	return row->rounds / (size > 2 ? size / 2 : 1) / COLL_BATCHES + 1;
+}
+
+/* COLL_ROWS names the rows that are wanted, with spaces between them; else all are. */
+static inline int coll_is_wanted(const struct coll_row *row)
+{
+	const char *wanted = getenv("COLL_ROWS"), *at = wanted;
+	size_t n = strlen(row->name);
+
+	if (wanted == NULL)
+		return 1;
+	for (; (at = strstr(at, row->name)) != NULL; at += n)
+		if ((at == wanted || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0))
+			return 1;
+	return 0;
+}
+
+/* Runs the rows; once does one operation, and only rank 0 prints: name, and us of one, the median
  * of batches. */
 static inline void coll_measure(int rank, int size, void (*once)(const struct coll_row *row))
 {
@@ -52,7 +79,9 @@ static inline void coll_measure(int rank, int size, void (*once)(const struct co
 	int r, b, i, rounds;
 
 	for (r = 0; r < COLL_ROWS; r++) {
-		rounds = coll_rows[r].rounds / (size > 2 ? size / 2 : 1) / COLL_BATCHES + 1;
+		if (!coll_is_wanted(&coll_rows[r]))
+			continue;
+		rounds = coll_rounds(&coll_rows[r], size);
 		for (i = 0; i < rounds; i++)
 			once(&coll_rows[r]);
 		for (b = 0; b < COLL_BATCHES; b++) {

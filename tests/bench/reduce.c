@@ -6,10 +6,14 @@
  * reduction reads 2 n and writes n. "results" counts the bytes of the result alone. Both run in
  * turn, so that what disturbs one disturbs the other; medians of the pairs' ratios.
  *
+ * No vector instruction knows x86's long double: what the processor can do is a plain loop in C,
+ * which a second line has, as the reduction's bandwidth to that.
+ *
  * usage: reduce [all | OPERATION...]: all operations and types, or all types of some operations;
  * else those that programs use most
  */
 #define _GNU_SOURCE
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,11 +81,89 @@ static double copies(size_t n, int rounds)
 	return (now_ns() - start) / rounds;
 }
 
+/* left[i] = left[i] op right[i], as a programmer writes it. */
+static void plain_loop(int op, size_t n)
+{
+	long double *to = (long double *)(void *)left, *from = (long double *)(void *)right;
+	size_t count = n / sizeof *to, i;
+
+	switch (op) {
+	case COLL_SUM:
+		for (i = 0; i < count; i++)
+			to[i] += from[i];
+		break;
+	case COLL_PROD:
+		for (i = 0; i < count; i++)
+			to[i] *= from[i];
+		break;
+	case COLL_MAX:
+		for (i = 0; i < count; i++)
+			to[i] = to[i] >= from[i] ? to[i] : from[i];
+		break;
+	default:
+		for (i = 0; i < count; i++)
+			to[i] = to[i] <= from[i] ? to[i] : from[i];
+	}
+	__asm__ volatile("" ::"r"(left) : "memory");
+}
+
+static double plain_loops(int op, size_t n, int rounds)
+{
+	double start = now_ns();
+	int i;
+
+	for (i = 0; i < rounds; i++)
+		plain_loop(op, n);
+	return (now_ns() - start) / rounds;
+}
+
+static void line_of_plain_loop(int op)
+{
+	double ratios[PAIRS];
+	int s, i, rounds;
+
+	printf("%-19s", "  to a plain loop");
+	for (s = 0; s < SIZES; s++) {
+		rounds = (int)(((size_t)1 << 20) / sizes[s]) + 1;
+		for (i = 0; i < PAIRS; i++) {
+			double loop = plain_loops(op, sizes[s], rounds);
+
+			ratios[i] = loop / reductions(op, COLL_LONG_DOUBLE, sizes[s], rounds);
+		}
+		printf("        %5.2f       ", median(ratios));
+	}
+	printf("\n");
+}
+
+/* Zeros and ones of that type: no operation slows down on them, as on denormal numbers. */
+static void fill(unsigned char *buffer, int op, int type)
+{
+	static const float one_float = 1;
+	static const double one_double = 1;
+	static const long double one_long = 1;
+	static const uint64_t one_integer = 1;
+	const void *one = &one_integer;
+	size_t size = coll_type_size(op, type), n = size < sizeof one_integer ? size : sizeof one_integer;
+	size_t i;
+
+	if (type == COLL_FLOAT || type == COLL_FLOAT_INT)
+		one = &one_float, n = sizeof one_float;
+	else if (type == COLL_DOUBLE || type == COLL_DOUBLE_INT)
+		one = &one_double, n = sizeof one_double;
+	else if (type == COLL_LONG_DOUBLE)
+		one = &one_long, n = 10;
+	memset(buffer, 0, LARGEST);
+	for (i = 0; i + size <= LARGEST; i += 7 * size)
+		memcpy(buffer + i, one, n);
+}
+
 static void line(int op, int type)
 {
 	double results[PAIRS], bandwidth[PAIRS], r;
 	int s, i, rounds;
 
+	fill(left, op, type);
+	fill(right, op, type);
 	printf("%-7s%-12s", op_names[op], type_names[type]);
 	for (s = 0; s < SIZES; s++) {
 		rounds = (int)(((size_t)1 << 20) / sizes[s]) + 1;
@@ -96,16 +178,9 @@ static void line(int op, int type)
 		printf("  %5.2f %5.2f %6.1f", 1.5 * r, r, median(bandwidth));
 	}
 	printf("\n");
+	if (type == COLL_LONG_DOUBLE)
+		line_of_plain_loop(op);
 	fflush(stdout);
-}
-
-/* Zeros and ones: no operation slows down on them, as on denormal numbers. */
-static void fill(unsigned char *buffer)
-{
-	size_t i;
-
-	for (i = 0; i < LARGEST; i++)
-		buffer[i] = (unsigned char)(i / 16 % 7 == 0 && i % 16 == 0);
 }
 
 int main(int argc, char **argv)
@@ -128,8 +203,6 @@ int main(int argc, char **argv)
 	right = aligned_alloc(LINE, LARGEST);
 	if (left == NULL || right == NULL)
 		return 1;
-	fill(left);
-	fill(right);
 	printf("reductions to memcpy, bandwidth: traffic, results; results in GB/s\n%-19s", "");
 	for (s = 0; s < SIZES; s++)
 		printf("%16zu KiB", sizes[s] >> 10);

@@ -446,26 +446,3 @@ func TestOrder(t *testing.T) {
 		}
 	}
 }
-
-// TestLogarithm: the rounds of barrier and allreduce grow as the logarithm of the group's size.
-func TestLogarithm(t *testing.T) {
-	for _, kind := range []Kind{Barrier, Allreduce} {
-		for _, size := range []int{16, 256, 4096} {
-			g := New(Config{Self: 5, Size: size, Kernel: goKernel{}, Memory: &end{},
-				Clock: func() int64 { return 0 }})
-			a := Args{Kind: kind, Op: 2, Type: 9, Send: Parts{One: Span{8, 8}}}
-			messages := 0
-			for _, r := range g.plan(&a).rounds {
-				messages += len(r.sends)
-			}
-			steps := 0
-			for d := 1; d < size; d *= 2 {
-				steps++
-			}
-			if messages != steps {
-				t.Errorf("kind %d of %d members: %d messages of each, want %d", kind, size, messages,
-					steps)
-			}
-		}
-	}
-}

@@ -45,6 +45,9 @@ int coll_main(int argc, char **argv, void (*tests)(int full));
 /* 0: the arguments name another number of members. */
 int coll_wanted(int members);
 
+/* The node of a member, from 0 on: of two nodes each has one half, of more they take turns. */
+int coll_node_of(int rank, int size);
+
 /* All members that live: each gives n bytes and gets those of all, one after the other. */
 void coll_exchange(const void *mine, size_t n, void *all);
 void coll_meet(void);

@@ -54,15 +54,18 @@ static int nodes(void)
 	return n ? atoi(n) : 0;
 }
 
-/* The process whose namespaces are the node of a member: of two nodes each has one half, of more
- * they take turns. */
+int coll_node_of(int rank, int size)
+{
+	return nodes() == 0 ? 0 : nodes() == 2 ? rank * 2 / size : rank % nodes();
+}
+
+/* The process whose namespaces are the node of a member. */
 static void find_node(int rank, int size, char *pid, size_t room)
 {
 	char name[64];
 	FILE *file;
 
-	snprintf(name, sizeof name, "/run/lapi-nodes/n%d",
-	         nodes() == 2 ? rank * 2 / size : rank % nodes());
+	snprintf(name, sizeof name, "/run/lapi-nodes/n%d", coll_node_of(rank, size));
 	file = fopen(name, "r");
 	CHECK(file != NULL && fgets(pid, (int)room, file) != NULL);
 	fclose(file);

@@ -38,28 +38,43 @@ static void use(DAT_IB_COLLECTIVE_HANDLE group, DAT_EVD_HANDLE evd, int rank, in
 	coll_expect(evd, group, DAT_IB_COLLECTIVE_BARRIER_STATUS, value + 1);
 }
 
-/* All live on this node: what a program may say of it; or that each lives on its own, which is not
- * so. */
-static void fill_info(DAT_IB_COLLECTIVE_GROUP *info, int *ranks, int *table, int is_right)
-{
-	static int none[COLL_MEMBERS], mine;
-	int i, me = coll_me.rank;
+/* Who lives on which node, as a program may say it; or that each lives on its own, which is not so
+ * where a node has several. */
+typedef struct nodes {
+	int local[COLL_MEMBERS], external[COLL_MEMBERS], intra[COLL_MEMBERS], inter[COLL_MEMBERS];
+} nodes;
 
-	mine = me;
-	for (i = 0; i < coll_me.size; i++) {
-		ranks[i] = i;
-		table[i] = i == 0 ? 0 : -1;
-		none[i] = i == me ? 0 : -1;
-	}
+static int node_of(int rank, int is_right)
+{
+	return is_right ? coll_node_of(rank, coll_me.size) : rank;
+}
+
+static void fill_info(DAT_IB_COLLECTIVE_GROUP *info, nodes *n, int is_right)
+{
+	int rank, first, mine = node_of(coll_me.rank, is_right);
+
 	memset(info, 0, sizeof *info);
-	info->local_size = is_right ? coll_me.size : 1;
-	info->local_rank = is_right ? me : 0;
-	info->local_ranks = is_right ? ranks : &mine;
-	info->external_size = is_right ? 1 : coll_me.size;
-	info->external_rank = !is_right ? me : me == 0 ? 0 : -1;
-	info->external_ranks = ranks;
-	info->intranode_table = is_right ? ranks : none;
-	info->internode_table = is_right ? table : ranks;
+	info->external_rank = -1;
+	for (rank = 0; rank < coll_me.size; rank++) {
+		int node = node_of(rank, is_right), here = node == mine;
+
+		for (first = 0; node_of(first, is_right) != node; first++)
+			;
+		n->intra[rank] = here ? info->local_size : -1;
+		n->inter[rank] = first == rank ? info->external_size : -1;
+		if (rank == coll_me.rank) {
+			info->local_rank = n->intra[rank];
+			info->external_rank = n->inter[rank];
+		}
+		if (here)
+			n->local[info->local_size++] = rank;
+		if (first == rank)
+			n->external[info->external_size++] = rank;
+	}
+	info->local_ranks = n->local;
+	info->external_ranks = n->external;
+	info->intranode_table = n->intra;
+	info->internode_table = n->inter;
 }
 
 /* By name: eight arguments, the macro, seven. */
@@ -68,14 +83,15 @@ static void ways(void)
 	DAT_IB_COLLECTIVE_MEMBER members[COLL_MEMBERS];
 	DAT_IB_COLLECTIVE_HANDLE group;
 	DAT_IB_COLLECTIVE_GROUP info;
-	int ranks[COLL_MEMBERS], table[COLL_MEMBERS], way, rank = coll_me.rank, n = coll_me.size;
+	nodes who;
+	int way, rank = coll_me.rank, n = coll_me.size;
 
 	coll_members(coll_me.member, coll_me.member_size, members);
 	for (way = 0; way < 5; way++) {
 		DAT_IB_COLLECTIVE_ID id = 100u + (unsigned)way;
 		DAT_CONTEXT c = context(500u + (unsigned)way);
 
-		fill_info(&info, ranks, table, way != 4);
+		fill_info(&info, &who, way != 4);
 		if (way == 0)
 			MUST((dat_ib_collective_create_group)(members, n, (unsigned)rank, id, NULL,
 			                                      coll_me.evd, coll_me.pz, c));
@@ -103,21 +119,22 @@ static void qualifiers(void)
 		DAT_CONN_QUAL qualifier;
 	} pairs[COLL_MEMBERS];
 	DAT_COLLECTIVE_MEMBER members[COLL_MEMBERS];
-	struct sockaddr_in address;
+	struct sockaddr_in own, addresses[COLL_MEMBERS];
+	DAT_IA_ATTR attr;
 	DAT_EVD_HANDLE requests;
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL mine, all[COLL_MEMBERS];
 	DAT_IB_COLLECTIVE_HANDLE group;
 	int i;
 
-	memset(&address, 0, sizeof address);
-	address.sin_family = AF_INET;
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	MUST(dat_ia_query(coll_me.ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	memcpy(&own, attr.ia_address_ptr, sizeof own);
+	coll_exchange(&own, sizeof own, addresses);
 	MUST(dat_evd_create(coll_me.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &requests));
 	MUST(dat_psp_create_any(coll_me.ia, &mine, requests, DAT_PSP_CONSUMER_FLAG, &psp));
 	coll_exchange(&mine, sizeof mine, all);
 	for (i = 0; i < coll_me.size; i++) {
-		pairs[i].address = (DAT_IA_ADDRESS_PTR)&address;
+		pairs[i].address = (DAT_IA_ADDRESS_PTR)&addresses[i];
 		pairs[i].qualifier = all[i];
 		members[i] = &pairs[i];
 	}

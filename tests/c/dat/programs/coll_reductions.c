@@ -4,7 +4,7 @@
  * and each time.
  *
  * usage: coll_reductions [full [WAY [MEMBERS]]]: groups of 1 to 16 members, all counts of
- *     each combination, and up to 16 MiB
+ *     each combination, and up to 16 MiB. COLL_LARGE=all: these of each, not of some
  */
 #include "coll.h"
 
@@ -43,6 +43,19 @@ static void one(int kind, int op, int type, int form, int in_place, size_t n)
 	call_free(&c);
 }
 
+/* 16 MiB take long: each combination has them with one of four numbers of members that follow each
+ * other, from 9 on one of eight, another one each WAY; COLL_LARGE=all: with each. */
+static int is_large(int kind, int op, int type)
+{
+	const char *all = getenv("COLL_LARGE"), *way = getenv("LAPI_FASTLANE");
+	int shift = way == NULL ? 0 : strcmp(way, "off") == 0 ? 1 : strcmp(way, "random") == 0 ? 2 : 0;
+
+	return is_full() && ((all && strcmp(all, "all") == 0) ||
+	                     (kind + op * TYPES + type + op + coll_me.size + shift) %
+	                                     (coll_me.size > 8 ? 8 : 4) ==
+	                             0);
+}
+
 static void legal(int kind, int op, int type)
 {
 	static const size_t counts[] = {0, 1, 37, 1021};
@@ -56,10 +69,7 @@ static void legal(int kind, int op, int type)
 					one(kind, op, type, form, in_place, counts[i]);
 	if (is_full() || (op + type + kind) % 8 == 0)
 		one(kind, op, type, FORM_TOTALS, (op + type) % 2, large);
-	/* The naive ones take long: not all types, and in large groups one. */
-	if (is_full() &&
-	    (coll_me.size <= 4 ? op == DAT_IB_COLLECTIVE_REDUCE_OP_SUM && type % 4 == 1
-	                       : op == DAT_IB_COLLECTIVE_REDUCE_OP_MAXLOC && type == 15))
+	if (is_large(kind, op, type))
 		one(kind, op, type, FORM_TOTALS, 0, LARGE / values_size(op, type));
 }
 
