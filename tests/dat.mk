@@ -11,7 +11,7 @@
 
 DAT_DIR      := tests/c/dat/programs
 DAT_BUILD    := $(BUILD)/dat
-DAT_PROGRAMS := proposal counters memory leaks threads lane direct provided
+DAT_PROGRAMS := proposal counters memory leaks threads lane direct forbidden provided
 DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
@@ -32,7 +32,7 @@ test-dat: $(LIB) $(DAPL)
 test-dat-full: $(LIB) $(DAPL)
 	@tests/c/dat/matrix/run.sh $(BUILD) full $(ROWS)
 
-$(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_HEADERS) $(LIB)
+$(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_DIR)/direct.h $(DAT_HEADERS) $(LIB)
 	@mkdir -p $(DAT_BUILD)
 	$(CC) $(DAT_CFLAGS) -Iinclude $< $(DAT_LINK) -o $@
 

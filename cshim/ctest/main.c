@@ -32,6 +32,7 @@ static const struct {
 	{"fatal", test_fatal},       {"refused", test_refused},
 	{"fortran", test_fortran},   {"coll", test_coll},
 	{"group", test_group},       {"group_threads", test_group_threads},
+	{"direct", test_direct},     {"dat_threads", test_dat_threads},
 };
 
 static const char *running;

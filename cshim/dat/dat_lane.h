@@ -112,7 +112,7 @@ typedef struct dat_request {
 	uint32_t number;        /* of the receive that it takes */
 	uint32_t sent;          /* bytes; of what is asked for: 1 once it was */
 	uint8_t op, flags;      /* of rc's messages */
-	uint8_t route;          /* of a write: NODE_ROUTE_TARGET, _HALVES, else messages */
+	uint8_t route;          /* NODE_ROUTE_…; NODE_ROUTES: by messages, none was chosen */
 	uint8_t zero;
 	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
 	uint32_t got, zero1;       /* bytes of the answer */

@@ -20,6 +20,9 @@
 #define DAT_FLAG_IMMEDIATE 1u
 #define DAT_FLAG_INVALIDATE 2u
 #define DAT_FLAG_SOLICITED 4u
+/* Of a read that is asked for: by which pipeline the answer is to come; neither: any. */
+#define DAT_FLAG_NARROW 16u
+#define DAT_FLAG_WIDE 32u
 
 /* In front of every message, as wire.go has it. */
 typedef struct dat_header {
@@ -165,18 +168,27 @@ int dat_lane_send(dat_end *end);
 #define DAT_DIRECT_NOT 0  /* it is to go by messages; request->route and begun say how */
 
 /*
- * lane_direct.c: does a write or read by one copy between the two processes, if that is possible,
- * and the best. local: where its own memory is.
+ * lane_routes.c: chooses how a write or read goes, and does it if that is one copy between the two
+ * processes. local: where its own memory is.
  */
 int dat_lane_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges);
-/* After a request that is to go by messages was sent. */
+/* After a request that is to go by messages, and timed, was sent. */
 void dat_lane_time(dat_end *end, dat_request *request, uint32_t seq);
 /* Such a request that is still timed is done. */
 void dat_lane_learn(dat_end *end, const dat_request *request);
+
+/* 1 if the target is to copy data of a write, or half. */
+static inline int dat_is_pulled(const dat_request *request)
+{
+	return request->route == NODE_ROUTE_TARGET || request->route == NODE_ROUTE_HALVES;
+}
+
 /*
- * Copies so many bytes of a request, from at on, by one system call; 0 if it cannot, else how many.
- * The peer's rights are looked up.
+ * lane_direct.c: copies all of a request; 0: it could not. Or so many bytes of it, from at on, by
+ * one system call; 0 if it cannot, else how many. The peer's rights are looked up for each.
  */
+int dat_lane_copy(const dat_end *end, const dat_request *request, const node_range *local,
+                  uint32_t ranges);
 #define DAT_COPY_PART (1u << 20) /* bytes of one copy: who frees the memory waits for it */
 uint64_t dat_lane_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
                             uint32_t ranges, uint64_t at, uint64_t n);

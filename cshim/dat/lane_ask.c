@@ -17,6 +17,9 @@ int dat_lane_ask(dat_end *end, uint32_t seq, dat_request *request)
 
 	if (rc != NODE_SENT)
 		return rc;
+	if (request->route == NODE_ROUTE_PIPELINE || request->route == NODE_ROUTE_WIDE)
+		ask.header.flags |= request->route == NODE_ROUTE_WIDE ? DAT_FLAG_WIDE
+		                                                      : DAT_FLAG_NARROW;
 	memcpy(message.header, &ask, sizeof(ask));
 	request->sent = 1;
 	return node_end(link, dat_peer_of(end), &message, DAT_MSG_ASK, sizeof(ask));
@@ -55,22 +58,17 @@ static int operate(dat_end *end, const dat_ask *ask)
 	return 1;
 }
 
-/* Sends an answer from end->got on; its request is coming. */
-static int answer(dat_end *end)
+/* The rest of an answer, whose data is at an address: NODE_SENT, or why it was not sent. */
+static int answer_from(dat_end *end, const dat_header *asked, uint64_t from)
 {
 	node_link *link = dat_link_of(end);
 	node_peer *peer = dat_peer_of(end);
-	dat_header asked, header;
-	uint64_t step, from;
+	dat_header header = answer_header(end, asked);
+	uint64_t step = asked->total <= NODE_INLINE_MAX ? NODE_INLINE_MAX
+	                                                : node_chunk_step(link, asked->total);
 
-	memcpy(&asked, end->coming, sizeof(asked));
-	header = answer_header(end, &asked);
-	step = asked.total <= NODE_INLINE_MAX ? NODE_INLINE_MAX
-	                                      : node_chunk_step(link, asked.total);
-	from = dat_memory_of(end, asked.context, asked.addr, asked.total,
-	                     DAT_MEM_PRIV_REMOTE_READ_FLAG, 1);
-	while (from && end->got < asked.total) {
-		uint32_t left = asked.total - end->got, part = left < step ? left : (uint32_t)step;
+	while (end->got < asked->total) {
+		uint32_t left = asked->total - end->got, part = left < step ? left : (uint32_t)step;
 		int rc;
 
 		header.offset = end->got;
@@ -81,10 +79,35 @@ static int answer(dat_end *end)
 			return rc;
 		end->got += part;
 	}
+	return NODE_SENT;
+}
+
+/* The pipeline that a request for data names. */
+static uint32_t route_asked(const dat_header *asked)
+{
+	return asked->flags & DAT_FLAG_WIDE     ? NODE_ROUTE_WIDE
+	       : asked->flags & DAT_FLAG_NARROW ? NODE_ROUTE_PIPELINE
+	                                        : NODE_ROUTES;
+}
+
+/* Sends an answer from end->got on; its request is coming. */
+static int answer(dat_end *end)
+{
+	dat_header asked;
+	uint64_t from;
+	int rc;
+
+	memcpy(&asked, end->coming, sizeof(asked));
+	from = dat_memory_of(end, asked.context, asked.addr, asked.total,
+	                     DAT_MEM_PRIV_REMOTE_READ_FLAG, 1);
 	if (!from)
 		return NODE_BAD_LOCAL;
-	dat_lane_passed(end);
-	return NODE_SENT;
+	node_chunks_limit(dat_link_of(end), route_asked(&asked));
+	rc = answer_from(end, &asked, from);
+	node_chunks_limit(dat_link_of(end), NODE_ROUTES);
+	if (rc == NODE_SENT)
+		dat_lane_passed(end);
+	return rc;
 }
 
 void dat_lane_answer(dat_end *end)

@@ -1,36 +1,45 @@
 /* lane_post.c - posting sends, writes, reads and receives, and sending what was posted. */
 #include "dat_lane_shared.h"
 
-/* Sends the rest of a request, in parts so that both ends copy at once. NODE_SENT, or why not. */
-static int send_data(const dat_end *end, uint32_t seq, dat_request *request)
+/* Sends n bytes of the rest of a request. NODE_SENT, or why not. */
+static inline int send_part(const dat_end *end, uint32_t seq, dat_request *request, uint32_t n)
+{
+	dat_header header = dat_header_of(end, seq, request);
+	int rc = node_send_inline(dat_link_of(end), dat_peer_of(end), DAT_MSG_DATA, &header,
+	                          sizeof(header), request->at + request->sent, n);
+
+	if (rc == NODE_SENT)
+		request->sent += n;
+	return rc;
+}
+
+/* All of the rest in parts, so that both ends copy at once, by the pipeline that was chosen. */
+static int send_parts(const dat_end *end, uint32_t seq, dat_request *request)
 {
 	node_link *link = dat_link_of(end);
-	node_peer *peer = dat_peer_of(end);
-	uint64_t step =
-		request->n <= NODE_INLINE_MAX ? NODE_INLINE_MAX : node_chunk_step(link, request->n);
+	uint64_t step = node_chunk_step(link, request->n);
+	int rc = NODE_SENT;
 
-	do {
-		dat_header header = dat_header_of(end, seq, request);
-		uint32_t left = request->n - request->sent, part = left < step ? left : step;
-		int rc = peer->closed ? NODE_BUSY
-		                      : node_send_inline(link, peer, DAT_MSG_DATA, &header,
-		                                         sizeof(header),
-		                                         request->at + request->sent, part);
+	node_chunks_limit(link, request->route);
+	while (request->sent < request->n && rc == NODE_SENT) {
+		uint32_t left = request->n - request->sent;
 
-		if (rc != NODE_SENT)
-			return rc;
-		request->sent += part;
-	} while (request->sent < request->n);
-	return NODE_SENT;
+		rc = send_part(end, seq, request, left < step ? left : (uint32_t)step);
+	}
+	node_chunks_limit(link, NODE_ROUTES);
+	return rc;
 }
 
 static int send_request(dat_end *end, uint32_t seq, dat_request *request)
 {
 	if (request->op >= DAT_LANE_READ)
 		return dat_lane_ask(end, seq, request);
-	if (__builtin_expect(request->route > NODE_ROUTE_ORIGIN, 0))
+	if (__builtin_expect(dat_is_pulled(request), 0))
 		return dat_lane_pull(end, seq, request);
-	return send_data(end, seq, request);
+	if (dat_peer_of(end)->closed)
+		return NODE_BUSY;
+	return request->n <= NODE_INLINE_MAX ? send_part(end, seq, request, request->n)
+	                                     : send_parts(end, seq, request);
 }
 
 int dat_lane_send(dat_end *end)
@@ -158,6 +167,7 @@ static void fill(dat_request *request, const dat_post *post, const local_memory 
 	                         .n = (uint32_t)memory->n,
 	                         .op = (uint8_t)post->op,
 	                         .flags = flags_of(post),
+	                         .route = NODE_ROUTES,
 	                         .completion = post->completion,
 	                         .data = post->data,
 	                         .operand = post->operand,

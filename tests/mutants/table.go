@@ -32,6 +32,7 @@ var areas = []struct {
 	{"RDMA verbs", verbsLink},
 	{"UDP", udp},
 	{"uDAPL", dat},
+	{"Fast lane of uDAPL", datLane},
 	{"Collectives of uDAPL", collectives},
 	{"Registration of memory", registration},
 }

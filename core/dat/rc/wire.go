@@ -73,6 +73,8 @@ const (
 	flagInvalidate                   // the context is to be invalidated
 	flagSolicited                    // the receive's event is for solicited waits
 	flagError                        // of msgEnd: an error; Seq and Status say which
+	_                                // of msgAsk: the lane's, how the answer is to come
+	_                                // likewise
 )
 
 func (h *header) put(b []byte) []byte {

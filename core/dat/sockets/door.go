@@ -210,20 +210,20 @@ func (n *Network) receiveNode(fd int32, m dat.Arrivals) (got int) {
 	return 0
 }
 
-// nodeArea is how much data may be on its way to a process of the node, in memory, bytes: as much
-// as LAPI takes for two tasks.
-var nodeArea = sync.OnceValue(func() uint64 {
-	first, _ := shm.Area(2, runtime.NumCPU() < 2)
-	return first
+// nodeArea is how much data may be on its way to a process of the node, in memory, bytes, at first
+// and at most: as much as LAPI takes for two tasks.
+var nodeArea = sync.OnceValues(func() (first, most uint64) {
+	return shm.Area(2, runtime.NumCPU() < 2)
 })
 
 // NodeLink implements dat.Network.
 func (n *Network) NodeLink(me int, runs func() bool,
 	failed func(ep transport.Endpoint, err error)) (transport.Link, error) {
+	first, most := nodeArea()
 	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
 		PeerFailed: failed, Runs: func(transport.Endpoint) bool { return runs() },
-		Timeout: n.cfg.Timeout, MessagesOnly: true, Area: nodeArea(),
-		Route: n.cfg.Route})
+		Timeout: n.cfg.Timeout, MessagesOnly: true, Area: first,
+		AreaMost: most, Route: n.cfg.Route})
 	if err != nil {
 		return nil, err
 	}

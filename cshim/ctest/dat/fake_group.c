@@ -8,38 +8,9 @@
 enum { AREA = 1 << DAT_AREA_SHIFT };
 
 struct fake_world fake_world;
-cshim_progress dat_progress;
 
 static uint64_t addresses[FAKE_MOST];
 static unsigned char *area;
-
-int dat_enter(void)
-{
-	return 1;
-}
-
-DAT_RETURN dat_leave(DAT_RETURN result)
-{
-	return result;
-}
-
-uint32_t godat_call(int number, uint64_t *arguments)
-{
-	(void)number;
-	(void)arguments;
-	fake_world.core_calls++;
-	return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
-}
-
-uint32_t godat_progress(void)
-{
-	return 0;
-}
-
-void dat_lane_poll(uint64_t evd)
-{
-	(void)evd;
-}
 
 static void open_member(uint32_t rank, uint64_t base, int crowded)
 {

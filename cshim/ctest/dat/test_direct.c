@@ -1,0 +1,330 @@
+/*
+ * test_direct.c - writes and reads of uDAPL's lane between two processes: what may be accessed by
+ * one copy and by messages, that copies keep to the order of requests, and by which pipeline long
+ * ones go. One thread.
+ */
+#include "fake_dat.h"
+
+#include <string.h>
+
+enum { AT = 4096, N = 64, LONG = 600 << 10 };
+
+static dat_end *origin;
+static dat_name *name;
+static dat_open *opened;
+
+static void open_both(void)
+{
+	fake_dat_open(0);
+	origin = &fake_dat[0].end;
+	name = &fake_dat[1].table->names[FAKE_DAT_NAME];
+	opened = &fake_dat[1].table->ends[FAKE_DAT_INDEX];
+	memset(fake_dat[0].memory, 3, FAKE_DAT_MEMORY);
+	memset(fake_dat[1].memory, 9, FAKE_DAT_MEMORY);
+}
+
+static int all_are(const unsigned char *bytes, uint64_t n, unsigned char value)
+{
+	while (n > 0)
+		if (bytes[--n] != value)
+			return 0;
+	return 1;
+}
+
+/* Posts a write, or a read, between the first bytes of the origin's memory and what to names. */
+static int post(int op, uint64_t n, const DAT_RMR_TRIPLET *to)
+{
+	const DAT_LMR_TRIPLET from = fake_dat_local(0, 0, n);
+	const dat_post post = {.op = op, .num_segments = 1, .local_iov = &from, .remote_iov = to};
+
+	return dat_lane_post(fake_dat[0].ep, &post);
+}
+
+/* How many of the origin's requests are complete. */
+static uint32_t completed(void)
+{
+	return fake_dat[0].request->length;
+}
+
+/* What may not be accessed, one thing at a time. */
+enum {
+	CLOSED,
+	OTHER_TAG,
+	NO_END,
+	NO_NAME,
+	NO_CONTEXT,
+	OLD_CONTEXT,
+	CLEARED,
+	OTHER_ZONE,
+	NO_RIGHT,
+	TOO_LONG,
+	BEHIND,
+	BEFORE,
+	FORBIDDEN
+};
+
+static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
+{
+	switch (what) {
+	case CLOSED:
+		opened->open = 0;
+		break;
+	case OTHER_TAG:
+		opened->tag++;
+		break;
+	case NO_END:
+		origin->peer_index = DAT_TABLE_ENDS; /* behind it there are names, which are not 0 */
+		fake_dat[1].table->names[0] = (dat_name){.n = (uint64_t)1 << 32 | origin->peer_tag,
+		                                         .addr = name->pz};
+		break;
+	case NO_NAME:
+		to->rmr_context = DAT_CONTEXT_INDEX & ~1u;
+		break;
+	case NO_CONTEXT:
+		fake_dat[1].table->names[0] = *name;
+		fake_dat[1].table->names[0].context = to->rmr_context = 0;
+		break;
+	case OLD_CONTEXT:
+		to->rmr_context ^= 1u << 21;
+		break;
+	case CLEARED:
+		name->context = 0;
+		break;
+	case OTHER_ZONE:
+		name->pz++;
+		break;
+	case NO_RIGHT:
+		name->privileges &= (uint16_t)~(op == DAT_LANE_READ
+		                                        ? DAT_MEM_PRIV_REMOTE_READ_FLAG
+		                                        : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+		break;
+	case TOO_LONG:
+		name->n = AT + N - 1;
+		break;
+	case BEHIND:
+		name->n = AT - 1;
+		break;
+	case BEFORE:
+		name->addr += AT + 1;
+		name->n -= AT + 1;
+		break;
+	}
+}
+
+/* By one copy, which the origin makes: what was allowed before is not done, and nothing is complete.
+ * It goes to the target in a message. */
+static void copies_nothing(int what, int op)
+{
+	DAT_RMR_TRIPLET to;
+
+	open_both();
+	to = fake_dat_remote(1, AT, N);
+	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->posted == 0);
+	memset(fake_dat[0].memory, 3, N);
+	memset(fake_dat[1].memory + AT, 9, N);
+	forbid(what, op, &to);
+	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->posted == 1);
+	CHECK(all_are(fake_dat[0].memory, N, 3) && all_are(fake_dat[1].memory + AT, N, 9));
+	fake_dat_close();
+}
+
+/* In a message, which the target's lane leaves to core: it is as it was, and the message is there. */
+static void takes_nothing(int what, int op)
+{
+	DAT_RMR_TRIPLET to;
+
+	if (what < NO_NAME || what == NO_CONTEXT)
+		return; /* these are the origin's to look at */
+	open_both();
+	fake_node_peer(0)->direct = 0;
+	to = fake_dat_remote(1, AT, N);
+	CHECK(post(op, N, &to) == 1 && completed() == 0);
+	CHECK(!(second_turn() & DAT_LANE_CORE));
+	dat_lane_turn();
+	CHECK(completed() == 1);
+	memset(fake_dat[0].memory, 3, N);
+	memset(fake_dat[1].memory + AT, 9, N);
+	forbid(what, op, &to);
+	CHECK(post(op, N, &to) == 1);
+	CHECK(second_turn() & DAT_LANE_CORE && fake_dat[1].end.expected == 1);
+	dat_lane_turn();
+	CHECK(completed() == 1);
+	CHECK(all_are(fake_dat[0].memory, N, 3) && all_are(fake_dat[1].memory + AT, N, 9));
+	fake_dat_close();
+}
+
+/* An atomic operation needs a right of its own. */
+static void atomics(void)
+{
+	DAT_LMR_TRIPLET result;
+	DAT_RMR_TRIPLET to;
+	const dat_post add = {.op = DAT_LANE_ADD,
+	                      .num_segments = 1,
+	                      .local_iov = &result,
+	                      .remote_iov = &to,
+	                      .operand = 1};
+
+	open_both();
+	result = fake_dat_local(0, 0, 8);
+	to = fake_dat_remote(1, AT, 8);
+	name->privileges &= (uint16_t)~(int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
+	CHECK(dat_lane_post(fake_dat[0].ep, &add) == 1);
+	CHECK(second_turn() & DAT_LANE_CORE);
+	CHECK(all_are(fake_dat[1].memory + AT, 8, 9) && completed() == 0);
+	fake_dat_close();
+}
+
+/* The own memory: another zone's, what is too long, what may not be written by a read, a window. */
+static void own_memory(void)
+{
+	static const int ops[] = {DAT_LANE_WRITE, DAT_LANE_READ};
+	int what, i;
+
+	for (i = 0; i < 2; i++)
+		for (what = 0; what < 4; what++) {
+			DAT_RMR_TRIPLET to;
+			dat_name *own;
+
+			open_both();
+			own = &fake_dat[0].table->names[FAKE_DAT_NAME];
+			to = fake_dat_remote(1, AT, N);
+			own->pz += what == 0;
+			if (what == 1)
+				own->n = N - 1;
+			if (what == 2)
+				own->privileges &= (uint16_t)~DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+			own->window = what == 3;
+			CHECK(post(ops[i], N, &to) == (what == 2 && ops[i] == DAT_LANE_WRITE));
+			fake_dat_close();
+		}
+}
+
+/* A copy is made only when every request in front has taken effect. */
+static void order(void)
+{
+	const dat_post send = {.op = DAT_LANE_SEND};
+	DAT_RMR_TRIPLET to;
+
+	open_both();
+	to = fake_dat_remote(1, AT, N);
+	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1); /* there is no receive for it */
+	CHECK(post(DAT_LANE_WRITE, N, &to) == 1);
+	CHECK(origin->posted == 2 && completed() == 0);
+	CHECK(all_are(fake_dat[1].memory + AT, N, 9));
+	CHECK(second_receive(fake_dat[1].ep, 0, NULL, 0, 0) == 1);
+	second_turn();
+	dat_lane_turn();
+	CHECK(completed() == 2 && all_are(fake_dat[1].memory + AT, N, 3));
+	CHECK(post(DAT_LANE_WRITE, N, &to) == 1 && completed() == 3); /* now by a copy */
+	fake_dat_close();
+}
+
+/* A copy's event needs a place: without one core has the request, which says that. */
+static void no_place(void)
+{
+	DAT_RMR_TRIPLET to;
+
+	open_both();
+	to = fake_dat_remote(1, AT, N);
+	fake_dat[0].request_queue.size = 0;
+	CHECK(post(DAT_LANE_WRITE, N, &to) == 1);
+	CHECK(origin->posted == 1 && all_are(fake_dat[1].memory + AT, N, 9));
+	fake_dat_close();
+}
+
+/* An endpoint that takes no segments, or no more requests, is core's. */
+static void limits(void)
+{
+	DAT_LMR_TRIPLET two[2];
+	DAT_RMR_TRIPLET to;
+	dat_post post_two = {.op = DAT_LANE_WRITE, .num_segments = 2, .local_iov = two};
+
+	open_both();
+	to = fake_dat_remote(1, AT, N);
+	two[0] = fake_dat_local(0, 0, N / 2);
+	two[1] = fake_dat_local(0, 100, N / 2);
+	post_two.remote_iov = &to;
+	CHECK(dat_lane_post(fake_dat[0].ep, &post_two) == 1 && completed() == 1);
+	origin->max_writes = 1;
+	CHECK(dat_lane_post(fake_dat[0].ep, &post_two) == 0 && completed() == 1);
+	origin->max_requests = 0;
+	CHECK(post(DAT_LANE_WRITE, N, &to) == 0 && completed() == 1);
+	CHECK(dat_lane_receive(fake_dat[0].ep, 0, NULL, 0, 0) == 1);
+	origin->max_receives = 1;
+	CHECK(dat_lane_receive(fake_dat[0].ep, 0, NULL, 0, 0) == 0);
+	fake_dat_close();
+}
+
+/* What has no room in the few chunks of one pipeline has it in the other's, and goes at once. After
+ * it the link is as it was. */
+static void widths(int op, uint32_t route, int whole)
+{
+	DAT_RMR_TRIPLET to;
+	int i;
+
+	open_both();
+	to = fake_dat_remote(1, AT, LONG);
+	for (i = 0; i < 2; i++) {
+		fake_node_link(i)->chunk_units = NODE_CHUNK_AREA / NODE_CHUNK_UNIT;
+		fake_node_link(i)->routes.forced = route;
+	}
+	origin->polls = 1;
+	CHECK(post(op, LONG, &to) == 1);
+	second_turn();
+	if (op == DAT_LANE_WRITE)
+		CHECK((origin->sent == 1) == whole);
+	else
+		CHECK((fake_dat[1].end.expected == 1) == whole);
+	for (i = 0; i < 2; i++)
+		CHECK(fake_node_link(i)->chunk_limit == fake_node_link(i)->chunk_narrow);
+	while (completed() == 0) {
+		second_turn();
+		dat_lane_turn();
+	}
+	if (op == DAT_LANE_WRITE)
+		CHECK(all_are(fake_dat[1].memory + AT, LONG, 3));
+	else
+		CHECK(all_are(fake_dat[0].memory, LONG, 9));
+	fake_dat_close();
+}
+
+/* Without leave to copy a route is chosen all the same: there are two pipelines. */
+static void without_copies(void)
+{
+	DAT_RMR_TRIPLET to;
+
+	open_both();
+	to = fake_dat_remote(1, AT, LONG);
+	fake_node_peer(0)->direct = 0;
+	fake_node_link(0)->chunk_units = NODE_CHUNK_AREA / NODE_CHUNK_UNIT;
+	fake_node_link(0)->routes.forced = NODE_ROUTE_WIDE;
+	CHECK(post(DAT_LANE_WRITE, LONG, &to) == 1 && origin->sent == 1);
+	while (completed() == 0) {
+		second_turn();
+		dat_lane_turn();
+	}
+	CHECK(all_are(fake_dat[1].memory + AT, LONG, 3));
+	fake_dat_close();
+}
+
+void test_direct(void)
+{
+	int what;
+
+	for (what = 0; what < FORBIDDEN; what++) {
+		copies_nothing(what, DAT_LANE_WRITE);
+		copies_nothing(what, DAT_LANE_READ);
+		takes_nothing(what, DAT_LANE_WRITE);
+		takes_nothing(what, DAT_LANE_READ);
+	}
+	atomics();
+	own_memory();
+	order();
+	no_place();
+	limits();
+	widths(DAT_LANE_WRITE, NODE_ROUTE_PIPELINE, 0);
+	widths(DAT_LANE_WRITE, NODE_ROUTE_WIDE, 1);
+	widths(DAT_LANE_READ, NODE_ROUTE_PIPELINE, 0);
+	widths(DAT_LANE_READ, NODE_ROUTE_WIDE, 1);
+	without_copies();
+}
