@@ -12,6 +12,10 @@ import (
 // before it is acknowledged.
 const AckDelay = 200 * time.Microsecond
 
+// StreamAckDelay is how long, from the second packet on. The origin sends as much at once as is
+// acknowledged together, and long bursts lose more than their share where a queue is short.
+const StreamAckDelay = 50 * time.Microsecond
+
 // echoReach is how far transmission numbers may be ahead of the latest echo, which has 16 bits.
 const echoReach = 1 << 14
 
