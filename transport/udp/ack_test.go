@@ -73,6 +73,23 @@ func TestAckDelay(t *testing.T) {
 		p.count(1, wire.KindAck), 1)
 }
 
+// From the second packet on an acknowledgement waits less long: more come, and the origin sends as
+// much at once as is acknowledged together.
+func TestStreamAckDelay(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	for range 2 {
+		p.send(0, 1, 1, 200)
+		p.deliver(0)
+	}
+	p.now += int64(recovery.StreamAckDelay) - 1
+	p.ms[1].OnTimeout(p.now, true)
+	p.want("acknowledgements before their time", p.count(1, wire.KindAck), 0)
+	p.now++
+	p.ms[1].OnTimeout(p.now, true)
+	p.want("acknowledgements in time", p.count(1, wire.KindAck), 1)
+}
+
 // Data that goes back carries the acknowledgement.
 func TestPiggyback(t *testing.T) {
 	p := newPair(t, 2, nil)

@@ -21,8 +21,13 @@ func (c *receiver) acknowledge(now int64, r *paths.Path, flags wire.Flags) {
 		c.sendAck(r, wire.KindAck, 0)
 		return
 	}
-	if c.ackDue == 0 {
-		c.ackDue = now + min(int64(recovery.AckDelay), int64(c.m.cfg.PollingInterval))
+	delay := recovery.AckDelay
+	if c.ackCount > 1 {
+		delay = recovery.StreamAckDelay
+	}
+	if due := now + min(int64(delay), int64(c.m.cfg.PollingInterval)); c.ackDue == 0 ||
+		due < c.ackDue {
+		c.ackDue = due
 		c.p.timer(c.ackDue)
 	}
 	if flags&wire.FlagAckSoon != 0 {

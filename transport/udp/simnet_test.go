@@ -57,6 +57,7 @@ type arrival struct {
 	path     Path
 	fromAddr netip.AddrPort
 	b        []byte
+	call     func() // in place of a packet: something else of the network's
 }
 
 type arrivals []arrival
@@ -106,22 +107,34 @@ func (o linkOutlet) Transmit(path Path, to netip.AddrPort, head []byte, data tra
 		}
 		return Sent
 	}
-	at := r.now + int64(w.delay)
+	if at, ok := r.carry(w, len(b)); ok {
+		r.push(arrival{at: at, to: task, path: path, fromAddr: linkAddr(o.i, int(path)), b: b})
+	}
+	return Sent
+}
+
+// carry takes bytes into w now. It says when they are there; false: the queue is full.
+func (r *simNet) carry(w *simLink, bytes int) (at int64, ok bool) {
+	at = r.now + int64(w.delay)
 	if w.rate > 0 {
 		wait := max(w.free-at, 0)
 		if int(wait*w.rate/1e9) > w.queue {
 			w.lost++
-			return Sent
+			return 0, false
 		}
-		w.free = max(w.free, at) + int64(len(b))*1e9/w.rate
+		w.free = max(w.free, at) + int64(bytes)*1e9/w.rate
 		at = w.free
 	}
 	if w.spread > 0 {
 		at += r.random.Int64N(int64(w.spread))
 	}
+	return at, true
+}
+
+func (r *simNet) push(a arrival) {
 	r.serial++
-	heap.Push(&r.queue, arrival{at, r.serial, task, path, linkAddr(o.i, int(path)), b})
-	return Sent
+	a.serial = r.serial
+	heap.Push(&r.queue, a)
 }
 
 // newSimNet makes tasks with an address for each of ways, which describe the way to every task.
@@ -181,6 +194,10 @@ func (r *simNet) step(end int64) {
 	r.now = max(r.now, next)
 	if len(r.queue) > 0 && r.queue[0].at <= r.now {
 		a := heap.Pop(&r.queue).(arrival)
+		if a.call != nil {
+			a.call()
+			return
+		}
 		if wakes := r.wakes(a.to); wakes > r.now { // it waits at the socket
 			a.at = wakes
 			heap.Push(&r.queue, a)

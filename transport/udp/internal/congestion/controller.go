@@ -32,8 +32,12 @@ type Controller interface {
 	Update(now int64, t *rtt.Estimator)
 	// Lost tells of a transmission that was lost.
 	Lost(l Loss, t *rtt.Estimator)
+	// Late tells that a transmission that Lost told of has arrived after all.
+	Late(l Loss)
 	// Collapse takes the window back to the least: nothing was heard for long.
 	Collapse()
+	// Revive tells that what was sent before a time-out has arrived: the peer was only late.
+	Revive()
 }
 
 // Loss is a lost transmission.

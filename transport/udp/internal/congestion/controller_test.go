@@ -111,8 +111,8 @@ func TestRandomLoss(t *testing.T) {
 // quarter changes nothing.
 func TestHeavyLossHalves(t *testing.T) {
 	for _, k := range []struct{ lost, want int }{{24, 64 << 10}, {60, 32 << 10}} {
-		c := &aimd{packetSize: packet, window: 64 << 10, limit: 1 << 20, found: true,
-			roundAt: 1}
+		c := &law{packetSize: packet, window: 64 << 10, limit: 1 << 20,
+			start: start{over: true}, round: round{at: 1}}
 		var flat rtt.Estimator
 		flat.Sample(1, 1e6)
 		for i := range k.lost {
@@ -120,8 +120,8 @@ func TestHeavyLossHalves(t *testing.T) {
 		}
 		c.Acked((100 - k.lost) * packet)
 		c.Update(3e6, &flat)
-		if c.window != k.want {
-			t.Errorf("%d of 100 lost: a window of %d bytes, want %d", k.lost, c.window, k.want)
+		if w := c.Window(); w != k.want {
+			t.Errorf("%d of 100 lost: a window of %d bytes, want %d", k.lost, w, k.want)
 		}
 	}
 }
@@ -187,14 +187,14 @@ func TestManyBecomeEqual(t *testing.T) {
 	var e rtt.Estimator
 	e.Sample(1, 1e5)
 	e.Sample(2, 4e5) // a queue
-	var windows [2]int
+	var windows [2]float64
 	for i, first := range []int{2, 40} {
-		c := &aimd{packetSize: packet, window: first * (packet + PacketOverhead), found: true,
-			shared: true, buffer: 1 << 22, limit: 1 << 22 / origins}
+		c := &law{packetSize: packet, window: float64(first * (packet + PacketOverhead)),
+			start: start{over: true}, shared: true, buffer: 1 << 22, limit: 1 << 22 / origins}
 		for tx := range uint64(200) { // each time as much arrives between two losses
 			for range 200 {
 				c.Blocked()
-				c.Acked(c.window)
+				c.Acked(int(c.window))
 				c.Update(3, &e)
 			}
 			c.Lost(Loss{Tx: tx + 1, Newest: tx + 1, Bytes: packet}, &e)

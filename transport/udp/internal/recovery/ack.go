@@ -119,7 +119,9 @@ func (w *Window) Detect(now int64, a *Ack, gaps bool, live uint8) {
 		o := w.paths[k.path]
 		overtaken := o.overtook(k)
 		if overtaken || live>>k.path&1 == 0 && k.sentAt < a.Path.ackedSent {
-			k.late = overtaken
+			if k.lostTx = 0; overtaken {
+				k.lostTx = k.tx
+			}
 			w.move(k, lost)
 			o.lost(k)
 			if overtaken {

@@ -33,8 +33,8 @@ type Packet struct {
 	seq   wire.Seq
 	path  uint8 // of its latest transmission
 	state state
-	// its transmission before the latest counted as lost because later ones had arrived
-	late     bool
+	// its transmission that counted as lost because later ones by the same path had arrived; 0: none
+	lostTx   uint64
 	overdue  bool   // its latest transmission went because no answer came in time
 	sends    uint32 // how often sent
 	notReady uint32 // how often the peer was not ready

@@ -12,6 +12,10 @@ import (
 // before it is acknowledged.
 const AckDelay = 200 * time.Microsecond
 
+// StreamAckDelay is how long, from the second packet on. The origin sends as much at once as is
+// acknowledged together, and long bursts lose more than their share where a queue is short.
+const StreamAckDelay = 50 * time.Microsecond
+
 // echoReach is how far transmission numbers may be ahead of the latest echo, which has 16 bits.
 const echoReach = 1 << 14
 
@@ -165,8 +169,11 @@ func (r *Path) sent(k *Packet, now int64, flags wire.Flags) {
 // acked takes in that k, which went by r, has arrived. byIt: the acknowledgement came by r.
 func (r *Path) acked(k *Packet, now int64, byIt bool) {
 	// the transmission before the latest has arrived: it was late, not lost
-	if k.late && k.tx > r.ackedTx && byIt {
-		r.order.wasLate(now, r.rtt.Smooth())
+	if late := k.tx > r.ackedTx && byIt; late && k.lostTx != 0 {
+		r.order.wasLate(now, r.rtt.Smooth(), r.rtt.Smooth()+4*r.rtt.Deviation())
+		r.cc.Late(congestion.Loss{Tx: k.lostTx, Newest: r.tx, Bytes: k.Size()})
+	} else if late && k.overdue {
+		r.cc.Revive()
 	}
 	if k.tx <= r.ackedTx {
 		r.ackedSent = max(r.ackedSent, k.sentAt)

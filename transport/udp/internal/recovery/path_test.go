@@ -36,8 +36,8 @@ func TestReordering(t *testing.T) {
 		t.Error("the bounds of order are not as they should be")
 	}
 	now := int64(time.Second)
-	o.wasLate(now, trip)
-	o.wasLate(now+1, trip)
+	o.wasLate(now, trip, trip)
+	o.wasLate(now+1, trip, trip)
 	if o.slack != int64(lateLeast) {
 		t.Errorf("%v are allowed for after one round trip", time.Duration(o.slack))
 	}
@@ -46,7 +46,7 @@ func TestReordering(t *testing.T) {
 	}
 	for range 10 {
 		now += trip + 1
-		o.wasLate(now, trip)
+		o.wasLate(now, trip, trip)
 	}
 	if o.slack != trip {
 		t.Errorf("%v are allowed for, not a round trip", time.Duration(o.slack))
@@ -100,14 +100,75 @@ func TestOverdueCountsAsLost(t *testing.T) {
 	}
 }
 
+// The congestion law hears of a loss that was none: the first transmission has arrived before the
+// second could. If it went by another path that is not known.
+func TestLateIsNotLost(t *testing.T) {
+	for _, c := range []struct {
+		by   uint8  // the path of the second transmission
+		echo uint16 // the newest transmission that arrived there
+		late uint64 // the transmission that was none
+	}{{by: 0, echo: 5, late: 1}, {by: 0, echo: 6}, {by: 1, echo: 0}} {
+		var law lossCounter
+		var w Window
+		ps := []*Path{{cc: &law}, {cc: &law}}
+		w.Init(nothing{}, 1, int64(time.Second))
+		w.SetPaths(ps, int64(time.Second))
+		for range 5 {
+			k := &Packet{Content: packet.New(make([]byte, packet.HeadSize))}
+			w.Push(k)
+			w.Sent(k, 0, 1, 0)
+		}
+		ps[0].Echo(2, 5)
+		a := &Ack{Path: ps[0], Header: &wire.Header{Ack: 1, Bits: 0b11110}}
+		w.Take(2, a)
+		w.Detect(2, a, true, AllPaths)
+		k := w.FirstLost()
+		if k == nil || law.lost != 1 {
+			t.Fatalf("%d losses of one", law.lost)
+		}
+		w.Sent(k, c.by, 3, 0)
+		ps[c.by].Echo(4, c.echo)
+		w.Take(4, &Ack{Path: ps[c.by], Header: &wire.Header{Ack: 6}})
+		if law.late != c.late || w.Outstanding() {
+			t.Errorf("by path %d, echo %d: transmission %d was late, want %d", c.by, c.echo,
+				law.late, c.late)
+		}
+	}
+}
+
+// An answer to what was sent before a time-out says that it was none; one to what was sent since
+// does not.
+func TestAnswerAfterTimeOut(t *testing.T) {
+	for _, echo := range []uint16{1, 2} {
+		var law lossCounter
+		var w Window
+		p := NewPath(&law)
+		w.Init(nothing{}, 1, int64(time.Second))
+		w.SetPaths([]*Path{&p}, int64(time.Second))
+		k := &Packet{Content: packet.New(make([]byte, packet.HeadSize))}
+		w.Push(k)
+		w.Sent(k, 0, 1, wire.FlagAckNow)
+		w.Sent(k, 0, 5e6, wire.FlagAckNow)
+		p.Echo(6e6, echo)
+		w.Take(6e6, &Ack{Path: &p, Header: &wire.Header{Ack: 2}})
+		if law.revived != (echo == 1) {
+			t.Errorf("echo %d: the law is told of that: %v", echo, law.revived)
+		}
+	}
+}
+
 // lossCounter is a congestion law that only counts.
 type lossCounter struct {
 	congestion.Controller
-	lost int
+	lost    int
+	late    uint64 // the latest
+	revived bool
 }
 
 func (c *lossCounter) Lost(congestion.Loss, *rtt.Estimator) { c.lost++ }
 func (c *lossCounter) Acked(int)                            {}
+func (c *lossCounter) Late(l congestion.Loss)               { c.late = l.Tx }
+func (c *lossCounter) Revive()                              { c.revived = true }
 
 // nothing is an owner whom nothing concerns.
 type nothing struct{}

@@ -30,12 +30,13 @@ func (o *reordering) isLost(packets uint64, later, roundTrip int64) bool {
 	return later > max(int64(reorderTime), roundTrip/4)+o.slack
 }
 
-// wasLate: a packet that seemed to be lost has arrived. All of one round trip count once.
-func (o *reordering) wasLate(now, roundTrip int64) {
+// wasLate: a packet that seemed to be lost has arrived. All of one round trip count once. most
+// bounds what is allowed for.
+func (o *reordering) wasLate(now, roundTrip, most int64) {
 	if now-o.slackAt < roundTrip && o.slack != 0 {
 		return
 	}
-	o.slack = min(max(2*o.slack, int64(lateLeast)), max(roundTrip, int64(lateLeast)))
+	o.slack = min(max(2*o.slack, int64(lateLeast)), max(most, int64(lateLeast)))
 	o.slackAt = now
 }
 

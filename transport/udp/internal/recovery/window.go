@@ -166,7 +166,7 @@ func (w *Window) Replace(k, part *Packet) {
 
 // Repush gives k, which was replaced, a number behind all others.
 func (w *Window) Repush(k *Packet) {
-	k.sends, k.notReady, k.late = 0, 0, false
+	k.sends, k.notReady, k.lostTx = 0, 0, 0
 	w.Push(k)
 }
 
@@ -174,6 +174,9 @@ func (w *Window) Repush(k *Packet) {
 func (w *Window) Sent(k *Packet, path uint8, now int64, flags wire.Flags) (first bool) {
 	k.overdue = k.state == inFlight
 	w.move(k, waiting) // off the path that it took before
+	if k.path != path {
+		k.lostTx = 0 // of that path
+	}
 	k.path = path
 	w.move(k, inFlight)
 	if k.seq == w.next {

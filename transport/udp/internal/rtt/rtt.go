@@ -90,6 +90,12 @@ func (r *Estimator) Standing(n int) int64 {
 	return least
 }
 
+// Samples is how many there were.
+func (r *Estimator) Samples() int { return r.count }
+
+// Latest is the latest sample; there must be one.
+func (r *Estimator) Latest() int64 { return r.recent[(r.count-1)%Recent] }
+
 // Timeout is how long an acknowledgement may take before it is missed.
 func (r *Estimator) Timeout() int64 {
 	if r.smooth == 0 {
