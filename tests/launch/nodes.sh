@@ -150,8 +150,9 @@ ends_over_nodes() {
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
 	over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
 	over 1 1 137 2 "$waits" n0:2 --when 2 "$waits" kill-launcher -- "$ends" Lw
-	over 2 1 "$daemon_killed" 4 "$waits" n0:2,n1:2 --when 4 "$waits" \
-		"$kill_daemon" -- "$ends" Lw
+	[ -z "$daemon_killed" ] ||
+		over 2 1 "$daemon_killed" 4 "$waits" n0:2,n1:2 \
+			--when 4 "$waits" kill-daemon -- "$ends" Lw
 	[ -z "$all" ] || over 2 1 21 0 '^end of' n0:1,n1:3 -- "$ends" LlX
 }
 
@@ -181,12 +182,12 @@ one_host_in_slurm() {
 }
 
 # A task that LAPI_Init fails for aborts the job, for which Slurm kills by pmi2; a task that ends
-# with LAPI does the same. srun waits for a step whose slurmstepd has been killed: it is killed, too,
-# when the tasks have ended. Its daemons have one address. Of all tasks' statuses it ends with the
+# with LAPI does the same. srun waits for a step whose slurmstepd has been killed, and its daemons
+# have one address. Of all tasks' statuses it ends with the
 # highest: 137 where it has killed.
 slurm_cases() {
-	local kind part=srun around=slurm exited killed=137 daemon_killed=137 away=''
-	local kill_daemon=kill-daemon-then-launcher lenient all=${FULL-}
+	local kind part=srun around=slurm exited killed=137 daemon_killed='' away=''
+	local lenient all=${FULL-}
 	if ! command -v srun > /dev/null ||
 		! PATH=$PATH:/usr/sbin command -v slurmctld > /dev/null; then
 		skip 'srun' 'there is no Slurm: install slurmctld, slurmd and slurm-client'
@@ -259,7 +260,7 @@ sealed_keys() {
 
 nodes_cases() {
 	local launcher remote part=hydra kind='' around='' away lenient refused=99 exited killed
-	local daemon_killed kill_daemon=kill-daemon all=yes
+	local daemon_killed all=yes
 	if ! timeout 60 tests/launch/nodes 2 2 true 2> "$LOGS/nodes.log"; then
 		skip 'several nodes' "$(head -n 1 "$LOGS/nodes.log")"
 		return
