@@ -94,7 +94,7 @@ var node = []mutation{
 	{name: "route-asleep-run",
 		file:   "cshim/node/route.c",
 		old:    "			class->run--;\n		return left > 0",
-		new:    "			;\n		return left > 0",
+		new:    "			class->run += 0;\n		return left > 0",
 		broken: "a run waits for ever for the part of the route in use if its target sleeps",
 		kill:   "c route"},
 	{name: "route-first-trial",

@@ -16,7 +16,7 @@ fake_dat_side fake_dat[2];
 cshim_progress second_progress;
 int second_crowd;
 
-static unsigned char *area;
+static unsigned char area[AREA] __attribute__((aligned(AREA)));
 static int bells[2], adapters;
 
 /* What the two have of core. */
@@ -177,7 +177,6 @@ void fake_dat_open(int threads)
 	for (i = 0; i < 2; i++)
 		CHECK((bells[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) >= 0);
 	fake_node_make(bells);
-	CHECK((area = aligned_alloc(AREA, AREA)) != NULL);
 	memset(area, 0, AREA);
 	fake_dat[0].lane = &dat_the_lane;
 	fake_dat[1].lane = &second_lane;
@@ -214,7 +213,6 @@ void fake_dat_close(void)
 		free(fake_dat[i].memory);
 		memset(fake_dat[i].lane, 0, sizeof(*fake_dat[i].lane));
 	}
-	free(area);
 }
 
 DAT_LMR_TRIPLET fake_dat_local(int side, uint64_t at, uint64_t n)
