@@ -200,8 +200,8 @@ func (l *Link) disjoin(q *pair) {
 	qp, round := q.qp, q.round
 	q.port.adapter.Fail(qp)
 	q.port.drain()
-	if q.qp != qp || q.round != round || q.peer.gone { // a handler, or a Hello after this one, has parted it
-		return
+	if q.qp != qp || q.round != round || q.peer.gone {
+		return // a handler, or a Hello after this one, has parted it
 	}
 	if q.open || q.broken || q.port.adapter.Reset(qp) != nil {
 		l.dropPair(q)
