@@ -130,9 +130,16 @@ func TestAdapterTakenAway(t *testing.T) {
 	p := n.links[0].peers[1]
 	taken := false
 	n.transferOf(t, false, here, there, func() {
+		pairs := append([]*pair{&p.pair}, p.lanes...)
+		var before [3]int
+		for i, q := range pairs {
+			if q != nil {
+				before[i] = q.moving
+			}
+		}
 		n.links[0].Progress(16) // what it posts waits until somebody polls
-		for _, q := range append([]*pair{&p.pair}, p.lanes...) {
-			if !taken && q != nil && q.moving > 0 {
+		for i, q := range pairs {
+			if !taken && q != nil && before[i] == 0 && q.moving > 0 {
 				n.ports[0][q.port.index].Vanish()
 				taken = true
 			}
