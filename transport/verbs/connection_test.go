@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"lapi/transport"
-	"lapi/transport/memory"
 	"lapi/transport/verbs/internal/fake"
 )
 
@@ -117,37 +116,5 @@ func TestCutOffPort(t *testing.T) {
 	if n.links[0].peers[1].way == first {
 		t.Error("they go over the same")
 	}
-	n.close(t)
-}
-
-// TestAdapterTakenAway: what an adapter had under way when it was taken away is moved by another,
-// though nothing of it completes.
-func TestAdapterTakenAway(t *testing.T) {
-	n := newNetOfPorts(t, []int{1, 1}, 1, func(f *fake.Fabric, c *Config) { c.Clock = fast() })
-	n.sendNumbers(t, 1, func(int) {})
-	n.transfer(t, false, 1<<20, func() {}) // makes the lanes
-	here, there := userMemory(t, 8<<20), userMemory(t, 8<<20)
-	p := n.links[0].peers[1]
-	taken := false
-	n.transferOf(t, false, here, there, func() {
-		pairs := append([]*pair{&p.pair}, p.lanes...)
-		var before [3]int
-		for i, q := range pairs {
-			if q != nil {
-				before[i] = q.moving
-			}
-		}
-		n.links[0].Progress(16) // what it posts waits until somebody polls
-		for i, q := range pairs {
-			if !taken && q != nil && before[i] == 0 && q.moving > 0 {
-				n.ports[0][q.port.index].Vanish()
-				taken = true
-			}
-		}
-	})
-	if !taken {
-		t.Error("nothing was under way")
-	}
-	n.transferOf(t, true, memory.Bytes(memory.AddrOf(here), 1<<20), there[:1<<20], func() {})
 	n.close(t)
 }
