@@ -155,7 +155,8 @@ uninstall:
 # memory, and so want it for themselves. `go-test` runs with the race detector, which 386 has none of.
 TEST_TARGETS ?= build abi headers conform-build -- \
   vet go-test sim cshim-test model fortran-test man-test dist-test + \
-  dat-headers-test dat-test coll-nodes-test dat-hosts-test dat-ofed-test conform conform-lane conform-routes conform-gso samples \
+  dat-headers-test dat-test coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test \
+  conform conform-lane conform-routes conform-gso samples \
   install-test trace-test test-dat net-test launch-test -- \
   host-test kill-test hostile-test m32-test
 test:

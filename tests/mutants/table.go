@@ -30,6 +30,7 @@ var areas = []struct {
 	{"Rendezvous", rendezvous},
 	{"Jobs over several nodes", hubs},
 	{"RDMA verbs", verbsLink},
+	{"uDAPL on RDMA adapters", datDevice},
 	{"UDP", udp},
 	{"uDAPL", dat},
 	{"Fast lane of uDAPL", datLane},

@@ -1,11 +1,12 @@
 # RDMA verbs, on the kernel's soft-RoCE in machines of its own (docs/verbs.md). Included by the top
 # Makefile.
 #
-#   make verbs-test        the link, registration, then LAPI (verbs-lapi-test);
+#   make verbs-test        the link, registration, then LAPI (verbs-lapi-test) and uDAPL;
 #                          VERBS_FLAGS="-test.run TestNodesOutage" narrows the first
+#   make verbs-short-test  a selection of these in one boot of two machines, part of `make test`
 #   make verbs-dat-test    uDAPL alone; ROWS="1 5" are lines of tests/verbs/dat.rows
-#   make verbs-lapi-test   LAPI's programs on 1, 2 and 4 nodes, short
-#   make verbs-lapi-full   on demand: most conformance programs whole, ports that fail
+#   make verbs-lapi-test   LAPI's programs on 1, 2 and 4 nodes, short; ports that fail
+#   make verbs-lapi-full   on demand: most conformance programs whole
 #   make bench-verbs       LAPI beside the programs of perftest; REPETITIONS=3
 
 VERBS_TOOLS := qemu-system-x86_64=qemu-system-x86 cpio=cpio rdma=iproute2 \
@@ -14,12 +15,19 @@ VERBS_LAPI := $(LIB) $(RUN) $(BUILD)/verbs/perf $(BUILD)/net/steady
 VERBS_CONFORM := $(addprefix $(CONFORM_BUILD)/,\
   $(shell sed -n 's/^\# programs: //p' tests/verbs/lapi))
 
-.PHONY: verbs-test verbs-dat-test verbs-link-test verbs-lapi-test verbs-lapi-full bench-verbs
+.PHONY: verbs-short-test verbs-test verbs-dat-test verbs-link-test verbs-lapi-test
+.PHONY: verbs-lapi-full bench-verbs
 verbs-test: verbs-link-test verbs-lapi-test verbs-dat-test
 
 verbs-dat-test: $(LIB)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/dat $(BUILD) $(ROWS)
+
+verbs-short-test: $(VERBS_LAPI) $(CONFORM_BUILD)/put $(CONFORM_BUILD)/rmw $(CONFORM_BUILD)/victim
+	@scripts/setup.sh $(VERBS_TOOLS)
+	@mkdir -p $(BUILD)/verbs
+	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/verbs
+	@tests/verbs/run-short $(BUILD)
 
 verbs-link-test:
 	@scripts/setup.sh $(VERBS_TOOLS)
@@ -35,11 +43,11 @@ $(BUILD)/verbs/perf: tests/verbs/perf.c include/lapi.h $(LIB)
 verbs-lapi-test: $(VERBS_LAPI) $(VERBS_CONFORM)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/run-lapi $(BUILD) short
+	@tests/verbs/run-lapi $(BUILD) ports
 
 verbs-lapi-full: $(VERBS_LAPI) $(VERBS_CONFORM)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@LIMIT=1500 tests/verbs/run-lapi $(BUILD) full
-	@tests/verbs/run-lapi $(BUILD) ports
 
 bench-verbs: $(VERBS_LAPI)
 	@scripts/setup.sh $(VERBS_TOOLS) ib_write_lat=perftest

@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -123,13 +122,8 @@ func TestConformPorts(t *testing.T) {
 	}, 1, 2, 0, 1))
 }
 
-// TestConformPortsBreaking: the same, with queue pairs that fail. On demand, with LAPI_TEST_VERBS_PORTS
-// set: in about one run of thirty a peer is given up for a reason that is not known yet
-// (docs/verbs.md).
+// TestConformPortsBreaking: the same, with queue pairs that fail and datagrams that are lost.
 func TestConformPortsBreaking(t *testing.T) {
-	if os.Getenv("LAPI_TEST_VERBS_PORTS") == "" {
-		t.Skip("on demand: LAPI_TEST_VERBS_PORTS=1; docs/verbs.md, \"Not built yet\"")
-	}
 	conform.Run(t, factory(func(f *fake.Fabric, c *Config) {
 		f.Break, f.Lose, c.BulkMin = 0.01, 0.3, 2000
 		c.Clock = fast()

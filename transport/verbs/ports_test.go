@@ -249,3 +249,55 @@ func TestTooManyPorts(t *testing.T) {
 		t.Error("a link was made")
 	}
 }
+
+// TestHelloOvertakesPackets: a peer whose queue pair fails says so over another port, before the
+// packets were looked at that had come over the first. They count as received: the peer's adapter
+// has told it so, and it cannot send them again.
+func TestHelloOvertakesPackets(t *testing.T) {
+	n := newNetOfPorts(t, []int{1, 1}, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	sender, receiver := n.links[0], n.links[1]
+	there, here := &sender.peers[1].pair, &receiver.peers[0].pair
+	var got []byte
+	receiver.Handle(2, func(m *transport.Msg) transport.Verdict {
+		got = append(got, m.Hdr[0])
+		return transport.Accept
+	})
+	send := func(i int) {
+		if _, err := sender.Send(1, 2, []byte{byte(i), 0, 0, 0, 0, 0, 0, 0},
+			&transport.Op{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts := func() { // the sender's queue pair fails; it says so over the next way
+		sender.fail(there)
+		sender.Progress(16)
+	}
+	parts()
+	for i := range signalEach {
+		send(i)
+	}
+	n.until(t, "a joined queue pair", func() bool {
+		return here.joined && here.heard == uint32(there.qp)
+	})
+	first := there.way
+	for end := 0; sender.sending > 0; end++ { // the receiver looks at nothing meanwhile
+		if sender.Progress(16); end > 10_000_000 {
+			t.Fatal("the packets never went")
+		}
+	}
+	if here.open {
+		t.Fatal("the receiver has looked at packets")
+	}
+	if parts(); there.his >= first.his {
+		t.Fatalf("packets went to port %d, Hello to port %d: it overtakes nothing", first.his, there.his)
+	}
+	send(signalEach)
+	n.until(t, "all messages", func() bool { return len(got) == signalEach+1 })
+	for i, g := range got {
+		if int(g) != i {
+			t.Fatalf("they come as %v", got)
+		}
+	}
+	n.close(t)
+}

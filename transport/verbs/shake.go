@@ -128,12 +128,16 @@ func (l *Link) onDatagram(b []byte) {
 		p = l.newPeer(transport.Endpoint(h.from))
 	}
 	q := l.spokenOf(p, &h)
-	if q == nil || h.round <= q.used || h.round < q.hisRound ||
-		h.round == q.hisRound && h.qpn != q.heard {
+	if q == nil || q.past(&h) {
 		l.stats.GhostPackets++
 		return
 	}
 	l.onHello(q, &h)
+}
+
+// past says whether h is of a queue pair that the peer, or this task, has parted from.
+func (q *pair) past(h *hello) bool {
+	return h.round <= q.used || h.round < q.hisRound || h.round == q.hisRound && h.qpn != q.heard
 }
 
 // spokenOf is the pair that h is about; nil: none of this connection.
@@ -158,7 +162,7 @@ func (l *Link) onHello(q *pair, h *hello) {
 	if h.round > q.hisRound && q.joined {
 		if h.qpn == q.heard && !q.open {
 			q.hisRound = h.round // it has parted from another of before
-		} else if l.disjoin(q); p.gone {
+		} else if l.disjoin(q); p.gone || q.past(h) {
 			return
 		}
 	}
@@ -188,8 +192,18 @@ func (l *Link) onHello(q *pair, h *hello) {
 // disjoin parts q from a queue pair that has failed. It has failed with it if it was open. Else
 // nothing has gone over it; it stays, in a new round, so that the peer, who may be joined to it
 // already, does not have to make another in turn: if both did, they could miss each other for ever.
+//
+// That nothing has gone is known only once its port's completions were taken in: the Hello may have
+// come by another port and so be ahead of packets, whose sender holds them for delivered. In the
+// error state no more can come.
 func (l *Link) disjoin(q *pair) {
-	if q.open || q.port.adapter.Reset(q.qp) != nil {
+	qp, round := q.qp, q.round
+	q.port.adapter.Fail(qp)
+	q.port.drain()
+	if q.qp != qp || q.round != round || q.peer.gone {
+		return // a handler, or a Hello after this one, has parted it
+	}
+	if q.open || q.broken || q.port.adapter.Reset(qp) != nil {
 		l.dropPair(q)
 		return
 	}

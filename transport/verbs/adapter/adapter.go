@@ -147,7 +147,8 @@ type Adapter interface {
 	// Connect makes qp ready to receive from and send to r; psn is of the first packet it
 	// sends.
 	Connect(qp QP, psn uint32, r Remote) error
-	// Reset makes qp, over which nothing was posted or received, as it was before Connect.
+	// Reset makes qp as it was before Connect: one that Fail was called of, over which nothing
+	// was posted, and whose completions were taken in. The library drops others.
 	Reset(qp QP) error
 	// Fail moves qp to its error state: what is posted completes as Flushed.
 	Fail(qp QP)

@@ -250,13 +250,14 @@ func (d *Device) Reset(qp adapter.QP) error {
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
 	p := d.pairs[qp]
-	if d.gone || p.failed {
+	if d.gone {
 		return unix.EINVAL
 	}
-	if p.used > 0 {
+	// An adapter's library throws away what was not taken of such a queue pair.
+	if p.used > 0 || slices.ContainsFunc(d.completions, func(e entry) bool { return e.QP == qp }) {
 		panic("a queue pair in use is reset")
 	}
-	p.ready, p.remote = false, adapter.Remote{}
+	p.ready, p.failed, p.remote = false, false, adapter.Remote{}
 	return nil
 }
 

@@ -1,0 +1,102 @@
+package dat
+
+import (
+	"testing"
+
+	"lapi/core/dat/rc"
+)
+
+// TestDeviceAfterFailure: what is posted after a request that has failed does not go, also before
+// the connection's end is told.
+func TestDeviceAfterFailure(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	a, b := l.pair(nil)
+	l.must("receive", b.PostReceive(b.h.local(0, 8), 1, 0))
+	l.must("bad", a.Post(PostArgs{Op: rc.Send, Triplets: []Triplet{{Addr: 1, N: 8, Context: 77}}}))
+	l.must("good", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 4)}))
+	l.wantDTO(a.req, rc.LocalProtection, 0, dtoSend)
+	l.wantDTO(a.req, rc.Flushed, 0, dtoSend)
+	l.wantDTO(b.recv, rc.Flushed, 0, dtoReceive)
+	l.expect(a.con, EventBroken)
+}
+
+// TestDeviceBindsInOrder: a bind takes effect after the requests before it, and is told of though
+// the adapter knows nothing of it.
+func TestDeviceBindsInOrder(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	a, b := l.pair(nil)
+	m, r := a.h.ia.NewRMR(a.h.pz.Handle())
+	l.must("rmr", r)
+	l.must("send", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 4)}))
+	_, r = m.Bind(BindArgs{LMR: a.h.lmr.Handle(), Triplet: a.h.local(64, 8)[0],
+		Privileges: RemoteRead, EP: a.Handle()})
+	l.must("bind", r)
+	l.expect(a.req, 0) // the send waits for a receive
+	l.must("receive", b.PostReceive(b.h.local(0, 8), 1, 0))
+	l.wantDTO(a.req, rc.Success, 4, dtoSend)
+	l.expect(a.req, EventBind)
+}
+
+// TestDeviceRoom: an endpoint that is gone takes no room in completion queues.
+func TestDeviceRoom(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	k := l.hosts[0].l.devices[0]
+	room := 0
+	for range 3 {
+		e := l.hosts[0].end(nil)
+		if room = e.way.(*pair).room; room == 0 || k.pools[0].used != room {
+			t.Fatalf("%d places are taken for an endpoint's %d", k.pools[0].used, room)
+		}
+		l.must("free", e.Free())
+		if k.pools[0].used != 0 || len(k.pools) != 1 {
+			t.Fatalf("%d places are taken for no endpoint", k.pools[0].used)
+		}
+	}
+}
+
+// TestDeviceSerials: the numbers by which completions are told apart are no living pair's when they
+// begin anew.
+func TestDeviceSerials(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	k := l.hosts[0].l.devices[0]
+	k.serial = 1<<31 - 2
+	first, second := l.hosts[0].end(nil).way.(*pair), l.hosts[0].end(nil).way.(*pair)
+	if first.serial != 1<<31-1 || second.serial != 0 {
+		t.Fatalf("serials %d, %d", first.serial, second.serial)
+	}
+	k.serial = 1<<31 - 2
+	if third := l.hosts[0].end(nil).way.(*pair); third.serial == first.serial ||
+		third.serial == second.serial {
+		t.Errorf("serial %d is given again", third.serial)
+	}
+}
+
+// TestDeviceSharedOrder: receives of an SRQ are told of as the messages took them.
+func TestDeviceSharedOrder(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	q := l.hosts[1]
+	srq, r := q.ia.NewSRQ(q.pz.Handle(), 8, 1, 0)
+	l.must("srq", r)
+	a, b := l.hosts[0].end(nil), q.end(func(_ *Attr, p *EPArgs) { p.SRQ = srq.Handle() })
+	l.must("connect", a.Connect(q.ia.Addr, 7, 1e9, nil))
+	l.must("accept", l.request(q).Accept(b.Handle(), nil))
+	l.expect(a.con, EventEstablished)
+	l.expect(b.con, EventEstablished)
+	for i := range 8 {
+		l.must("post", srq.Post(q.local(i*16, 16), uint64(i)))
+	}
+	for i := range 8 {
+		a.h.b[0] = byte(100 + i)
+		l.must("send", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 1)}))
+		l.turn()
+		ev := b.recv.take()
+		if cookie := ev.Data[8]; cookie != byte(i) || q.b[i*16] != byte(100+i) {
+			t.Errorf("message %d is told of at receive %d", i, cookie)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package verbs
+
+import (
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/verbs/internal/fake"
+)
+
+// TestQueuePairStays: one over which nothing has gone stays when the peer's is replaced; the peer
+// may be joined to it already.
+func TestQueuePairStays(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	l := n.links[1]
+	l.onDatagram(n.from(hello{qpn: 7, psn: 1, life: 1, round: 1}))
+	p := l.peers[0]
+	if p == nil || !p.joined || p.heard != 7 {
+		t.Fatal("not joined")
+	}
+	first, round := p.qp, p.round
+	l.onDatagram(n.from(hello{qpn: 8, psn: 1, life: 1, round: 2}))
+	if p.qp != first || !p.joined || p.heard != 8 || p.round != round+1 {
+		t.Errorf("queue pair %d becomes %d, joined to %d in round %d after %d", first, p.qp, p.heard,
+			p.round, round)
+	}
+	n.close(t)
+}
+
+// TestCreditIsToldAgain: what a peer may send is told anew over the next queue pair: what Hello
+// said of it may be older.
+func TestCreditIsToldAgain(t *testing.T) {
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	sender, receiver := n.links[0], n.links[1]
+	refuse := true
+	receiver.Handle(2, func(*transport.Msg) transport.Verdict {
+		if refuse {
+			return transport.Refuse
+		}
+		return transport.Accept
+	})
+	room := func() bool {
+		_, err := sender.Send(1, 2, nil, &transport.Op{})
+		return err == nil
+	}
+	for idle := 0; idle < 3000; idle++ { // until there is no credit left
+		for room() {
+			idle = 0
+		}
+		n.turn()
+	}
+	p := receiver.peers[0]
+	receiver.fail(&p.pair)
+	receiver.Progress(1) // says Hello, with as little credit as before
+	n.fabric.Lose = 1    // those with more are lost
+	refuse = false
+	for end := 0; p.held.Len() > 0; end++ { // the sender hears nothing meanwhile
+		if receiver.Progress(16); end > 10_000_000 {
+			t.Fatal("what was refused is never taken")
+		}
+	}
+	n.fabric.Lose = 0
+	n.until(t, "room again", room)
+	n.close(t)
+}
+
+// TestHelloOfBefore: one of the connection that both have ended joins nothing to the next.
+func TestHelloOfBefore(t *testing.T) {
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	n.sendNumbers(t, 5, func(int) {})
+	l := n.links[1]
+	before := n.from(hello{qpn: 7, psn: 1, life: n.links[0].peers[1].life, round: 100})
+	l.Disconnect(0, transport.ErrUnreachable)
+	n.again(t, 1)
+	ghosts := l.stats.GhostPackets
+	l.onDatagram(before)
+	if p := l.peers[0]; p.qp != 0 || p.hisLife != 0 || l.stats.GhostPackets != ghosts+1 {
+		t.Error("it is taken")
+	}
+	n.close(t)
+}
+
+// TestKeysOfOnePort: a transfer has a key for the port that packets go over. When that is down, so
+// that they go over another, it gives the key back and asks for one of that.
+func TestKeysOfOnePort(t *testing.T) {
+	for _, get := range []bool{false, true} {
+		n := newNetOfPorts(t, []int{1, 1}, 1, func(f *fake.Fabric, c *Config) {
+			c.Clock, f.Info.MaxMessage = fast(), 1<<10
+		})
+		n.sendNumbers(t, 1, func(int) {})
+		p := n.links[0].peers[1]
+		first := p.his
+		n.transfer(t, get, lanesMin-1, func() {
+			if p.his == first && len(p.calls) > 0 && p.calls[0].state == moving && p.calls[0].done > 0 {
+				n.ports[1][first].Down(true)
+			}
+		})
+		if p.his == first {
+			t.Error("packets go over the port that is down")
+		}
+		if keys := n.ports[1][0].Keys() + n.ports[1][1].Keys(); keys != 0 {
+			t.Errorf("%d keys are left", keys)
+		}
+		n.close(t)
+	}
+}
+
+// TestCutOffPort: packets whose way leads nowhere, which nobody is told, go over another.
+func TestCutOffPort(t *testing.T) {
+	n := newNetOfPorts(t, []int{1, 1}, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	n.sendNumbers(t, 5, func(int) {})
+	first := n.links[0].peers[1].way
+	for _, d := range n.ports[1] {
+		n.ports[0][first.port.index].Cut(d, true)
+	}
+	n.sendNumbers(t, 50, func(int) {})
+	if n.links[0].peers[1].way == first {
+		t.Error("they go over the same")
+	}
+	n.close(t)
+}
