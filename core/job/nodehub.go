@@ -26,7 +26,8 @@ import (
 // each other by TCP.
 //
 // Every task listens for both from before its card goes out to its end, at the door if there are
-// other nodes. So who refuses a connection has ended, and no two tasks can hold each other for the lowest:
+// other nodes. So who refuses a connection has ended, and no two tasks can hold each other for the
+// lowest:
 //
 //   - a task that misses its hub tries all tasks of its node, from the lowest on, up to itself;
 //   - a hub that misses another node's does the same by TCP;

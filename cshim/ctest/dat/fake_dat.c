@@ -17,6 +17,8 @@ cshim_progress second_progress;
 int second_crowd;
 
 static unsigned char area[AREA] __attribute__((aligned(AREA)));
+static dat_table tables[2];
+static unsigned char memories[2][FAKE_DAT_MEMORY] __attribute__((aligned(4096)));
 static int bells[2], adapters;
 
 /* What the two have of core. */
@@ -111,11 +113,11 @@ static void open_queue(dat_slot *slot, dat_queue *queue, DAT_EVENT *events)
 	*slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EVD, .lane = (uintptr_t)queue};
 }
 
-static void open_table(fake_dat_side *s)
+static void open_table(fake_dat_side *s, int side)
 {
-	s->table = calloc(1, sizeof(*s->table));
-	s->memory = aligned_alloc(4096, FAKE_DAT_MEMORY);
-	CHECK(s->table && s->memory);
+	s->table = &tables[side];
+	s->memory = memories[side];
+	memset(s->table, 0, sizeof(*s->table));
 	memset(s->memory, 0, FAKE_DAT_MEMORY);
 	s->table->ends[FAKE_DAT_INDEX] =
 		(dat_open){.pz = ZONE, .tag = TAG, .open = 1, .looks = 1};
@@ -188,7 +190,7 @@ void fake_dat_open(int threads)
 		s->request = s->ep + 2;
 		open_queue(s->recv, &s->recv_queue, s->recv_events);
 		open_queue(s->request, &s->request_queue, s->request_events);
-		open_table(s);
+		open_table(s, i);
 		fake_node_peer(i)->pid = getpid();
 		fake_node_peer(i)->direct = 1;
 	}
@@ -209,8 +211,6 @@ void fake_dat_close(void)
 		CHECK(dat_close_own(&fake_dat[0], DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS);
 	for (i = 0; i < 2; i++) {
 		close(bells[i]);
-		free(fake_dat[i].table);
-		free(fake_dat[i].memory);
 		memset(fake_dat[i].lane, 0, sizeof(*fake_dat[i].lane));
 	}
 }

@@ -44,8 +44,8 @@ DAT_RMR_TRIPLET fake_dat_remote(int side, uint64_t at, uint64_t n);
 /* What the tests call of the second one; as those of lane_calls.h. */
 extern dat_lane second_lane;
 int second_post(DAT_EP_HANDLE ep_handle, const dat_post *post);
-int second_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, const DAT_LMR_TRIPLET *local_iov,
-                   uint64_t cookie, uint32_t completion);
+int second_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+                   const DAT_LMR_TRIPLET *local_iov, uint64_t cookie, uint32_t completion);
 uint32_t second_turn(void);
 void second_poll(uint64_t evd);
 void second_queue_pop(dat_slot *slot, dat_queue *queue, DAT_EVENT *event);

@@ -1,6 +1,6 @@
 /*
  * second.h - names under which uDAPL's lane is compiled once more, with state of its own: the other
- * of two processes in one. A function that is missing here is defined twice, and the linker says so.
+ * of two processes in one. A function that is missing here is defined twice: the linker says so.
  */
 #ifndef CTEST_SECOND_H
 #define CTEST_SECOND_H

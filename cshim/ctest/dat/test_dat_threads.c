@@ -1,8 +1,8 @@
 /*
  * test_dat_threads.c - uDAPL's lane with several threads at one endpoint and its EVDs, and a peer
  * that runs at once with a lane of its own. The thread sanitizer sees whether the block's lock, and
- * the orders between two processes, suffice. What tells the threads of each other beside the library
- * is relaxed, so that it orders nothing.
+ * the orders between two processes, suffice. What tells the threads of each other beside the
+ * library is relaxed, so that it orders nothing.
  */
 #define _GNU_SOURCE
 #include "fake_dat.h"

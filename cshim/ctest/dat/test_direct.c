@@ -111,7 +111,7 @@ static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
 	}
 }
 
-/* By one copy, which the origin makes: what was allowed before is not done, and nothing is complete.
+/* By one copy, which the origin makes: what was allowed before is not done, nothing is complete.
  * It goes to the target in a message. */
 static void copies_nothing(int what, int op)
 {
@@ -128,7 +128,7 @@ static void copies_nothing(int what, int op)
 	fake_dat_close();
 }
 
-/* In a message, which the target's lane leaves to core: it is as it was, and the message is there. */
+/* In a message, which the target's lane leaves to core: it is as it was, the message is there. */
 static void takes_nothing(int what, int op)
 {
 	DAT_RMR_TRIPLET to;
