@@ -59,11 +59,12 @@ static int is_pipeline(uint32_t route)
 }
 
 /* 1 if the target may do its part of a transfer at once: it polls, and there is a processor for it
- * beside this task's. Where there is but one, both would only take turns. */
+ * beside this task's. Where there is but one, both would only take turns: then this task copies
+ * alone if it can. */
 static int takes_part(cshim_lane *lane, const node_peer *peer)
 {
-	return node_polls(peer) &&
-	       (cshim_processors() > 1 || cshim_link_of(lane)->routes.forced < NODE_ROUTES);
+	return node_polls(peer) && (cshim_processors() > 1 || !peer->direct ||
+	                            cshim_link_of(lane)->routes.forced < NODE_ROUTES);
 }
 
 /* 1 when nothing is under way with the target any more, and none of this task's handlers is. */

@@ -75,6 +75,16 @@ func TestEcho(t *testing.T) {
 	}
 }
 
+// sentOnce begins w with the one path p, by which a packet was sent.
+func sentOnce(w *Window, p *Path) *Packet {
+	w.Init(nothing{}, 1, int64(time.Second))
+	w.SetPaths([]*Path{p}, int64(time.Second))
+	k := &Packet{Content: packet.New(make([]byte, packet.HeadSize))}
+	w.Push(k)
+	w.Sent(k, 0, 1, wire.FlagAckNow)
+	return k
+}
+
 // A packet that was sent again after a time-out, and was missing, is a loss for the congestion law;
 // one whose acknowledgement was only late is not.
 func TestOverdueCountsAsLost(t *testing.T) {
@@ -82,11 +92,7 @@ func TestOverdueCountsAsLost(t *testing.T) {
 		var law lossCounter
 		var w Window
 		p := NewPath(&law)
-		w.Init(nothing{}, 1, int64(time.Second))
-		w.SetPaths([]*Path{&p}, int64(time.Second))
-		k := &Packet{Content: packet.New(make([]byte, packet.HeadSize))}
-		w.Push(k)
-		w.Sent(k, 0, 1, wire.FlagAckNow)
+		k := sentOnce(&w, &p)
 		w.Sent(k, 0, 5e6, wire.FlagAckNow)
 		echo := uint16(1)
 		if missing {
@@ -143,11 +149,7 @@ func TestAnswerAfterTimeOut(t *testing.T) {
 		var law lossCounter
 		var w Window
 		p := NewPath(&law)
-		w.Init(nothing{}, 1, int64(time.Second))
-		w.SetPaths([]*Path{&p}, int64(time.Second))
-		k := &Packet{Content: packet.New(make([]byte, packet.HeadSize))}
-		w.Push(k)
-		w.Sent(k, 0, 1, wire.FlagAckNow)
+		k := sentOnce(&w, &p)
 		w.Sent(k, 0, 5e6, wire.FlagAckNow)
 		p.Echo(6e6, echo)
 		w.Take(6e6, &Ack{Path: &p, Header: &wire.Header{Ack: 2}})
