@@ -4,8 +4,8 @@
  * One that is to be timed begins when the target has taken all that was sent before, and the call
  * returns only when it is over: else the time would be that of other transfers, too, or of the
  * user's own work. Each of these waits is bounded. When that for the end is, the transfer took at
- * least so long, and that is its time: a target that polls but has no processor to run on is slow to
- * take part. Nothing is timed in a handler: there the ring may be in the middle of a message.
+ * least so long, and that is its time: a target that polls but has no processor to run on is slow
+ * to take part. Nothing is timed in a handler: there the ring may be in the middle of a message.
  */
 #define _GNU_SOURCE
 #include <string.h>

@@ -106,8 +106,8 @@ void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *pe
 /*
  * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of the
  * lane's operations with it are; only as long as nothing else comes, so that no handler runs. Looks
- * so many times for each message. 1 if it is over; -1 if it is not after all looks, so that it takes
- * at least as long; 0 if that cannot be known.
+ * so many times for each message. 1 if it is over; -1 if it is not after all looks, so that it
+ * takes at least as long; 0 if that cannot be known.
  */
 int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
                       const node_op *wanted, int looks);

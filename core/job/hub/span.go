@@ -10,8 +10,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// A job that lapirun has not started has a hub on each node, in the process of one of its tasks. Each
-// serves the tasks of its node, and tells all others what these do: their parts of an exchange, all
+// A job that lapirun has not started has a hub on each node, in the process of one of its tasks.
+// Each serves the tasks of its node, and tells all others what these do: their parts of an exchange, all
 // of a node's at once; that one has left; that one is dead to a group; and that one's process has
 // ended.
 // Between each two hubs there is one trunk. On a new one each tells the other all at first
