@@ -99,16 +99,15 @@ static uint32_t next_of_run(node_route_class *class)
 	return class->best | (left <= RUN_TIMED ? NODE_ROUTE_TIMED : 0);
 }
 
-/* The end of a run: the candidate takes over, or has lost. It takes over, too, if only it could be
- * timed: what never can be is not to stay in use. */
+/* The end of a run: the candidate takes over, or has lost. */
 static void judge(node_route_class *class)
 {
-	uint32_t route = class->candidate, ns = node_route_time(class, route);
+	uint32_t route = class->candidate;
 	int tried = class->running == TRYING; /* and nobody could time it */
 
 	class->running = 0;
 	class->to_try = TRY_EACH;
-	if (tried || !ns || (class->in_use && !clearly_less(ns, class->in_use))) {
+	if (tried || !clearly_less(node_route_time(class, route), class->in_use)) {
 		lost(class, route);
 		return;
 	}
