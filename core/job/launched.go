@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // launched is a session with a hub: lapirun's, or, by the keeper of this process, that of the node
@@ -101,7 +102,7 @@ func await(conn *wire.Conn, scratch *wire.Scratch) (wire.Message, error) {
 		if err != nil || ok {
 			return m, err
 		}
-		if _, err := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLIN}},
+		if _, err := poll.Until([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLIN}},
 			time.Time{}); err != nil {
 			return m, err
 		}
@@ -167,7 +168,7 @@ func (s *launched) others() ([]Part, error) {
 		case err != nil:
 			return nil, err
 		case !ok:
-			if _, err := pollFor([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}},
+			if _, err := poll.Until([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}},
 				time.Time{}); err != nil {
 				return nil, err
 			}
@@ -267,7 +268,7 @@ func (s *launched) Leave() {
 			continue
 		}
 		set := []unix.PollFd{{Fd: int32(s.conn.Fd()), Events: unix.POLLIN}}
-		if ok, err := pollFor(set, end); !ok || err != nil {
+		if ok, err := poll.Until(set, end); !ok || err != nil {
 			return
 		}
 	}
@@ -290,7 +291,7 @@ func sendSoon(conn *wire.Conn, m wire.Message) {
 		if sent || err != nil {
 			return
 		}
-		if ok, _ := pollFor([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLOUT}},
+		if ok, _ := poll.Until([]unix.PollFd{{Fd: int32(conn.Fd()), Events: unix.POLLOUT}},
 			deadline); !ok {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // A listener is where the other tasks of a node find this one, from the beginning of its LAPI_Init
@@ -119,7 +120,7 @@ func dial(address *unix.SockaddrUnix) (conn, pid int, err error) {
 		return -1, 0, err
 	}
 	if err = unix.Connect(conn, address); err == nil {
-		if pid, err = wire.SameUser(conn); err == nil && hasEnded(pid) {
+		if pid, err = wire.SameUser(conn); err == nil && poll.Ended(pid) {
 			err = errNobody
 		}
 	}
@@ -146,23 +147,6 @@ func (l *listener) find(task, first int) (conn, pid int, absent bool, err error)
 		}
 	}
 	return -1, 0, true, nil
-}
-
-// hasEnded says whether a process is no more, or a zombie, as far as the kernel tells.
-func hasEnded(pid int) bool {
-	process, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return err == unix.ESRCH
-	}
-	defer unix.Close(process)
-	return readable(process)
-}
-
-// readable says whether a descriptor can be read now: a pidfd, whether its process has ended.
-func readable(fd int) bool {
-	set := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(set[:], 0)
-	return err == nil && n > 0
 }
 
 // accept takes the connections that have come. An error: the kernel gives no more descriptors.

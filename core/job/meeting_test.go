@@ -20,6 +20,7 @@ import (
 
 	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
+	"lapi/core/poll"
 )
 
 // board passes cards around in this process.
@@ -217,7 +218,7 @@ func TestSpanning(t *testing.T) {
 				s.Leave()
 				return nil
 			}
-			_, _ = pollFor([]unix.PollFd{{Fd: int32(s.Descriptor()), Events: unix.POLLIN}}, end)
+			_, _ = poll.Until([]unix.PollFd{{Fd: int32(s.Descriptor()), Events: unix.POLLIN}}, end)
 		}
 		return errors.New("it has heard of no death")
 	})

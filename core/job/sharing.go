@@ -11,6 +11,7 @@ import (
 
 	"lapi/core/job/pmi"
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // Where a launcher's space is slow, one task of each node gets all cards and passes them on to the
@@ -95,7 +96,7 @@ func fetch(shelf pmi.Shelf, cards [][]byte, node *fieldCard, listener int) (err 
 func pass(listener, count int, data []byte) {
 	end := time.Now().Add(hubLimit)
 	for count > 0 {
-		if ok, err := pollFor([]unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}},
+		if ok, err := poll.Until([]unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}},
 			end); !ok || err != nil {
 			return
 		}
@@ -118,7 +119,7 @@ func pass(listener, count int, data []byte) {
 			if sent || err != nil {
 				break
 			}
-			if ok, _ := pollFor([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, end); !ok {
+			if ok, _ := poll.Until([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, end); !ok {
 				break
 			}
 		}

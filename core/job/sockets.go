@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
@@ -71,31 +70,6 @@ func closeAll(files []int) {
 func closeParts(parts []Part) {
 	for _, p := range parts {
 		closeAll(p.Files)
-	}
-}
-
-// pollFor sleeps until a descriptor of set is ready or the deadline (zero: never) has passed, which
-// it reports as false.
-func pollFor(set []unix.PollFd, deadline time.Time) (bool, error) {
-	for {
-		wait := -1
-		if !deadline.IsZero() {
-			left := time.Until(deadline)
-			if left <= 0 {
-				return false, nil
-			}
-			wait = int(min(left, time.Hour)/time.Millisecond) + 1
-		}
-		n, err := unix.Poll(set, wait)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("poll: %w", err)
-		}
-		if n > 0 {
-			return true, nil
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // Limits on waiting for other tasks that were started by hand; none with MP_DEBUG_NOTIMEOUT.
@@ -156,7 +157,7 @@ func (s *standalone) Exchange(part Part) ([]Part, error) {
 		if len(waiting) == 0 {
 			break
 		}
-		ok, err := pollFor(waiting, deadline)
+		ok, err := poll.Until(waiting, deadline)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +280,7 @@ func (s *standalone) receive(p *peer) {
 
 // exited says whether the peer's process has ended, as far as the kernel tells.
 func (p *peer) exited() bool {
-	return p.process >= 0 && readable(p.process)
+	return p.process >= 0 && poll.Readable(p.process)
 }
 
 // died ends the use of a peer. It is news unless the peer said Leave, or has not given its part to

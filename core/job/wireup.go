@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // A wireUp connects each pair of the tasks of a session once. Every task opens its listener and
@@ -156,7 +157,7 @@ func (w *wireUp) wait() error {
 			set = append(set, unix.PollFd{Fd: int32(p.conn.Fd()), Events: unix.POLLHUP})
 		}
 	}
-	happened, err := pollFor(set, time.Now().Add(w.retry))
+	happened, err := poll.Until(set, time.Now().Add(w.retry))
 	if !happened {
 		w.retry = min(2*w.retry, lastRetry)
 	}
@@ -244,7 +245,7 @@ func (w *wireUp) dropEnded() {
 			continue
 		}
 		set := []unix.PollFd{{Fd: int32(p.conn.Fd()), Events: 0}}
-		if n, err := unix.Poll(set, 0); err == nil && n > 0 {
+		if n, err := poll.Now(set); err == nil && n > 0 {
 			w.s.drop(p)
 		}
 	}

@@ -83,7 +83,11 @@ func (f *File) reserve(size int64) error {
 		return fmt.Errorf("%d bytes have no room for a record", size)
 	}
 	fd := int(f.file.Fd())
-	if err := unix.Fallocate(fd, 0, 0, size); err == unix.EOPNOTSUPP {
+	err := unix.Fallocate(fd, 0, 0, size)
+	for err == unix.EINTR { // a signal stops it where memory is the file system
+		err = unix.Fallocate(fd, 0, 0, size)
+	}
+	if err == unix.EOPNOTSUPP {
 		if err := fill(f.file, size); err != nil {
 			return err
 		}

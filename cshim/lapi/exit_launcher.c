@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -59,13 +60,27 @@ int cshim_mpi_is_used(void)
  */
 enum { LEAVE_MS = 60000 };
 
+/* Signals, such as a profiler's, do not shorten the wait. */
+void cshim_exit_await(int fd, int limit_ms)
+{
+	struct pollfd answer = {.fd = fd, .events = POLLIN};
+	struct timespec now;
+	long long end;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	end = now.tv_sec * 1000LL + now.tv_nsec / 1000000 + limit_ms;
+	while (limit_ms > 0 && poll(&answer, 1, limit_ms) < 0 && errno == EINTR) {
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+		limit_ms = (int)(end - now.tv_sec * 1000LL - now.tv_nsec / 1000000);
+	}
+}
+
 static void finalize(int fd)
 {
 	static const char word[] = "cmd=finalize\n";
-	struct pollfd answer = {.fd = fd, .events = POLLIN};
 
 	if (send(fd, word, sizeof(word) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
-		(void)poll(&answer, 1, LEAVE_MS);
+		cshim_exit_await(fd, LEAVE_MS);
 }
 
 /*

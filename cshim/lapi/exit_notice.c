@@ -8,7 +8,6 @@
  * context begins, and when another process takes a task's place.
  */
 #define _GNU_SOURCE
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -80,10 +79,8 @@ void cshim_exit_notice_wait(void)
 /* The threads that pass it on take no lock that this one may hold. The limit is for hubs that are gone. */
 static void await_hub(const notice *f)
 {
-	struct pollfd answer = {.fd = f->sockets ? f->to[0].fd : -1, .events = POLLIN};
-
 	if (__atomic_load_n(&waits, __ATOMIC_RELAXED))
-		(void)poll(&answer, 1, 2000);
+		cshim_exit_await(f->sockets ? f->to[0].fd : -1, 2000);
 }
 
 /* Best effort: a socket that is full, or closed, is left alone. */

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/core/poll"
 )
 
 // tableSeals: a table never changes its size, so that a mapping of it is always good; and nobody
@@ -81,18 +83,8 @@ func (n *Network) CloseTable(b []byte, file int) {
 	}
 }
 
-// Gone implements dat.TableMaker. A process is gone when its last thread is, though its parent may
-// not have heard of it.
-func (n *Network) Gone(pid int) bool {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return err == unix.ESRCH
-	}
-	defer unix.Close(fd)
-	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	got, err := unix.Poll(set, 0)
-	return err == nil && got > 0
-}
+// Gone implements dat.TableMaker.
+func (n *Network) Gone(pid int) bool { return poll.Ended(pid) }
 
 // areaSeals: the memory of a group never changes its size.
 const areaSeals = tableSeals | unix.F_SEAL_SEAL

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // Admit serves the control socket of a task of this node, which has connected to a listening socket
@@ -92,7 +93,7 @@ func (h *Hub) Came(taskID int) bool {
 }
 
 // watchProcess ends a control socket when the process at its other end ends: a child that it has
-// forked may keep the socket open.
+// forked may keep the socket open. It is called before anybody else knows the link.
 func watchProcess(link *link) {
 	pid := -1
 	_ = link.raw.Control(func(fd uintptr) {
@@ -110,12 +111,9 @@ func watchProcess(link *link) {
 		f.Close()
 		return
 	}
+	link.process = f
 	go func() {
-		_ = raw.Read(func(fd uintptr) bool {
-			set := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			n, err := unix.Poll(set[:], 0)
-			return err != nil || n > 0
-		})
+		_ = raw.Read(func(fd uintptr) bool { return poll.Readable(int(fd)) })
 		f.Close()
 		link.shutdown()
 	}()

@@ -76,15 +76,17 @@ func Keep(task, numTasks int, reach func() (int, error)) (control int, err error
 	return control, nil
 }
 
-// run keeps to one hub after another.
+// run keeps to one hub after another, until one refuses this task: to the others it has ended.
 func (k *Keeper) run(socket int, front *link) {
 	var err error
-	for err == nil {
+	for refused := false; err == nil && !refused; {
 		if control, err := newLink(socket); err == nil {
-			k.follow(control)
+			refused = k.follow(control)
 		}
-		time.Sleep(comeAgain)
-		socket, err = k.reach()
+		if !refused {
+			time.Sleep(comeAgain)
+			socket, err = k.reach()
+		}
 	}
 	front.shutdown()
 	k.mu.Lock()
@@ -94,8 +96,8 @@ func (k *Keeper) run(socket int, front *link) {
 	}
 }
 
-// follow comes to a hub, and returns when that has ended.
-func (k *Keeper) follow(control *link) {
+// follow comes to a hub, and returns when that has ended, or has refused this task.
+func (k *Keeper) follow(control *link) (refused bool) {
 	defer control.close()
 	watchProcess(control)
 	if k.come(control) == nil {
@@ -104,6 +106,7 @@ func (k *Keeper) follow(control *link) {
 			var m wire.Message
 			m, err = control.receive()
 			m.CloseFiles()
+			refused = refused || err == nil && m.Kind == wire.Refuse
 		}
 	}
 	k.mu.Lock()
@@ -122,6 +125,7 @@ func (k *Keeper) follow(control *link) {
 		w.link.shutdown()
 		<-w.ended
 	}
+	return refused
 }
 
 // come tells a hub how things stand.

@@ -5,12 +5,14 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // attended is a job on two nodes, tasks 0 and 1 on one, 2 and 3 on the other, whose tasks have
@@ -322,5 +324,65 @@ func TestKeeperLastWords(t *testing.T) {
 	}
 	if m, ok := b.next(c); ok {
 		t.Errorf("%+v where there is no hub any more", m)
+	}
+}
+
+// TestKeeperRefused: a task that its hub takes for ended, as it lives but was not heard, does not
+// come again and again. Its sessions end.
+func TestKeeperRefused(t *testing.T) {
+	h := New(1, make([]byte, wire.KeySize))
+	h.TaskEnded(0, "has ended")
+	var tries atomic.Int32
+	control, err := Keep(0, 1, func() (int, error) {
+		tries.Add(1)
+		mine, theirs, err := wire.Pair()
+		if err == nil {
+			err = h.Admit(theirs)
+		}
+		return mine, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(control)
+	end := []unix.PollFd{{Fd: int32(control), Events: unix.POLLIN}}
+	if ok, err := poll.Until(end, time.Now().Add(guard)); !ok || err != nil {
+		t.Fatalf("sessions are still taken: %v", err)
+	}
+	time.Sleep(20 * comeAgain)
+	if n := tries.Load(); n != 1 {
+		t.Errorf("it has come %d times", n)
+	}
+}
+
+// TestWatchersEnd: with a control socket the watch over its other end's process ends, though that
+// lives.
+func TestWatchersEnd(t *testing.T) {
+	const rounds = 200
+	open := func() int {
+		all, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	before := open()
+	for range rounds {
+		mine, theirs, err := wire.Pair()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := newLink(mine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watchProcess(l)
+		l.close()
+		unix.Close(theirs)
+	}
+	for end := time.Now().Add(guard); open() > before+rounds/2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d descriptors, %d before", open(), before)
+		}
 	}
 }

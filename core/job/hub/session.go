@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
+	"lapi/core/poll"
 )
 
 // link is a wire.Conn whose goroutines sleep in the runtime's poller. One goroutine receives, one
@@ -18,6 +19,7 @@ type link struct {
 	raw     syscall.RawConn
 	in, out *wire.Conn // one socket, two Conns, so that the directions share no state
 	scratch wire.Scratch
+	process *os.File // of the other end, while that is watched; nil: it is not
 }
 
 // newLink takes over fd.
@@ -83,7 +85,7 @@ func (l *link) shutdown() {
 func (l *link) held() (held bool) {
 	err := l.raw.Control(func(fd uintptr) {
 		set := [1]unix.PollFd{{Fd: int32(fd)}} // POLLHUP comes unasked
-		_, err := unix.Poll(set[:], 0)
+		_, err := poll.Now(set[:])
 		held = err == nil && set[0].Revents&unix.POLLHUP == 0
 	})
 	return held && err == nil
@@ -92,6 +94,9 @@ func (l *link) held() (held bool) {
 func (l *link) close() {
 	l.in.Drop()
 	l.f.Close()
+	if l.process != nil {
+		l.process.Close() // its watcher ends
+	}
 }
 
 // outlet is a link and what waits to be sent on it.

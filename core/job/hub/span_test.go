@@ -249,8 +249,7 @@ func TestSpannedExchangeFails(t *testing.T) {
 			s.send(s.join(3, 0), wire.Message{Kind: wire.Leave})
 		}, "task 3 has left (LAPI_Term)"},
 		"never came": {func(s *spanned) {
-			unix.Close(s.control[3])
-			s.control[3] = -1
+			_ = unix.Shutdown(s.control[3], unix.SHUT_RDWR)
 		}, "task 3 has ended"},
 		"node": {func(s *spanned) { s.disconnect(); s.hubs[0].Lost(1, "has ended") }, "task 2 has ended"},
 	} {
