@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
-#include <sched.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -137,21 +136,6 @@ static int start_all(int n)
 	return failed;
 }
 
-/* As mpirun of Open MPI does it where each member has a processor. */
-static void bind_to_processor(void)
-{
-	cpu_set_t all, one;
-	int i, place = rank;
-
-	if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < size)
-		return;
-	CPU_ZERO(&one);
-	for (i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &all) && place-- == 0)
-			CPU_SET(i, &one);
-	sched_setaffinity(0, sizeof one, &one);
-}
-
 int main(int argc, char **argv)
 {
 	size = argc > 1 ? atoi(argv[1]) : 0;
@@ -163,7 +147,7 @@ int main(int argc, char **argv)
 		return start_all(size);
 	alarm(120);
 	rank = atoi(argv[2]);
-	bind_to_processor();
+	coll_bind(rank);
 	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[3]), 0);
 	if (page == MAP_FAILED)
 		return 1;

@@ -1,5 +1,6 @@
 /* coll_mpi.c - the operations of coll_ops.h with MPI, compiled once for each MPI on the machine. */
 #define _GNU_SOURCE
+#define _GNU_SOURCE
 #include <mpi.h>
 
 #include "coll_ops.h"
@@ -38,6 +39,7 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	coll_bind(rank);
 	out = coll_room(size);
 	in = coll_room(size);
 	coll_measure(rank, size, once);

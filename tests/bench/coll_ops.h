@@ -5,6 +5,7 @@
 #ifndef BENCH_COLL_OPS_H
 #define BENCH_COLL_OPS_H
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,27 @@ enum {
 	COLL_BATCHES = 9,
 	COLL_SHORT_ROUNDS = 200000
 };
+
+/*
+ * Gives this member a processor, which others share if there are more members: the next one that is
+ * allowed, by rank. Else the kernel may leave three on one processor and one on the other for as
+ * long as they run, since all poll, and no library can do anything about it. COLL_FREE=1: as the
+ * kernel likes.
+ */
+static inline void coll_bind(int rank)
+{
+	cpu_set_t all, one;
+	int i, place, free_to_move = getenv("COLL_FREE") != NULL;
+
+	if (free_to_move || sched_getaffinity(0, sizeof all, &all) != 0)
+		return;
+	place = rank % CPU_COUNT(&all);
+	CPU_ZERO(&one);
+	for (i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &all) && place-- == 0)
+			CPU_SET(i, &one);
+	sched_setaffinity(0, sizeof one, &one);
+}
 
 static inline double coll_now(void)
 {
