@@ -44,7 +44,9 @@ func TestFeedIsBounded(t *testing.T) {
 }
 
 // mebibyte is the i-th of the input, different from its neighbours at each place.
-func mebibyte(i int) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 1), 7, ^byte(i)}, 1<<18) }
+func mebibyte(i int) []byte {
+	return bytes.Repeat([]byte{byte(i), byte(i >> 1), 7, ^byte(i)}, 1<<18)
+}
 
 func heap() uint64 {
 	var m runtime.MemStats

@@ -107,7 +107,8 @@ func (j *launch) chooseAddresses() error {
 	if err != nil {
 		return err
 	}
-	if size := adapters.PacketSize(nodes, all); size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" &&
+	size := adapters.PacketSize(nodes, all)
+	if size != 0 && lookup(j.environ, "MP_UDP_PACKET_SIZE") == "" &&
 		j.o.set["MP_UDP_PACKET_SIZE"] == "" {
 		j.o.set["MP_UDP_PACKET_SIZE"] = strconv.Itoa(size)
 		if j.o.infoLevel >= 2 {

@@ -27,10 +27,13 @@ func WireUpWithin(c *Config, limit time.Duration) error {
 
 // SetPlace has this process be on a host of that name.
 func SetPlace(host string) {
-	met.place = func() (place, error) { return place{text: host, network: "machine", host: host}, nil }
+	met.place = func() (place, error) {
+		return place{text: host, network: "machine", host: host}, nil
+	}
 }
 
-// ListeningAncestor is the process that a PMIx server's address in the environment leads to, or nil.
+// ListeningAncestor is the process that a PMIx server's address in the environment leads to, or
+// nil.
 func ListeningAncestor() *os.File {
 	r := &reader{getenv: os.LookupEnv}
 	return listeningAncestor(r.pmixPort())

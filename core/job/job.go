@@ -121,10 +121,10 @@ type Config struct {
 	start      starter
 	openField  func() (pmi.Launcher, int, error) // of a launcher, and its socket
 	serverPort uint16                            // of a PMIx server on this node; 0: unknown
-	device     string                            // MP_EUIDEVICE for UDP/IP, if a launcher started it
-	instances  int                               // MP_INSTANCES likewise; adapters.Max: max, 0: not set
+	device     string                            // MP_EUIDEVICE for UDP/IP, if a launcher has begun
+	instances  int                               // likewise MP_INSTANCES; adapters.Max: max, 0: unset
 	kept       bool                              // this process has a keeper; after Meet
-	daemon     *os.File                          // the launcher's process on this node; nil: unknown
+	daemon     *os.File                          // the launcher's process here; nil: unknown
 	launcherFD int                               // to lapirun if Launched, to the keeper if kept
 	say        func(text string)                 // to the user at once; nil: to nobody
 	munge      sealing                           // LAPI_MUNGE

@@ -168,8 +168,8 @@ func (s *launched) others() ([]Part, error) {
 		case err != nil:
 			return nil, err
 		case !ok:
-			if _, err := poll.Until([]unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}},
-				time.Time{}); err != nil {
+			set := []unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}}
+			if _, err := poll.Until(set, time.Time{}); err != nil {
 				return nil, err
 			}
 		case m.Kind == wire.Parts && m.Number == s.round:

@@ -113,8 +113,8 @@ func (j *tasks) startByHand(i, n int, role string, env ...string) {
 
 var jobsOverNodes atomic.Uint32
 
-// overNodes starts n tasks by hand on two nodes, the lower half on one, which meet by the address of
-// task 0.
+// overNodes starts n tasks by hand on two nodes, the lower half on one, which meet by the address
+// of task 0.
 func overNodes(t *testing.T, n int, role string, env ...string) *tasks {
 	t.Helper()
 	return atAddress(t, 2, n, role, env...)

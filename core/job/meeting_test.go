@@ -224,8 +224,8 @@ func TestSpanning(t *testing.T) {
 	})
 }
 
-// TestLowestLeads: of the tasks of a node that live the lowest has its hub, and no other, however it is
-// asked.
+// TestLowestLeads: of the tasks of a node that live the lowest has its hub, and no other, however
+// it is asked.
 func TestLowestLeads(t *testing.T) {
 	_, got := meet(t, "a", "b", "a", "a", "b")
 	for task, leads := range []bool{true, true, false, false, false} {
@@ -243,8 +243,8 @@ func TestLowestLeads(t *testing.T) {
 	}
 }
 
-// TestRendezvous: tasks started by hand meet by the address of task 0. Without a key file the job is
-// not authenticated.
+// TestRendezvous: tasks started by hand meet by the address of task 0. Without a key file the job
+// is not authenticated.
 func TestRendezvous(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -423,7 +423,8 @@ func ancestorRole() error {
 		return nil
 	}
 	fmt.Println("found")
-	_, err := unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}, int(guard/time.Millisecond))
+	set := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+	_, err := unix.Poll(set, int(guard/time.Millisecond))
 	fmt.Println("ended", err)
 	return nil
 }

@@ -72,7 +72,8 @@ func fetch(shelf pmi.Shelf, cards [][]byte, node *fieldCard, listener int) (err 
 				break
 			}
 		}
-		if f, err := decodeFieldCard(cards[rank]); node != nil && err == nil && f.node == node.node {
+		f, err := decodeFieldCard(cards[rank])
+		if node != nil && err == nil && f.node == node.node {
 			mates++
 		}
 	}

@@ -37,7 +37,8 @@ func (j *tasks) hear(who []int, dead ...int) {
 		want = append(want, fmt.Sprintf("1 %d", d))
 	}
 	for _, i := range who {
-		for end := time.Now().Add(guard); len(j.all[i].heard()) < len(want); time.Sleep(time.Millisecond) {
+		end := time.Now().Add(guard)
+		for ; len(j.all[i].heard()) < len(want); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				j.t.Fatalf("task %d has heard %v, not %v", i, j.all[i].heard(), want)
 			}
@@ -75,7 +76,8 @@ func TestSuccessor(t *testing.T) {
 	j.hear([]int{2}, 0, 1, 3, 4)
 }
 
-// What ends at once with the hub is told as well: the other node's hub, the successor, a whole node.
+// What ends at once with the hub is told as well: the other node's hub, the successor, a whole
+// node.
 func TestSuccessorOfSeveral(t *testing.T) {
 	for _, c := range []struct{ dead, live []int }{
 		{[]int{0, 3}, []int{1, 2, 4}},

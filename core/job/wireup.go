@@ -129,8 +129,8 @@ func (w *wireUp) dialTask(task int, everywhere bool) error {
 	if err != nil {
 		return err
 	}
-	h := wire.Greeting{Purpose: wire.Join, Task: w.c.Task, NumTasks: w.c.NumTasks, Instance: w.instance,
-		PID: os.Getpid()}
+	h := wire.Greeting{Purpose: wire.Join, Task: w.c.Task, NumTasks: w.c.NumTasks,
+		Instance: w.instance, PID: os.Getpid()}
 	if task > w.c.Task {
 		h.Purpose = wire.Rejoin
 	}

@@ -181,10 +181,18 @@ one_host_in_slurm() {
 	over 1 1 0 4 '^end of LlLl$' n0:4 -- LAPI_USE_SHM=no "$ends" LlLl
 }
 
+# daemons_of_slurm: a node has one for all jobs, without which a job goes on, and one for each step,
+# whose tasks end with it, and with them all others. srun waits for that step nevertheless, until it
+# is interrupted.
+daemons_of_slurm() {
+	local waits='task [0-3] waits'
+	steady_over 1 kill-slurmd
+	over 2 1 "1|$killed" 4 "$waits" n0:2,n1:2 --when 4 "$waits" 'kill-stepd ends' -- "$ends" Lw
+}
+
 # A task that LAPI_Init fails for aborts the job, for which Slurm kills by pmi2; a task that ends
-# with LAPI does the same. srun waits for a step whose slurmstepd has been killed, and its daemons
-# have one address. Of all tasks' statuses it ends with the
-# highest: 137 where it has killed.
+# with LAPI does the same. Of all tasks' statuses srun ends with the highest: 137 where it has
+# killed.
 slurm_cases() {
 	local kind part=srun around=slurm exited killed=137 daemon_killed='' away=''
 	local lenient all=${FULL-}
@@ -197,8 +205,11 @@ slurm_cases() {
 		refused=99 exited=21
 		[ $kind = pmix ] || refused='99|137' exited=137
 		launcher="srun --mpi=$kind" remote="srun --mpi=$kind" lenient="srun --mpi=$kind -K0"
-		if wanted srun; then one_host_in_slurm; fi
 		cases_over_nodes
+		if wanted srun; then
+			one_host_in_slurm
+			daemons_of_slurm
+		fi
 	done
 	wanted srun || return
 	delegated_to_srun

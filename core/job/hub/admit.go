@@ -97,7 +97,8 @@ func (h *Hub) Came(taskID int) bool {
 func watchProcess(link *link) {
 	pid := -1
 	_ = link.raw.Control(func(fd uintptr) {
-		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+		cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err == nil {
 			pid = int(cred.Pid)
 		}
 	})

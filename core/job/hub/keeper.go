@@ -15,8 +15,8 @@ import (
 // To the sessions it is the hub. It passes on what they and the hub say, and keeps what another hub
 // has to know (see Successors above).
 //
-// Its mutex guards everything; it is not held while sockets are read or written. Its goroutines live
-// as long as the process, or until there is no hub to be had.
+// Its mutex guards everything; it is not held while sockets are read or written. Its goroutines
+// live as long as the process, or until there is no hub to be had.
 type Keeper struct {
 	task, numTasks int
 	reach          func() (int, error)

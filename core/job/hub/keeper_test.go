@@ -121,7 +121,8 @@ func (a *attended) news(c *wire.Conn) (all []wire.Message) {
 	return all
 }
 
-// Sessions go on with another hub: what waits is answered, nothing is told twice or of who has left.
+// Sessions go on with another hub: what waits is answered, nothing is told twice or of who has
+// left.
 func TestKeeper(t *testing.T) {
 	a := newAttended(t)
 	all := a.joinAll()

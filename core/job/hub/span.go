@@ -11,11 +11,10 @@ import (
 )
 
 // A job that lapirun has not started has a hub on each node, in the process of one of its tasks.
-// Each serves the tasks of its node, and tells all others what these do: their parts of an exchange, all
-// of a node's at once; that one has left; that one is dead to a group; and that one's process has
-// ended.
-// Between each two hubs there is one trunk. On a new one each tells the other all at first
-// (snapshot.go).
+// Each serves the tasks of its node, and tells all others what these do: their parts of an
+// exchange, all of a node's at once; that one has left; that one is dead to a group; and that one's
+// process has ended. Between each two hubs there is one trunk. On a new one each tells the other
+// all at first (snapshot.go).
 
 // span is what a hub knows of the others. Guarded by Hub.mu, as are its trunks.
 type span struct {
@@ -97,8 +96,8 @@ func (k noteKind) most() int {
 
 // Span makes h the hub of one node: nodes has the node of each task, from 0 on, and h is
 // in the process of task. The others are reached once Attach has been told a trunk to each. When a
-// trunk has ended missed is called, if it is not nil, in a goroutine that it may keep. Before the first
-// Serve or Admit.
+// trunk has ended missed is called, if it is not nil, in a goroutine that it may keep. Before the
+// first Serve or Admit.
 func (h *Hub) Span(nodes []int, task int, missed func(node int)) {
 	s := &span{nodes: slices.Clone(nodes), task: task, me: nodes[task], missed: missed,
 		trunks: make([]*trunk, slices.Max(nodes)+1)}
@@ -243,8 +242,8 @@ func (h *Hub) parts(g *group, node int, n *note) error {
 	return nil
 }
 
-// Flush waits until the other hubs, and the keepers on their nodes, have taken in all that they were
-// told before, or are gone, but no longer than limit. After it the process may end.
+// Flush waits until the other hubs, and the keepers on their nodes, have taken in all that they
+// were told before, or are gone, but no longer than limit. After it the process may end.
 func (h *Hub) Flush(limit time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

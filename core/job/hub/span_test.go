@@ -66,7 +66,8 @@ func (s *spanned) admit(h *Hub, task, numTasks int) int {
 		s.t.Fatal(err)
 	}
 	g := wire.Greeting{Purpose: wire.Join, Task: task, NumTasks: numTasks}
-	if err := wire.SendTo(theirs, wire.Message{Kind: wire.Hello, Data: new(standing).encode(g.Encode())}); err != nil {
+	hello := wire.Message{Kind: wire.Hello, Data: new(standing).encode(g.Encode())}
+	if err := wire.SendTo(theirs, hello); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { unix.Close(theirs) })
@@ -318,8 +319,8 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// Leave and Ending are answered when all keepers have been told, on all nodes: so the process may end,
-// and the hubs, too.
+// Leave and Ending are answered when all keepers have been told, on all nodes: so the process may
+// end, and the hubs, too.
 func TestAnswers(t *testing.T) {
 	for range 20 {
 		s := newSpanned(t, 3)
@@ -345,7 +346,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Nothing is answered before the notice is in the sockets of all keepers: of the node, and of others.
+// Nothing is answered before the notice is in the sockets of all keepers: of the node, and of
+// others.
 func TestAnswersWait(t *testing.T) {
 	for _, leaver := range []int{1, 3} {
 		s := newSpanned(t, 2)

@@ -10,8 +10,8 @@ import (
 // standing is what a keeper tells a hub that it has come to, behind the greeting: how many sessions
 // its task has opened of each instance; those that ended without Leave; and those that go on, each
 // with the tasks that are known to have left it, to have said Ending, and to be dead to it. On the
-// wire all numbers have 32 bits, little-endian, and lists have their length in front. The sockets of
-// the sessions that go on come along, in the same order.
+// wire all numbers have 32 bits, little-endian, and lists have their length in front. The sockets
+// of the sessions that go on come along, in the same order.
 type standing struct {
 	opened [wire.MaxInstances]int
 	lost   []groupID

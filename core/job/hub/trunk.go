@@ -15,8 +15,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// A trunk is what two hubs of a job say to each other, over one TCP connection after another, each a
-// way (package proved). After opening and challenge:
+// A trunk is what two hubs of a job say to each other, over one TCP connection after another, each
+// a way (package proved). After opening and challenge:
 //
 //	caller  hello   its task, the number of tasks
 //	host    taken   its task: this is the way from now on
@@ -39,8 +39,8 @@ const (
 	kindNote
 )
 
-// ErrNotTaken is how a call ends that was heard by a task which has no hub, or whose hub has another
-// way to this one.
+// ErrNotTaken is how a call ends that was heard by a task which has no hub, or whose hub has
+// another way to this one.
 var ErrNotTaken = errors.New("it does not take this call")
 
 // trunk is one hub's end. Guarded by Hub.mu.
@@ -244,8 +244,8 @@ func (t *trunk) readAll(w *Way) {
 	t.hub.ended(t, w, err)
 }
 
-// ended takes the end of a way. Who has the hub of its node now is for missed to find out, but where
-// the node acknowledges nothing.
+// ended takes the end of a way. Who has the hub of its node now is for missed to find out, but
+// where the node acknowledges nothing.
 func (h *Hub) ended(t *trunk, w *Way, err error) {
 	h.mu.Lock()
 	last := t.way == w

@@ -1,5 +1,5 @@
-// Package proved is how parts of a job that have its key talk over TCP: tasks that meet at an address
-// (package rendezvous), and the hubs of several nodes (package hub).
+// Package proved is how parts of a job that have its key talk over TCP: tasks that meet at an
+// address (package rendezvous), and the hubs of several nodes (package hub).
 //
 //	opening.go  what either side says first
 //	proof.go    the key, and what proves a message

@@ -15,9 +15,9 @@ const proofSize = sha256.Size
 // digest is the SHA-256 of something.
 type digest = [sha256.Size]byte
 
-// Key makes the key of proofs for one purpose, so that no conversation of another proves in it. It does not lead back to the job key, so what crypto/hmac
-// copies of it is of no use for anything else. The job key is one block of the hash, which reads it
-// where it is.
+// Key makes the key of proofs for one purpose, so that no conversation of another proves in it. It
+// does not lead back to the job key, so what crypto/hmac copies of it is of no use for anything
+// else. The job key is one block of the hash, which reads it where it is.
 func Key(key []byte, purpose string) ([]byte, error) {
 	if key == nil {
 		return nil, nil

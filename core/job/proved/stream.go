@@ -24,8 +24,8 @@ type Stream struct {
 	sent, received uint64    // messages
 }
 
-// New makes one of c, a TCP connection, for which Key has made the key. It takes c over unless there
-// is an error. The key must stay as it is.
+// New makes one of c, a TCP connection, for which Key has made the key. It takes c over unless
+// there is an error. The key must stay as it is.
 func New(c net.Conn, key []byte, out Direction) (*Stream, error) {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
