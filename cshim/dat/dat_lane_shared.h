@@ -194,7 +194,6 @@ uint64_t dat_lane_copy_part(const dat_end *end, const dat_request *request, cons
                             uint32_t ranges, uint64_t at, uint64_t n);
 
 /* lane_pull.c: sends a write whose data the target reads, all or half. NODE_SENT, or why not. */
-#define DAT_PULL_MIN (16u << 10) /* bytes: less is over sooner */
 #define DAT_PULL_MAX NODE_COPY_MAX
 #define DAT_UNPULLED 64 /* requests until the next, if the peer has not read one */
 int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request);

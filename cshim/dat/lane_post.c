@@ -1,4 +1,5 @@
 /* lane_post.c - posting sends, writes, reads and receives, and sending what was posted. */
+#include "../node/timed.h"
 #include "dat_lane_shared.h"
 
 /* Sends n bytes of the rest of a request. NODE_SENT, or why not. */
@@ -198,7 +199,7 @@ static int may_begin(const dat_end *end, const dat_request *request)
 static void look_between(const dat_post *post)
 {
 	if (post->num_segments < 1 || !post->local_iov ||
-	    post->local_iov->segment_length < DAT_PULL_MIN || dat_progress.state != CSHIM_ACTIVE ||
+	    post->local_iov->segment_length < NODE_TARGET_MIN || dat_progress.state != CSHIM_ACTIVE ||
 	    !dat_the_lane.on)
 		return;
 	cshim_poll_note(&dat_progress);
@@ -233,7 +234,8 @@ int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	end->asked += post->op >= DAT_LANE_READ;
 	dat_lane_await(end);
 	count_post(end, post, request->n);
-	if (dat_lane_send(end) && __builtin_expect(request->begun != 0, 0))
+	dat_lane_send(end);
+	if (__builtin_expect(request->begun != 0, 0))
 		dat_lane_time(end, request, seq);
 	return 1;
 }

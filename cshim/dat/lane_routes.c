@@ -1,19 +1,16 @@
 /*
  * lane_routes.c - by which route a write or read goes: by one copy (lane_direct.c), by a copy of
- * the target's (lane_pull.c), or by messages. For long ones the chooser of LAPI's lane decides
- * (../node/route.h), and they are timed as there: what is timed begins when everything in front has
- * taken effect, and the call returns when it has done so itself. Each of these waits is bounded.
- * One that ends in vain loses the sample, and says that the peer does not poll.
+ * the target's (lane_pull.c), or by messages. For long ones the chooser of LAPI's lane decides, and
+ * they are timed as there (../node/timed.h). A wait that runs out also says that the peer does not
+ * poll.
  */
+#include "../node/timed.h"
 #include "dat_lane_shared.h"
 
 enum {
-	ROUTED_MIN = 2048, /* as LAPI's: with less a choice costs more than it may bring */
-	TIME_EACH = 8,     /* so many short requests from one that is timed to the next */
-	SLOW = 4,          /* a peer polls whose answers take at most so many copies' time */
-	LOOKS = 4000,      /* for what is timed, each time that it goes on, and one more */
-	LOOK_BYTES = 64,   /* for so many bytes of it */
-	SOME_POLLS = 2     /* during one copy: the peer looks for messages all the time */
+	TIME_EACH = 8, /* so many short requests from one that is timed to the next */
+	SLOW = 4,      /* a peer polls whose answers take at most so many copies' time */
+	SOME_POLLS = 2 /* during one copy: the peer looks for messages all the time */
 };
 
 static int direction_of(const dat_request *request)
@@ -27,28 +24,25 @@ static int reaches(const dat_end *end)
 	return end->table && dat_the_lane.table && dat_peer_of(end)->direct;
 }
 
-/* 1 if the peer looks for messages all the time, as far as is known. */
+/* 1 if the peer looks for messages all the time, as far as is known, and can take part at once. */
 static int peer_polls(const dat_end *end)
 {
-	return (end->polls || !reaches(end)) && node_polls(dat_peer_of(end));
+	int reached = reaches(end);
+
+	return (end->polls || !reached) &&
+	       node_takes_part(dat_link_of(end), dat_peer_of(end), reached, cshim_processors());
 }
 
 /* The routes of a request of one segment that is long enough to choose one. */
 static uint32_t routes_of(dat_end *end, const dat_request *request)
 {
-	const node_link *link = dat_link_of(end);
-	uint32_t routes = 1u << NODE_ROUTE_PIPELINE;
-	int forced = link->routes.forced < NODE_ROUTES;
+	uint32_t target = 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
+	uint32_t routes = node_routes_for(dat_link_of(end), request->n, reaches(end));
 
-	if (link->chunk_units > link->chunk_narrow)
-		routes |= 1u << NODE_ROUTE_WIDE;
-	if (!reaches(end))
-		return routes;
-	routes |= 1u << NODE_ROUTE_ORIGIN;
-	if (request->op == DAT_LANE_WRITE && (request->n >= DAT_PULL_MIN || forced) &&
-	    request->n <= DAT_PULL_MAX && end->sent == end->posted &&
-	    (!end->unpulled || !--end->unpulled))
-		routes |= 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
+	if (routes & target &&
+	    (request->op != DAT_LANE_WRITE || request->n > DAT_PULL_MAX ||
+	     end->sent != end->posted || (end->unpulled && --end->unpulled)))
+		routes &= ~target;
 	return routes;
 }
 
@@ -56,17 +50,15 @@ static uint32_t routes_of(dat_end *end, const dat_request *request)
  * is best for what no route is chosen for. */
 static uint32_t route_of(dat_end *end, const dat_request *request)
 {
-	node_link *link = dat_link_of(end);
 	int reached = reaches(end);
 	uint32_t timed = reached && end->writes++ % TIME_EACH == 0 ? NODE_ROUTE_TIMED : 0;
 
 	if (!peer_polls(end))
 		return (reached ? NODE_ROUTE_ORIGIN : NODE_ROUTES) | timed;
-	if (request->n < ROUTED_MIN)
+	if (request->n < NODE_ROUTED_MIN)
 		return NODE_ROUTES | timed;
-	return node_route_choose(&link->routes, direction_of(request), request->n,
-	                         routes_of(end, request), node_chunk_step(link, request->n),
-	                         dat_peer_of(end)->sender.turn == link->turn);
+	return node_route_of(dat_link_of(end), dat_peer_of(end), direction_of(request), request->n,
+	                     routes_of(end, request));
 }
 
 /* How far the requests of an end are: a number that changes when one goes on. */
@@ -78,22 +70,34 @@ static uint32_t state_of(const dat_end *end)
 	                    : 0);
 }
 
-/* Takes turns until each request before a number has taken effect: 1. 0: nothing goes on. */
+/* A wait until each request before a number has taken effect. */
+typedef struct settling {
+	dat_end *end;
+	uint32_t seq, state;
+} settling;
+
+static int look_for_end(void *object)
+{
+	settling *s = object;
+	uint32_t state;
+
+	if ((int32_t)(s->seq - s->end->oldest) <= 0)
+		return NODE_LOOK_OVER;
+	dat_lane_turn();
+	if (!s->end->on || s->end->stuck)
+		return NODE_LOOK_NOT;
+	state = state_of(s->end);
+	if (state == s->state)
+		return NODE_LOOK_NOTHING;
+	s->state = state;
+	return NODE_LOOK_MOVED;
+}
+
 static int settle(dat_end *end, uint32_t seq, uint32_t n)
 {
-	int looks = LOOKS + (int)(n / LOOK_BYTES), left = looks;
-	uint32_t state = state_of(end);
+	settling s = {end, seq, state_of(end)};
 
-	while ((int32_t)(seq - end->oldest) > 0 && left-- > 0) {
-		dat_lane_turn();
-		if (!end->on || end->stuck)
-			return 0;
-		if (state_of(end) != state) {
-			state = state_of(end);
-			left = looks;
-		}
-	}
-	return (int32_t)(seq - end->oldest) <= 0;
+	return node_wait(look_for_end, &s, n);
 }
 
 /* A peer that polls takes a nanosecond for a byte, at the most. */
@@ -103,10 +107,11 @@ void dat_lane_learn(dat_end *end, const dat_request *request)
 		end->polls = 0;
 }
 
-static void timed(const dat_end *end, const dat_request *request, uint32_t route, int64_t begun)
+static void timed(const dat_end *end, const dat_request *request, uint32_t route, int64_t begun,
+                  int waited)
 {
-	node_route_timed(&dat_link_of(end)->routes, direction_of(request), request->n, route,
-	                 (uint64_t)(cshim_now_ns() - begun));
+	node_time(dat_link_of(end), direction_of(request), request->n, route, (uint64_t)begun,
+	          waited);
 }
 
 /* A long request that was to be timed has been sent: waits until it has taken effect. */
@@ -114,13 +119,14 @@ void dat_lane_time(dat_end *end, dat_request *request, uint32_t seq)
 {
 	/* its place may be another's when it is over */
 	const dat_request copy = *request;
+	int waited;
 
-	if (request->n < ROUTED_MIN)
+	if (request->n < NODE_ROUTED_MIN)
 		return; /* dat_lane_learn does that */
 	request->begun = 0;
-	if (settle(end, seq + 1, request->n))
-		timed(end, &copy, copy.route, copy.begun);
-	else
+	waited = settle(end, seq + 1, request->n);
+	timed(end, &copy, copy.route, copy.begun, waited);
+	if (waited != NODE_WAIT_OVER)
 		end->polls = 0;
 }
 
@@ -141,9 +147,9 @@ static void note_copy(dat_end *end, const dat_request *request, int64_t begun)
 {
 	int64_t ns;
 
-	if (request->n >= ROUTED_MIN) {
+	if (request->n >= NODE_ROUTED_MIN) {
 		if (end->polls)
-			timed(end, request, NODE_ROUTE_ORIGIN, begun);
+			timed(end, request, NODE_ROUTE_ORIGIN, begun, NODE_WAIT_OVER);
 		return;
 	}
 	ns = cshim_now_ns() - begun;
@@ -156,8 +162,8 @@ static int is_first(dat_end *end, const dat_request *request)
 {
 	if (!end->posted)
 		return 1;
-	if (request->n >= ROUTED_MIN && peer_polls(end))
-		return settle(end, end->oldest + end->posted, request->n);
+	if (request->n >= NODE_ROUTED_MIN && peer_polls(end))
+		return settle(end, end->oldest + end->posted, request->n) == NODE_WAIT_OVER;
 	dat_lane_turn();
 	return end->on && !end->posted && !end->stuck;
 }

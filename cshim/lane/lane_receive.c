@@ -7,6 +7,7 @@
 
 #include "handlers.h"
 #include "procedure.h"
+#include "../node/timed.h"
 #include "lane_shared.h"
 
 enum {
@@ -285,34 +286,52 @@ static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer
 	       result == NODE_AGAIN;
 }
 
-int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                      const node_op *wanted, int looks)
+/* A wait for operations, of which none or some are over. */
+typedef struct settling {
+	cshim_context *context;
+	cshim_lane *lane;
+	node_peer *peer;
+	const node_op *wanted;
+	uint32_t token, pending;
+} settling;
+
+static int look_for_end(void *object)
 {
-	node_link *link = cshim_link_of(lane);
-	uint32_t token = wanted ? wanted->token : 0, pending = wanted ? 1 : in_flight(link, peer);
-	int left = looks;
+	settling *s = object;
+	node_arrival arrival;
+	int found, took;
 
-	while (pending > 0 && left > 0 && !peer->stopped) {
-		node_arrival arrival;
-		int found = node_next(peer, &arrival), took;
+	if (s->pending == 0)
+		return NODE_LOOK_OVER;
+	if (s->peer->stopped)
+		return NODE_LOOK_NOT;
+	found = node_next(s->peer, &arrival);
+	if (found == NODE_NONE)
+		return NODE_LOOK_NOTHING;
+	took = found == NODE_SOME ? take_answer(s->context, s->lane, s->peer, &arrival) : -1;
+	if (took < 0)
+		return NODE_LOOK_NOT;
+	if (s->wanted)
+		s->pending = s->wanted->token == s->token;
+	else
+		s->pending -= (uint32_t)took;
+	return NODE_LOOK_MOVED;
+}
 
-		if (found == NODE_NONE) {
-			left--;
-			cshim_between_polls();
-			continue;
-		}
-		took = found == NODE_SOME ? take_answer(context, lane, peer, &arrival) : -1;
-		if (took < 0)
-			break;
-		left = looks; /* it goes on */
-		if (wanted)
-			pending = wanted->token == token;
-		else
-			pending -= (uint32_t)took;
-	}
+int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                      const node_op *wanted, uint64_t n)
+{
+	settling s = {.context = context,
+	              .lane = lane,
+	              .peer = peer,
+	              .wanted = wanted,
+	              .token = wanted ? wanted->token : 0,
+	              .pending = wanted ? 1 : in_flight(cshim_link_of(lane), peer)};
+	int waited = node_wait(look_for_end, &s, n);
+
 	if (peer->receiver.head != peer->receiver.published && !peer->stopped)
 		node_publish_consumed(peer);
-	return pending == 0 ? 1 : left > 0 ? 0 : -1;
+	return waited;
 }
 
 /*

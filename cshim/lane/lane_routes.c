@@ -1,55 +1,30 @@
 /*
- * lane_routes.c - transfers of the lane that do not fit slots, by the best route (../node/route.h).
- *
- * One that is to be timed begins when the target has taken all that was sent before, and the call
- * returns only when it is over: else the time would be that of other transfers, too, or of the
- * user's own work. Each of these waits is bounded. When that for the end is, the transfer took at
- * least so long, and that is its time: a target that polls but has no processor to run on is slow
- * to take part. Nothing is timed in a handler: there the ring may be in the middle of a message.
+ * lane_routes.c - transfers of the lane that do not fit slots, by the best route (../node/route.h),
+ * timed as ../node/timed.h says. Nothing is timed in a handler: there the ring may be in the middle
+ * of a message.
  */
 #define _GNU_SOURCE
 #include <string.h>
-#include <time.h>
 
+#include "../node/timed.h"
 #include "lane_shared.h"
 
 enum {
-	/* bytes that a route is chosen for: with less the choice costs more than it may bring */
-	ROUTED_MIN = 2048,
-	RENDEZVOUS_MIN = 16 << 10, /* bytes that the target may move: less is over sooner */
 	DIRECT_MIN = 4096, /* bytes of a put from which a target that does not poll is written to */
 	WAKE_LEAST = 32,   /* gets from a target that sleeps, before it is woken for one */
-	WAKE_MOST = 1024,
-	LOOKS = 4000, /* for what is timed, and one more for so many bytes of it: */
-	LOOK_BYTES = 16
+	WAKE_MOST = 1024
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int looks_for(uint64_t n)
-{
-	uint64_t looks = LOOKS + n / LOOK_BYTES;
-
-	return looks < INT32_MAX ? (int)looks : INT32_MAX;
-}
-
-/* 1 when the target has taken all that was sent to it; -1 if it polls, and has not after all looks;
- * 0 if it was not waited for so long. */
+/* Waits until the target has taken all that was sent to it. */
 static int drained(node_peer *peer, uint64_t n)
 {
-	int rc = node_await_consumed(peer, peer->sender.tail, looks_for(n));
+	int rc = node_await_consumed(peer, peer->sender.tail, node_looks_for(n));
 
 	if (rc == NODE_SENT)
-		return 1;
+		return NODE_WAIT_OVER;
 	return rc == NODE_BUSY && node_polls(peer) && !node_holds(peer) && cshim_processors() > 1
-	               ? -1
-	               : 0;
+	               ? NODE_WAIT_LATE
+	               : NODE_WAIT_NOT;
 }
 
 /* Both ends copy, through chunks. */
@@ -58,39 +33,33 @@ static int is_pipeline(uint32_t route)
 	return route == NODE_ROUTE_PIPELINE || route == NODE_ROUTE_WIDE;
 }
 
-/* 1 if the target may do its part of a transfer at once: it polls, and there is a processor for it
- * beside this task's. Where there is but one, both would only take turns: then this task copies
- * alone if it can. */
 static int takes_part(cshim_lane *lane, const node_peer *peer)
 {
-	return node_polls(peer) && (cshim_processors() > 1 || !peer->direct ||
-	                            cshim_link_of(lane)->routes.forced < NODE_ROUTES);
+	return node_takes_part(cshim_link_of(lane), peer, peer->direct != 0, cshim_processors());
 }
 
 /* 1 when nothing is under way with the target any more, and none of this task's handlers is. */
 static int alone(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
 {
 	return !context->progress.calling &&
-	       cshim_lane_settle(context, lane, peer, NULL, looks_for(n)) > 0 &&
-	       drained(peer, n) > 0;
+	       cshim_lane_settle(context, lane, peer, NULL, n) == NODE_WAIT_OVER &&
+	       drained(peer, n) == NODE_WAIT_OVER;
 }
 
 /* The route of a transfer to or from a target that polls. whole: it cannot be made in halves. */
 static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint64_t n, int whole)
 {
 	node_link *link = cshim_link_of(lane);
-	uint32_t allowed = 1 << NODE_ROUTE_PIPELINE;
-	if (n < ROUTED_MIN && link->routes.forced == NODE_ROUTES)
+	uint32_t target = 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES, allowed;
+
+	if (n < NODE_ROUTED_MIN && link->routes.forced == NODE_ROUTES)
 		return NODE_ROUTE_PIPELINE;
-	if (link->chunk_units > link->chunk_narrow)
-		allowed |= 1 << NODE_ROUTE_WIDE;
-	if (peer->direct)
-		allowed |= 1 << NODE_ROUTE_ORIGIN;
-	if (peer->direct && (n >= RENDEZVOUS_MIN || link->routes.forced < NODE_ROUTES) &&
-	    (direction == NODE_ROUTE_GET || (!peer->pull_refused && n > lane->copy_max)))
-		allowed |= 1 << NODE_ROUTE_TARGET | (whole ? 0 : 1 << NODE_ROUTE_HALVES);
-	return node_route_choose(&link->routes, direction, n, allowed, node_chunk_step(link, n),
-	                         peer->sender.turn == link->turn);
+	allowed = node_routes_for(link, n, peer->direct != 0);
+	if (direction == NODE_ROUTE_PUT && (peer->pull_refused || n <= lane->copy_max))
+		allowed &= ~target;
+	if (whole)
+		allowed &= ~(1u << NODE_ROUTE_HALVES);
+	return node_route_of(link, peer, direction, n, allowed);
 }
 
 /* A put that found no room for all of it: what is left is core's, unless nothing went. */
@@ -158,7 +127,7 @@ static int put_written(cshim_context *context, cshim_lane *lane, node_peer *peer
 
 /* The target reads all, or half. Its answer frees the buffer. */
 static int put_pulled(cshim_context *context, cshim_lane *lane, node_peer *peer, node_transfer put,
-                      uint64_t org_cntr, int halves, int *timed)
+                      uint64_t org_cntr, int halves, int *waited)
 {
 	uint64_t completion = put.notice[0] ? 0 : put.notice[1];
 	node_op *op;
@@ -172,13 +141,14 @@ static int put_pulled(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	op->tag[CSHIM_TAG_COMPLETION] = completion;
 	if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]++;
-	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(put.n)) != 0;
+	if (*waited)
+		*waited = cshim_lane_settle(context, lane, peer, op, put.n);
 	return CSHIM_LANE_DONE;
 }
 
-/* A put by a route; *timed: it is to be timed, and after that whether its time is known. */
+/* A put by a route; *waited: it is to be timed, and then how the wait for its end has ended. */
 static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                  const node_transfer *put, uint64_t org_cntr, uint32_t route, int *timed)
+                  const node_transfer *put, uint64_t org_cntr, uint32_t route, int *waited)
 {
 	int done;
 
@@ -188,10 +158,11 @@ static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	case NODE_ROUTE_TARGET:
 	case NODE_ROUTE_HALVES:
 		return put_pulled(context, lane, peer, *put, org_cntr, route == NODE_ROUTE_HALVES,
-		                  timed);
+		                  waited);
 	}
 	done = put_in_messages(context, lane, peer, *put, org_cntr, route);
-	*timed = *timed && done && drained(peer, put->n) != 0;
+	if (*waited)
+		*waited = done ? drained(peer, put->n) : NODE_WAIT_NOT;
 	return done;
 }
 
@@ -226,11 +197,10 @@ static int put_chosen(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	route &= ~NODE_ROUTE_TIMED;
 	if (timed && route == NODE_ROUTE_WIDE)
 		node_chunks_widen(cshim_link_of(lane), peer);
-	begin = timed ? now_ns() : 0;
+	begin = timed ? node_now_ns() : 0;
 	done = put_by(context, lane, peer, put, org_cntr, route, &timed);
 	if (__builtin_expect(timed && done, 0))
-		node_route_timed(&cshim_link_of(lane)->routes, NODE_ROUTE_PUT, put->n, route,
-		                 now_ns() - begin);
+		node_time(cshim_link_of(lane), NODE_ROUTE_PUT, put->n, route, begin, timed);
 	/* What a single copy cannot do messages may: they also say which address is bad. */
 	return done || is_pipeline(route)
 	               ? done
@@ -251,11 +221,10 @@ static int put_to_idle(cshim_context *context, cshim_lane *lane, node_peer *peer
 		node_route_try_soon(&link->routes, NODE_ROUTE_PUT, put->n);
 		return put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
 	}
-	begin = timed ? now_ns() : 0;
+	begin = timed ? node_now_ns() : 0;
 	done = put_written(context, lane, peer, *put, org_cntr);
 	if (__builtin_expect(timed && done, 0))
-		node_route_timed(&link->routes, NODE_ROUTE_PUT, put->n, NODE_ROUTE_ORIGIN,
-		                 now_ns() - begin);
+		node_time(link, NODE_ROUTE_PUT, put->n, NODE_ROUTE_ORIGIN, begin, NODE_WAIT_OVER);
 	return done;
 }
 
@@ -265,7 +234,7 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 	int bulk = put->n >= lane->bulk_min;
 
 	if (!bulk && (put->n <= NODE_INLINE_MAX ||
-	              (put->n < ROUTED_MIN && cshim_link_of(lane)->routes.forced == NODE_ROUTES)))
+	              (put->n < NODE_ROUTED_MIN && cshim_link_of(lane)->routes.forced == NODE_ROUTES)))
 		return put_whole(context, lane, peer, put, org_cntr);
 	if (put->n > CSHIM_LENGTH_MAX)
 		return CSHIM_LANE_PASS;
@@ -317,7 +286,7 @@ static int get_read(cshim_context *context, cshim_lane *lane, node_peer *peer, n
 
 /* The target sends it, or writes it or a half of it here, by the route. */
 static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                     const node_transfer *get, uint64_t org_cntr, uint32_t route, int *timed)
+                     const node_transfer *get, uint64_t org_cntr, uint32_t route, int *waited)
 {
 	node_link *link = cshim_link_of(lane);
 	node_op *op = is_pipeline(route)
@@ -329,7 +298,8 @@ static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	if (!op)
 		return CSHIM_LANE_PASS;
 	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);
-	*timed = *timed && cshim_lane_settle(context, lane, peer, op, looks_for(get->n)) != 0;
+	if (*waited)
+		*waited = cshim_lane_settle(context, lane, peer, op, get->n);
 	return CSHIM_LANE_DONE;
 }
 
@@ -349,11 +319,10 @@ static int get_from_idle(cshim_context *context, cshim_lane *lane, node_peer *pe
 		return get_asked(context, lane, peer, get, org_cntr, NODE_ROUTE_PIPELINE,
 		                 &(int){0});
 	}
-	begin = timed ? now_ns() : 0;
+	begin = timed ? node_now_ns() : 0;
 	done = get_read(context, lane, peer, *get, org_cntr);
 	if (__builtin_expect(timed && done, 0))
-		node_route_timed(&link->routes, NODE_ROUTE_GET, get->n, NODE_ROUTE_ORIGIN,
-		                 now_ns() - begin);
+		node_time(link, NODE_ROUTE_GET, get->n, NODE_ROUTE_ORIGIN, begin, NODE_WAIT_OVER);
 	return done;
 }
 
@@ -371,7 +340,7 @@ int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 	route = route_of(lane, peer, NODE_ROUTE_GET, get->n, get->notice[0] != 0);
 	timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, get->n);
 	route &= ~NODE_ROUTE_TIMED;
-	begin = timed ? now_ns() : 0;
+	begin = timed ? node_now_ns() : 0;
 	done = route == NODE_ROUTE_ORIGIN && get_read(context, lane, peer, *get, org_cntr);
 	if (!done) {
 		timed = timed && route != NODE_ROUTE_ORIGIN;
@@ -379,6 +348,6 @@ int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 		                 route == NODE_ROUTE_ORIGIN ? NODE_ROUTE_PIPELINE : route, &timed);
 	}
 	if (__builtin_expect(timed && done, 0))
-		node_route_timed(&link->routes, NODE_ROUTE_GET, get->n, route, now_ns() - begin);
+		node_time(link, NODE_ROUTE_GET, get->n, route, begin, timed);
 	return done;
 }

@@ -105,12 +105,11 @@ static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, nod
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer);
 /*
  * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of the
- * lane's operations with it are; only as long as nothing else comes, so that no handler runs. Looks
- * so many times for each message. 1 if it is over; -1 if it is not after all looks, so that it
- * takes at least as long; 0 if that cannot be known.
+ * lane's operations with it are; only as long as nothing else comes, so that no handler runs:
+ * NODE_WAIT_NOT (../node/timed.h). n: bytes that are under way.
  */
 int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                      const node_op *wanted, int looks);
+                      const node_op *wanted, uint64_t n);
 /* Tells the origin that its message is complete, at the latest at the end of this ring's turn. */
 static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, node_peer *peer,
                                    uint64_t cmpl_cntr)

@@ -307,6 +307,23 @@ static void without_copies(void)
 	fake_dat_close();
 }
 
+/* A write that is timed, and whose target does not look: the wait for it runs out, and that is its
+ * time, whether all of it had room or not. The target does not poll. */
+static void late(uint64_t n)
+{
+	node_route_class *class;
+	DAT_RMR_TRIPLET to;
+
+	open_both();
+	to = fake_dat_remote(1, AT, n);
+	class = &fake_node_link(0)->routes.class[NODE_ROUTE_PUT][node_route_class_of(n)];
+	class->transfers = 6; /* of the first ones, which are timed */
+	origin->polls = 1;
+	CHECK(post(DAT_LANE_WRITE, n, &to) == 1 && completed() == 0);
+	CHECK(node_route_time(class, NODE_ROUTE_PIPELINE) > 0 && !origin->polls);
+	fake_dat_close();
+}
+
 void test_direct(void)
 {
 	int what;
@@ -327,4 +344,6 @@ void test_direct(void)
 	widths(DAT_LANE_READ, NODE_ROUTE_PIPELINE, 0);
 	widths(DAT_LANE_READ, NODE_ROUTE_WIDE, 1);
 	without_copies();
+	late(32 << 10);
+	late(LONG);
 }
