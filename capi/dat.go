@@ -42,6 +42,7 @@ import (
 var udapl struct {
 	lib    *dat.Library
 	words  *layout.Progress
+	lane   *layout.DatLane // nil: there is none
 	block  progress.Block
 	due    uint32 // of the block: nobody waits for it
 	agents []agentCall
@@ -153,6 +154,7 @@ func godat_block(block, lane unsafe.Pointer) {
 			timeout = d
 		}
 	}
+	udapl.lane = datLane(lane)
 	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
 		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
 		Network: func() (dat.Network, error) {
@@ -163,7 +165,7 @@ func godat_block(block, lane unsafe.Pointer) {
 			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm(),
 				Drop: drop, Route: datRoute()})
 		},
-		Lane:       datLane(lane),
+		Lane:       udapl.lane,
 		Adapters:   rdmaAdapters{},
 		Kernel:     kernel{},
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
@@ -230,6 +232,7 @@ func godat_end() {
 
 //export godat_progress
 func godat_progress() C.uint32_t {
+	datAwake()
 	n := udapl.lib.Progress()
 	datEnd()
 	flags := C.uint32_t(0)
@@ -259,6 +262,7 @@ func datEnd() {
 //export godat_arm
 func godat_arm(timeout *C.int64_t) C.int {
 	memory.Guard()
+	datAwake()
 	until, ok := udapl.lib.Arm()
 	if !ok || len(udapl.agents) > 0 {
 		return 1
@@ -275,6 +279,15 @@ func godat_arm(timeout *C.int64_t) C.int {
 func godat_disarm() {
 	udapl.block.Disarm()
 	udapl.lib.Disarm()
+}
+
+// datAwake begins every entry that needs links as they are when nobody sleeps: C has woken from the
+// sleep for which they were armed, and has not told.
+func datAwake() {
+	if l := udapl.lane; l != nil && l.Awake != 0 {
+		l.Awake = 0
+		godat_disarm()
+	}
 }
 
 //export godat_agent
@@ -347,6 +360,7 @@ func datString(s string) *C.char {
 //export godat_call
 func godat_call(number C.int, arguments *C.uint64_t) C.uint32_t {
 	memory.Guard()
+	datAwake()
 	c := (*datCall)(unsafe.Pointer(arguments))
 	r := datCalls[number](c)
 	if len(udapl.agents) == 0 && udapl.lib.Adapters() > 0 {

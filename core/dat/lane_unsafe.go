@@ -21,6 +21,7 @@ type laneLink interface {
 	NodePeer(ep transport.Endpoint) (*layout.NodePeer, int)
 	Busy() bool
 	OrderPeers()
+	Descriptors() []int // the bell alone
 }
 
 // end is an endpoint's connection as the lane sees it.
@@ -78,6 +79,7 @@ func (l *Library) tellLinks() {
 		if link, ok := d.link.(laneLink); ok && d.node != nil && d.node.state != parted &&
 			int(n.NumLinks) < len(n.Links) {
 			n.Links[n.NumLinks] = uint64At(link.Node())
+			n.Bells[n.NumLinks] = int32(link.Descriptors()[0])
 			n.NumLinks++
 		}
 	}

@@ -135,8 +135,9 @@ type Library struct {
 	pingAt     int64 // on links of the node
 	turns      uint
 	busy       bool // a link had no room
-	// a thread sleeps; links have come since, which it must hear of
-	asleep, added bool
+	// a thread sleeps; there is something since that it must hear of; it wakes for no peer's
+	// silence
+	asleep, added, untimed bool
 
 	receiving bool     // from links: what ends is kept in ended
 	ended     []ending // empty between calls
@@ -314,6 +315,10 @@ func (l *Library) push() int {
 	done, busy := l.engine.Progress()
 	n, waiting := l.groups.pump()
 	done += n
+	if done > 0 && l.untimed { // something may be due from a peer now
+		l.added = true
+		l.setUntimed(false)
+	}
 	l.busy = !l.sendWaiting() || busy || waiting
 	for _, d := range l.links {
 		if p, ok := d.link.(transport.Pusher); ok {
@@ -359,7 +364,9 @@ func (l *Library) NextTimeout() (next int64) {
 		switch {
 		case d.used == 0:
 		case d.node != nil: // the line tells of an end at once
-			next = progress.Earlier(next, l.pingAt)
+			if l.asks(d) {
+				next = progress.Earlier(next, l.pingAt)
+			}
 		default:
 			next = progress.Earlier(next, l.tickAt)
 		}
@@ -388,12 +395,32 @@ func (l *Library) Arm() (until int64, ok bool) {
 	}
 	n := l.NextTimeout()
 	l.asleep = n == 0 || n > l.cfg.Clock()
+	l.setUntimed(l.asleep && !l.timed())
 	return n, l.asleep
+}
+
+// timed says whether a thread that sleeps wakes by itself to look after the processes of the node.
+func (l *Library) timed() bool {
+	for _, d := range l.links {
+		if w, ok := d.link.(transport.Waiter); ok && d.node != nil &&
+			(w.NextTimeout() != 0 || l.asks(d)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Library) setUntimed(on bool) {
+	l.untimed = on
+	if l.cfg.Lane != nil {
+		l.cfg.Lane.Untimed = uint32(flag(on))
+	}
 }
 
 // Disarm ends what Arm began.
 func (l *Library) Disarm() {
 	l.asleep, l.added = false, false
+	l.setUntimed(false)
 	for _, d := range l.devices {
 		d.disarm()
 	}

@@ -31,6 +31,9 @@ type Line interface {
 	Send(m wire.Message) bool
 	// Runs says whether the process at the other end is known to live, and is not stopped.
 	Runs() bool
+	// Watched says whether OnLineEnd tells of the end of that process, whoever else has the
+	// line.
+	Watched() bool
 	Close()
 }
 

@@ -287,6 +287,14 @@ type leaver interface {
 	HasLeft(ep transport.Endpoint) bool
 }
 
+// asks says whether the process at the other end of a link of the node is to be asked for a sign of
+// life: one whose end nobody tells of, and one that owes something, which may have been stopped.
+func (l *Library) asks(d *dataLink) bool {
+	n := d.node
+	return n.line == nil || !n.line.Watched() || len(n.peer().fellows) > 0 || l.engine.Owed(d.link) ||
+		l.cfg.Lane != nil && l.cfg.Lane.SomeWaiting != 0
+}
+
 // tick looks for peers that have left, and now and then asks idle ones for a sign of life, so that
 // one that has died is noticed.
 func (l *Library) tick(now int64) {
@@ -306,7 +314,8 @@ func (l *Library) tick(now int64) {
 			case left != nil && left.HasLeft(p.ep):
 				l.engine.PeerLeft(d.link, p.ep)
 				l.peerFailed(d, p.ep)
-			case p.conns > 0 && (d.node == nil && l.ticks%pingTicks == 0 || d.node != nil && late):
+			case p.conns > 0 && (d.node == nil && l.ticks%pingTicks == 0 ||
+				d.node != nil && late && l.asks(d)):
 				op := &transport.Op{Done: func(*transport.Op, error) {}}
 				_, _ = d.link.Send(p.ep, msgPing, nil, op)
 			}

@@ -15,7 +15,7 @@ static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 uint32_t dat_unusual = DAT_UNPREPARED;
 
 /* How many turns of the lane stand for one of core's, while a thread waits. */
-enum { LANE_TURNS = 8 };
+enum { LANE_TURNS = 32 };
 static uint32_t turns; /* under the lock */
 
 static uint32_t call(cshim_progress *progress, uint64_t ticket)
@@ -31,6 +31,11 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
 	return dat_lane_core(flags) | made;
 }
 
+/*
+ * Go is called at most once for a sleep, before it: a thread that wakes finds what the lane can
+ * take without a call, which takes longest when nobody has been in Go for some time. So core stays
+ * armed until it is called for something else (lane.awake). It would only be woken too often.
+ */
 static int arm(cshim_progress *progress, int64_t *timeout_ns)
 {
 	int work = godat_arm(timeout_ns);
@@ -45,7 +50,10 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 
 static void disarm(cshim_progress *progress)
 {
-	godat_disarm();
+	if (dat_the_lane.on)
+		dat_lane_disarm();
+	else
+		godat_disarm();
 	turns = LANE_TURNS - 1; /* a descriptor may have woken the thread: core looks there */
 }
 

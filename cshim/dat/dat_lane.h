@@ -195,6 +195,11 @@ typedef struct dat_lane {
 	/* by C: core leaves the rings of the node's links alone in this turn: what is there is the
 	 * lane's, and core would have to take the connection for it */
 	uint32_t leave;
+	/* by C: the thread that slept is awake; core, which armed for it, has not heard of it yet */
+	uint32_t awake;
+	/* by core: a thread sleeps and wakes for no peer's silence; who sends something wakes it */
+	uint32_t untimed;
+	int32_t bells[DAT_LANE_LINKS]; /* by link: the eventfd that peers wake this process by */
 	uint64_t groups; /* address of the addresses of all dat_group */
 	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
 	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */

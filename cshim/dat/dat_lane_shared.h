@@ -3,6 +3,7 @@
 #ifndef DAT_LANE_SHARED_H
 #define DAT_LANE_SHARED_H
 
+#include "../node/arm.h"
 #include "../node/put.h"
 #include "../node/receive.h"
 #include "lane_calls.h"

@@ -62,6 +62,8 @@ void dat_queue_post(uint64_t evd, int counter, int silent);
 #define DAT_LANE_CORE 2u
 #define DAT_LANE_RINGS 4u /* as a ring holds something that is core's */
 uint32_t dat_lane_turn(void);
+/* The thread that slept is awake. Core hears of it when it is called next. */
+void dat_lane_disarm(void);
 /* Says whether core is to leave the rings alone, after a turn that returned flags. */
 void dat_lane_leave(uint32_t flags);
 /* A turn of core's after one of the lane's that returned flags. */

@@ -237,6 +237,10 @@ int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	dat_lane_send(end);
 	if (__builtin_expect(request->begun != 0, 0))
 		dat_lane_time(end, request, seq);
+	if (__builtin_expect(dat_the_lane.untimed != 0, 0)) {
+		dat_the_lane.untimed = 0;
+		cshim_kick(&dat_progress); /* from now on something is due from a peer */
+	}
 	return 1;
 }
 

@@ -2,8 +2,11 @@
 #define _GNU_SOURCE
 #include "dat_lane_shared.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "godat.h"
 
@@ -275,6 +278,23 @@ uint32_t dat_lane_turn(void)
 	if (dat_lane_look(0))
 		flags |= DAT_LANE_MADE;
 	return flags | go_on();
+}
+
+void dat_lane_disarm(void)
+{
+	uint32_t i;
+	uint64_t rings;
+
+	for (i = 0; i < dat_the_lane.num_links; i++) {
+		int saved = errno;
+
+		node_disarm((node_link *)(uintptr_t)dat_the_lane.links[i]);
+		/* not by read, which is a cancellation point; EAGAIN: nobody has rung */
+		if (syscall(SYS_read, dat_the_lane.bells[i], &rings, sizeof(rings)) < 0)
+			errno = saved;
+	}
+	dat_the_lane.untimed = 0;
+	dat_the_lane.awake = 1;
 }
 
 void dat_lane_leave(uint32_t flags)

@@ -359,6 +359,9 @@ type (
 		NumGroups   uint32
 		GoGroups    uint32
 		Leave       uint32
+		Awake       uint32
+		Untimed     uint32
+		Bells       [64]int32
 		Groups      uint64
 		Ends        uint64
 		Table       uint64

@@ -80,6 +80,9 @@ type Config struct {
 	// Route is the way that is forced for data that is too long for slots, to a peer that
 	// polls.
 	Route Route
+	// Told: whoever sends while a thread sleeps without a time, and expects to hear of it, ends
+	// that sleep. So who has long sent nothing, and is owed nothing, may sleep without one.
+	Told bool
 	// Tracer is a process whose descendants all tasks of the node are; 0: none is known.
 	Tracer int
 }
@@ -121,7 +124,9 @@ type Link struct {
 	lookedAt   int64
 	lookedTurn uint64
 	lookSoon   bool
-	lookAgain  int64 // while this task sleeps
+	lookAgain  int64  // while this task sleeps
+	sent       uint64 // slots, to all peers, when it slept last
+	sentAt     int64  // since when that is so
 	pool       hold.Pool
 	stats      transport.Stats
 }

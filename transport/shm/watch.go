@@ -135,10 +135,32 @@ func (l *Link) barrierAwaits(p *peer) bool {
 		atomic.LoadUint64(&p.outHead.Barrier.Round[0].Value)-b.Arrived > 1
 }
 
+// isQuiet says whether nothing is due from any peer, and nothing was sent for as long as the least
+// sleep with a time: who sends now and then is not to end a sleep each time.
+func (l *Link) isQuiet() bool {
+	due, sent := false, uint64(0)
+	for _, p := range l.rings {
+		if p == nil || p.gone || p.ring == l.index {
+			continue
+		}
+		owed, _ := node.IsDue(l.node, p.ring)
+		due = due || owed && !p.watch.left
+		sent += p.node.Sender.Tail
+	}
+	now := l.config.Clock()
+	if due || sent != l.sent {
+		l.sent, l.sentAt = sent, now
+	}
+	return now-l.sentAt >= l.share()
+}
+
 // watchSleep is the end of arming: when a look is due. The fast path may send while the service
 // thread sleeps.
 func (l *Link) watchSleep() {
 	pause := l.share()
+	if l.config.Told && l.isQuiet() {
+		pause = 0
+	}
 	for _, p := range l.rings {
 		if p != nil && !p.gone && p.node.Chunks.Used > layout.ChunkLeast &&
 			(pause == 0 || pause > restAfter) {

@@ -179,6 +179,16 @@ func (e *Engine) Progress() (done int, waiting bool) {
 // Waiting says whether some connection has something to send.
 func (e *Engine) Waiting() bool { return len(e.dirty) > 0 }
 
+// Owed says whether a request to a peer that is reached by that link is under way.
+func (e *Engine) Owed(link transport.Link) bool {
+	for _, c := range e.conns {
+		if c != nil && c.link == link && len(c.requests) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // touch makes Progress look at c.
 func (c *Conn) touch() {
 	if !c.listed {

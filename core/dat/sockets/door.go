@@ -21,9 +21,10 @@ import (
 
 // door is the listening socket, and the lines.
 type door struct {
-	fd      int // -1: there is none
-	lines   map[int32]*line
-	silent  []*line // accepted, and nothing has come: oldest first
+	fd      int             // -1: there is none
+	lines   map[int32]*line // by their sockets,
+	ends    map[int32]*line // and by the pidfd of the process at the other end
+	silent  []*line         // accepted, and nothing has come: oldest first
 	scratch *wire.Scratch
 }
 
@@ -35,9 +36,10 @@ const silentMax = 32
 
 // line is a connection to another process. It implements dat.Line.
 type line struct {
-	n     *Network
-	conn  *wire.Conn
-	other processID
+	n       *Network
+	conn    *wire.Conn
+	other   processID
+	process int // pidfd of it; -1: the kernel does not say when it ends
 }
 
 func doorAddress(name [16]byte) *unix.SockaddrUnix {
@@ -61,7 +63,8 @@ func (n *Network) Door(name [16]byte) error {
 		err = n.watch(fd)
 	}
 	if err == nil {
-		n.door.lines, n.door.scratch = map[int32]*line{}, new(wire.Scratch)
+		n.door.lines, n.door.ends = map[int32]*line{}, map[int32]*line{}
+		n.door.scratch = new(wire.Scratch)
 		return nil
 	}
 	n.closeDoor()
@@ -70,6 +73,7 @@ func (n *Network) Door(name [16]byte) error {
 
 func (n *Network) closeDoor() {
 	for _, l := range n.door.lines {
+		l.unwatchProcess()
 		l.conn.Close()
 	}
 	n.shutDoor()
@@ -116,9 +120,35 @@ func (n *Network) newLine(fd, pid int) (*line, error) {
 		return nil, err
 	}
 	conn.Patience, conn.Whole = 0, true
-	l := &line{n, conn, identify(pid)}
+	l := &line{n, conn, identify(pid), -1}
 	n.door.lines[int32(fd)] = l
+	l.watchProcess(pid)
 	return l, nil
+}
+
+// watchProcess has the kernel say when the process at the other end is no more: the socket does not
+// while a child of that process has it. One that cannot be seen from here is not watched.
+func (l *line) watchProcess(pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return
+	}
+	if l.n.watch(fd) != nil {
+		unix.Close(fd)
+		return
+	}
+	l.process = fd
+	l.n.door.ends[int32(fd)] = l
+}
+
+func (l *line) unwatchProcess() {
+	if l.process < 0 {
+		return
+	}
+	l.n.unwatch(l.process)
+	delete(l.n.door.ends, int32(l.process))
+	unix.Close(l.process)
+	l.process = -1
 }
 
 // Send implements dat.Line.
@@ -134,12 +164,16 @@ func (l *line) Send(m wire.Message) bool {
 // Runs implements dat.Line.
 func (l *line) Runs() bool { return l.other.runs() }
 
+// Watched implements dat.Line.
+func (l *line) Watched() bool { return l.process >= 0 }
+
 // Close implements dat.Line.
 func (l *line) Close() {
 	fd := l.conn.Fd()
 	if fd < 0 {
 		return
 	}
+	l.unwatchProcess()
 	l.n.unwatch(fd)
 	delete(l.n.door.lines, int32(fd))
 	l.n.spoken(l)
@@ -198,11 +232,23 @@ func (n *Network) hear(l *line, m dat.Arrivals) (got int) {
 	return got
 }
 
+// processEnded: what the process has sent comes first.
+func (n *Network) processEnded(l *line, m dat.Arrivals) int {
+	got := n.hear(l, m)
+	if l.conn.Fd() >= 0 {
+		l.Close()
+		m.OnLineEnd(l)
+	}
+	return got + 1
+}
+
 // receiveNode is the part of Receive for the door and the lines.
 func (n *Network) receiveNode(fd int32, m dat.Arrivals) (got int) {
-	switch l := n.door.lines[fd]; {
+	switch l, ended := n.door.lines[fd], n.door.ends[fd]; {
 	case l != nil:
 		return n.hear(l, m)
+	case ended != nil:
+		return n.processEnded(ended, m)
 	case n.door.fd >= 0 && int(fd) == n.door.fd:
 		n.knock()
 		return 1
@@ -222,7 +268,7 @@ func (n *Network) NodeLink(me int, runs func() bool,
 	first, most := nodeArea()
 	l, err := shm.New(shm.Config{Task: me, NumTasks: 2, Tasks: []int{0, 1}, Clock: n.cfg.Clock,
 		PeerFailed: failed, Runs: func(transport.Endpoint) bool { return runs() },
-		Timeout: n.cfg.Timeout, MessagesOnly: true, Area: first,
+		Timeout: n.cfg.Timeout, MessagesOnly: true, Told: true, Area: first,
 		AreaMost: most, Route: n.cfg.Route})
 	if err != nil {
 		return nil, err

@@ -295,27 +295,7 @@ func TestKilled(t *testing.T) {
 		return
 	}
 	p := newProcess(t)
-	cr := p.evd(dat.EVDCR)
-	at := qualifier()
-	_, r := p.ia.NewPSP(at, cr.Handle(), false)
-	must(t, "psp", r)
-	child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
-	child.Env = append(os.Environ(), "DAT_VICTIM="+strconv.FormatUint(at, 10))
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer child.Wait()
-	defer child.Process.Kill()
-	b := p.end(nil, 0)
-	for i := range 10 {
-		must(t, "recv", b.ep.PostReceive([]dat.Triplet{p.triplet(100*i, 100)}, uint64(i), 0))
-	}
-	ev := expect(t, cr, dat.EventConnectionRequest, p)
-	must(t, "accept", requestOf(t, p, &ev).Accept(b.ep.Handle(), nil))
-	expect(t, b.con, dat.EventEstablished, p)
-	if ev := expect(t, b.recv, dat.EventDTO, p); status(&ev) != 0 {
-		t.Fatalf("status %d", status(&ev))
-	}
+	b, child := victimOf(t, p)
 	byShm(t, 1, p)
 	must(t, "send", b.ep.Post(dat.PostArgs{Op: rc.Send, Cookie: 6})) // no receive there
 	child.Process.Kill()
@@ -331,7 +311,90 @@ func TestKilled(t *testing.T) {
 	byShm(t, 0, p)
 }
 
-// victim connects, sends a message and waits to be killed.
+// TestForkedLine: a process that is killed breaks its connections although a child of its own still
+// has the line, and nothing is under way.
+func TestForkedLine(t *testing.T) {
+	p := newProcess(t)
+	b, child := victimOf(t, p, "DAT_VICTIM_FORKS=1")
+	if p.l.Neighbours() != 1 {
+		t.Skip("no shared memory between processes here")
+	}
+	for _, l := range p.network.door.lines {
+		if !l.Watched() {
+			t.Skip("the kernel has no pidfds")
+		}
+	}
+	child.Process.Kill()
+	expect(t, b.con, dat.EventBroken, p)
+}
+
+// TestNoTicks: when nothing is under way, and has not been for some time, a thread may sleep until
+// a peer does something. Who sends then ends that sleep, and the next one has an end.
+func TestNoTicks(t *testing.T) {
+	p, q := newLaneProcess(t), newProcess(t)
+	a, b := p.end(nil, 0), q.end(nil, 0)
+	connect(t, a, b)
+	if p.l.Neighbours() != 1 {
+		t.Skip("no shared memory between processes here")
+	}
+	exchange(t, a, b)
+	until, ok := int64(1), false
+	for ends := time.Now().Add(20 * time.Second); until != 0 || !ok; {
+		if time.Now().After(ends) {
+			t.Fatalf("a thread may sleep: %v, until %d, %d", ok, until, clock())
+		}
+		p.l.Disarm()
+		p.l.Progress()
+		q.l.Progress()
+		until, ok = p.l.Arm()
+	}
+	if p.lane.Untimed != 1 {
+		t.Error("the lane does not know that a thread sleeps without end")
+	}
+	must(t, "send", a.ep.Post(dat.PostArgs{Op: rc.Send}))
+	p.l.Push()
+	if p.l.NextTimeout() == 0 || p.lane.Untimed != 0 {
+		t.Error("the thread that sleeps does not hear of what was sent")
+	}
+	p.l.Disarm()
+	for range 3 { // q has taken it, and has no receive for it: it still owes that
+		p.l.Progress()
+		q.l.Progress()
+	}
+	if until, ok = p.l.Arm(); ok && until == 0 || p.lane.Untimed != 0 {
+		t.Error("a peer that owes something is not looked after")
+	}
+	p.l.Disarm()
+}
+
+// victimOf is a process that has connected to an endpoint of p's and sent a message; the endpoint
+// has nine more receives.
+func victimOf(t *testing.T, p *process, more ...string) (*end, *exec.Cmd) {
+	cr := p.evd(dat.EVDCR)
+	at := qualifier()
+	_, r := p.ia.NewPSP(at, cr.Handle(), false)
+	must(t, "psp", r)
+	child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	child.Env = append(append(os.Environ(), more...), "DAT_VICTIM="+strconv.FormatUint(at, 10))
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { child.Process.Kill(); child.Wait() })
+	b := p.end(nil, 0)
+	for i := range 10 {
+		must(t, "recv", b.ep.PostReceive([]dat.Triplet{p.triplet(100*i, 100)}, uint64(i), 0))
+	}
+	ev := expect(t, cr, dat.EventConnectionRequest, p)
+	must(t, "accept", requestOf(t, p, &ev).Accept(b.ep.Handle(), nil))
+	expect(t, b.con, dat.EventEstablished, p)
+	if ev := expect(t, b.recv, dat.EventDTO, p); status(&ev) != 0 {
+		t.Fatalf("status %d", status(&ev))
+	}
+	return b, child
+}
+
+// victim connects, sends a message and waits to be killed. It may leave a child behind that has its
+// lines.
 func victim(t *testing.T, at string) {
 	q, err := strconv.ParseUint(at, 10, 64)
 	if err != nil {
@@ -341,11 +404,34 @@ func victim(t *testing.T, at string) {
 	a := p.end(nil, 0)
 	must(t, "connect", a.ep.Connect(loopback, q, int64(10*time.Second), nil))
 	expect(t, a.con, dat.EventEstablished, p)
+	if os.Getenv("DAT_VICTIM_FORKS") != "" {
+		leaveChild(t, p)
+	}
 	must(t, "send", a.ep.Post(dat.PostArgs{Op: rc.Send,
 		Triplets: []dat.Triplet{p.triplet(0, 100)}}))
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		memory.Guard()
 		p.l.Progress()
+	}
+}
+
+// leaveChild starts a process that has the lines of p's, for some time.
+func leaveChild(t *testing.T, p *process) {
+	child := exec.Command("sleep", "30")
+	for fd := range p.network.door.lines {
+		dup, err := unix.Dup(int(fd))
+		if err != nil {
+			t.Fatal(err)
+		}
+		child.ExtraFiles = append(child.ExtraFiles, os.NewFile(uintptr(dup), "line"))
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for fd := range p.network.door.lines { // Start makes what both share wait
+		if err := unix.SetNonblock(int(fd), true); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -162,6 +162,7 @@ static void open_end(int side, uint64_t *ends)
 	memset(s->lane, 0, sizeof(*s->lane));
 	s->lane->num_links = 1;
 	s->lane->links[0] = (uintptr_t)fake_node_link(side);
+	s->lane->bells[0] = bells[side];
 	s->lane->ends = (uintptr_t)ends;
 	s->lane->num_ends = 64;
 	s->lane->table = (uintptr_t)s->table;

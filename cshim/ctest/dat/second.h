@@ -20,6 +20,7 @@
 #define dat_lane_copy_part second_copy_part
 #define dat_lane_core second_core
 #define dat_lane_direct second_direct
+#define dat_lane_disarm second_disarm
 #define dat_lane_done second_done
 #define dat_lane_half second_half
 #define dat_lane_learn second_learn

@@ -6,6 +6,8 @@
 #include "fake_dat.h"
 
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 enum { AT = 4096, N = 64, LONG = 600 << 10 };
 
@@ -324,6 +326,45 @@ static void late(uint64_t n)
 	fake_dat_close();
 }
 
+/* A thread that has slept is awake for peers, and has heard them, before core knows. */
+static void awake(void)
+{
+	node_link *link;
+	uint64_t ring = 1;
+
+	open_both();
+	link = fake_node_link(0);
+	node_arm(link);
+	dat_the_lane.untimed = 1;
+	CHECK(write(dat_the_lane.bells[0], &ring, sizeof(ring)) == sizeof(ring));
+	dat_lane_disarm();
+	CHECK(node_head(link->own_head)->armed == NODE_AWAKE);
+	CHECK(read(dat_the_lane.bells[0], &ring, sizeof(ring)) < 0);
+	CHECK(dat_the_lane.awake == 1 && !dat_the_lane.untimed);
+	fake_dat_close();
+}
+
+/* Who posts wakes a thread that sleeps without a time: from then on a peer owes something. Once. */
+static void wakes_untimed(void)
+{
+	const dat_post send = {.op = DAT_LANE_SEND};
+	uint64_t kicks = 0;
+
+	open_both();
+	CHECK((dat_progress.descriptors[0] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) >= 0);
+	dat_progress.num_descriptors = 1;
+	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1);
+	CHECK(read(dat_progress.descriptors[0], &kicks, sizeof(kicks)) < 0);
+	dat_the_lane.untimed = 1;
+	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1);
+	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1);
+	CHECK(read(dat_progress.descriptors[0], &kicks, sizeof(kicks)) == sizeof(kicks));
+	CHECK(kicks == 1);
+	close(dat_progress.descriptors[0]);
+	dat_progress.num_descriptors = 0;
+	fake_dat_close();
+}
+
 void test_direct(void)
 {
 	int what;
@@ -346,4 +387,6 @@ void test_direct(void)
 	without_copies();
 	late(32 << 10);
 	late(LONG);
+	awake();
+	wakes_untimed();
 }
