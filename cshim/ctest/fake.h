@@ -99,6 +99,7 @@ void test_coll(void);
 void test_group(void);
 void test_group_threads(void);
 void test_direct(void);
+void test_ends(void);
 void test_dat_threads(void);
 /* Part of test_lane, after first. */
 void test_lane_after(void (*first)(void));

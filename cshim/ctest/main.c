@@ -32,7 +32,8 @@ static const struct {
 	{"fatal", test_fatal},       {"refused", test_refused},
 	{"fortran", test_fortran},   {"coll", test_coll},
 	{"group", test_group},       {"group_threads", test_group_threads},
-	{"direct", test_direct},     {"dat_threads", test_dat_threads},
+	{"direct", test_direct},     {"ends", test_ends},
+	{"dat_threads", test_dat_threads},
 };
 
 static const char *running;
