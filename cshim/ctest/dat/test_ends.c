@@ -81,6 +81,16 @@ static void no_list(void)
 	fake_dat_close();
 }
 
+/* A message that finds no receive is left to core. */
+static void no_receive(void)
+{
+	open_both();
+	CHECK(send_some(0) == 1);
+	CHECK(second_turn() & DAT_LANE_CORE && fake_dat[1].recv->length == 0);
+	CHECK(target->base == 0 && target->expected == 0);
+	fake_dat_close();
+}
+
 /* A message that is longer than its receive is left to core, and no byte is written. */
 static void too_long(void)
 {
@@ -184,6 +194,7 @@ void test_ends(void)
 {
 	no_segments();
 	no_list();
+	no_receive();
 	too_long();
 	no_room();
 	left();
