@@ -324,6 +324,8 @@ func TestForkedLine(t *testing.T) {
 			t.Skip("the kernel has no pidfds")
 		}
 	}
+	rests(t, p) // nothing is due
+	p.l.Disarm()
 	child.Process.Kill()
 	expect(t, b.con, dat.EventBroken, p)
 }
@@ -338,16 +340,7 @@ func TestNoTicks(t *testing.T) {
 		t.Skip("no shared memory between processes here")
 	}
 	exchange(t, a, b)
-	until, ok := int64(1), false
-	for ends := time.Now().Add(20 * time.Second); until != 0 || !ok; {
-		if time.Now().After(ends) {
-			t.Fatalf("a thread may sleep: %v, until %d, %d", ok, until, clock())
-		}
-		p.l.Disarm()
-		p.l.Progress()
-		q.l.Progress()
-		until, ok = p.l.Arm()
-	}
+	rests(t, p, q)
 	if p.lane.Untimed != 1 {
 		t.Error("the lane does not know that a thread sleeps without end")
 	}
@@ -356,15 +349,33 @@ func TestNoTicks(t *testing.T) {
 	if p.l.NextTimeout() == 0 || p.lane.Untimed != 0 {
 		t.Error("the thread that sleeps does not hear of what was sent")
 	}
-	p.l.Disarm()
-	for range 3 { // q has taken it, and has no receive for it: it still owes that
+	// q takes it, and has no receive for it: it still owes that
+	for begun := time.Now(); time.Since(begun) < silence; {
+		p.l.Disarm()
 		p.l.Progress()
 		q.l.Progress()
-	}
-	if until, ok = p.l.Arm(); ok && until == 0 || p.lane.Untimed != 0 {
-		t.Error("a peer that owes something is not looked after")
+		if until, ok := p.l.Arm(); ok && until == 0 || p.lane.Untimed != 0 {
+			t.Fatal("a peer that owes something is not looked after")
+		}
 	}
 	p.l.Disarm()
+}
+
+// rests waits until a thread of p's may sleep without end, and leaves it armed for that.
+func rests(t *testing.T, p *process, others ...*process) {
+	t.Helper()
+	until, ok := int64(1), false
+	for ends := time.Now().Add(20 * time.Second); until != 0 || !ok; {
+		if time.Now().After(ends) {
+			t.Fatalf("a thread may sleep: %v, until %d, %d", ok, until, clock())
+		}
+		p.l.Disarm()
+		p.l.Progress()
+		for _, o := range others {
+			o.l.Progress()
+		}
+		until, ok = p.l.Arm()
+	}
 }
 
 // victimOf is a process that has connected to an endpoint of p's and sent a message; the endpoint
