@@ -6,6 +6,12 @@ package verbs
 // #cgo LDFLAGS: -ldl
 // #include <stdlib.h>
 // #include "verbs.h"
+// #cgo noescape cshim_verbs_poll
+// #cgo nocallback cshim_verbs_poll
+// #cgo noescape cshim_verbs_post
+// #cgo nocallback cshim_verbs_post
+// #cgo noescape cshim_verbs_receive
+// #cgo nocallback cshim_verbs_receive
 import "C"
 
 import (
@@ -35,10 +41,13 @@ type Adapter struct {
 	work  *C.struct_cshim_verbs_work // of Post
 	qkey  uint32
 	found *[most]C.struct_cshim_verbs_completion // of Poll
+	// of Receive
+	buffers *[most]C.struct_cshim_verbs_buffer
+	left    *C.uint32_t
 }
 
-// most is how many completions one call takes.
-const most = 32
+// most is how many completions, and how many receive buffers, one call takes.
+const most = C.CSHIM_VERBS_BUFFERS
 
 // Open opens a port. The error says why there is none.
 func Open(choice Choice) (*Adapter, error) { return open(library, choice) }
@@ -64,6 +73,9 @@ func open(library string, choice Choice) (*Adapter, error) {
 	}
 	// In C's memory, so that a call needs no look at what Go's pointers point to.
 	a.work = (*C.struct_cshim_verbs_work)(C.calloc(1, C.size_t(unsafe.Sizeof(*a.work))))
+	a.buffers = (*[most]C.struct_cshim_verbs_buffer)(
+		C.calloc(1, C.size_t(unsafe.Sizeof(*a.buffers))))
+	a.left = (*C.uint32_t)(C.calloc(1, C.size_t(unsafe.Sizeof(*a.left))))
 	a.found = (*[most]C.struct_cshim_verbs_completion)(
 		C.calloc(1, C.size_t(unsafe.Sizeof(*a.found))))
 	return a, nil
@@ -164,9 +176,22 @@ func (a *Adapter) Post(qp adapter.QP, w *adapter.Work) error {
 }
 
 // Receive implements adapter.Adapter.
-func (a *Adapter) Receive(datagram bool, id uint64, addr transport.Addr, n, lkey uint32) error {
-	return failure("posting a receive buffer", C.cshim_verbs_receive(a.c, C.int(flag(datagram)),
-		C.uint64_t(id), C.uint64_t(addr), C.uint32_t(n), C.uint32_t(lkey)))
+func (a *Adapter) Receive(datagram bool, n uint32, buffers []adapter.Buffer) (int, error) {
+	posted := 0
+	for posted < len(buffers) {
+		some := buffers[posted:min(posted+most, len(buffers))]
+		for i, b := range some {
+			a.buffers[i] = C.struct_cshim_verbs_buffer{id: C.uint64_t(b.ID),
+				addr: C.uint64_t(b.Addr), lkey: C.uint32_t(b.LKey)}
+		}
+		err := C.cshim_verbs_receive(a.c, C.int(flag(datagram)), C.uint32_t(n), &a.buffers[0],
+			C.uint32_t(len(some)), a.left)
+		posted += len(some) - int(*a.left)
+		if err != 0 {
+			return posted, failure("posting receive buffers", err)
+		}
+	}
+	return posted, nil
 }
 
 // Path implements adapter.Adapter.
@@ -237,6 +262,8 @@ func (a *Adapter) Close() error {
 	C.cshim_verbs_close(a.c)
 	C.free(unsafe.Pointer(a.work))
 	C.free(unsafe.Pointer(a.found))
+	C.free(unsafe.Pointer(a.buffers))
+	C.free(unsafe.Pointer(a.left))
 	a.c = nil
 	return nil
 }

@@ -95,8 +95,17 @@ int cshim_verbs_fail(struct ibv_qp *);
 int cshim_verbs_destroy(struct ibv_qp *);
 
 int cshim_verbs_post(struct ibv_qp *, const struct cshim_verbs_work *);
-int cshim_verbs_receive(struct cshim_verbs *, int datagram, uint64_t id, uint64_t addr, uint32_t n,
-                        uint32_t lkey);
+#define CSHIM_VERBS_BUFFERS 32 /* that go to an adapter in one chain */
+
+/* As adapter.Buffer. */
+struct cshim_verbs_buffer {
+	uint64_t id, addr;
+	uint32_t lkey, reserved;
+};
+
+/* Gives count buffers of n bytes to a queue; how many it did not take is in *left. */
+int cshim_verbs_receive(struct cshim_verbs *, int datagram, uint32_t n,
+                        const struct cshim_verbs_buffer *, uint32_t count, uint32_t *left);
 int cshim_verbs_path(struct cshim_verbs *, const struct cshim_verbs_remote *, struct ibv_ah **);
 int cshim_verbs_free(struct ibv_ah *);
 int cshim_verbs_datagram(struct cshim_verbs *, struct ibv_ah *, uint32_t qpn, uint32_t qkey,

@@ -28,14 +28,35 @@ int cshim_verbs_post(struct ibv_qp *qp, const struct cshim_verbs_work *w)
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-int cshim_verbs_receive(struct cshim_verbs *a, int datagram, uint64_t id, uint64_t addr, uint32_t n,
-                        uint32_t lkey)
+/* One chain: the queue is locked, and a kernel called where one is, once for all of it. */
+int cshim_verbs_receive(struct cshim_verbs *a, int datagram, uint32_t n,
+                        const struct cshim_verbs_buffer *buffers, uint32_t count, uint32_t *left)
 {
-	struct ibv_sge sge = {.addr = addr, .length = n, .lkey = lkey};
-	struct ibv_recv_wr *bad, wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1};
+	struct ibv_sge sge[CSHIM_VERBS_BUFFERS];
+	struct ibv_recv_wr *bad, wr[CSHIM_VERBS_BUFFERS];
 
-	return datagram ? ibv_post_recv(a->datagrams, &wr, &bad)
-	                : ibv_post_srq_recv(a->srq, &wr, &bad);
+	for (*left = count; *left > 0;) {
+		uint32_t some = *left < CSHIM_VERBS_BUFFERS ? *left : CSHIM_VERBS_BUFFERS;
+
+		for (uint32_t i = 0; i < some; i++) {
+			const struct cshim_verbs_buffer *b = &buffers[count - *left + i];
+
+			sge[i] = (struct ibv_sge){.addr = b->addr, .length = n, .lkey = b->lkey};
+			wr[i] = (struct ibv_recv_wr){.wr_id = b->id,
+			                             .sg_list = &sge[i],
+			                             .num_sge = 1,
+			                             .next = i + 1 < some ? &wr[i + 1] : NULL};
+		}
+		bad = wr; /* of a provider that does not tell */
+		int err = datagram ? ibv_post_recv(a->datagrams, wr, &bad)
+		                   : ibv_post_srq_recv(a->srq, wr, &bad);
+		if (err) {
+			*left -= (uint32_t)(bad - wr);
+			return err;
+		}
+		*left -= some;
+	}
+	return 0;
 }
 
 int cshim_verbs_datagram(struct cshim_verbs *a, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey,

@@ -50,6 +50,9 @@ const (
 	askedMax = 8
 	// heldMax is how many refused messages are kept beyond the window.
 	heldMax = 256
+	// backEach is how many receive buffers go back to an adapter together; so many more than
+	// peers may fill there are.
+	backEach = 8
 	// signalEach is how many packets make one completion.
 	signalEach = 8
 	// failuresMax is how many queue pairs may fail one after the other with nothing sent or

@@ -18,11 +18,12 @@ type port struct {
 	state    PortState
 
 	pairs    map[adapter.QP]*pair
-	small    slots  // for datagrams, datagramsMax of them
-	revived  uint64 // how often the datagram queue pair had failed
-	receives int    // buffers of the shared receive queue
-	wanted   int    // how many it should have
-	limit    int    // how many it may have
+	small    slots            // for datagrams, datagramsMax of them
+	revived  uint64           // how often the datagram queue pair had failed
+	receives int              // buffers of the shared receive queue, those that go back to it included
+	wanted   int              // how many its peers may fill
+	limit    int              // how many it may have
+	back     []adapter.Buffer // that go back to it together
 
 	batch   [32]adapter.Completion // not looked at yet: [next:count]
 	next    int
@@ -75,10 +76,16 @@ func (pt *port) poll(max int) bool {
 
 // take handles completions, at most max of them, and returns how many there were.
 func (pt *port) take(max int) (n int) {
-	for ; n < max && pt.poll(max-n); n++ {
-		c := pt.batch[pt.next]
-		pt.next++
-		pt.handle(&c)
+	for n < max && pt.poll(max-n) {
+		last := pt.count < min(len(pt.batch), max-n)
+		for ; n < max && pt.next < pt.count; n++ {
+			c := pt.batch[pt.next]
+			pt.next++
+			pt.handle(&c)
+		}
+		if last { // the adapter had no more: to ask it again is for the next turn
+			break
+		}
 	}
 	return n
 }
@@ -100,8 +107,11 @@ func (pt *port) handle(c *adapter.Completion) {
 		} else if q != nil {
 			l.fail(q)
 		}
-		if pt.receives < min(pt.wanted, pt.limit) && pt.state != PortGone && !l.closed {
+		if pt.receives < pt.target() && pt.state != PortGone && !l.closed {
 			pt.giveBack(int32(value))
+			if len(pt.back) >= pt.together() {
+				pt.postBack()
+			}
 		} else {
 			l.slots.put(int32(value))
 		}
@@ -126,28 +136,49 @@ func (pt *port) handle(c *adapter.Completion) {
 // fillReceives gives the shared receive queue what the connected peers need, as far as its limit
 // goes. Beyond that peers wait: the adapter tells them that it is not ready.
 func (pt *port) fillReceives() {
-	for pt.receives < min(pt.wanted, pt.limit) {
+	for pt.receives < pt.target() {
 		s, ok := pt.link.slots.get()
 		if !ok {
-			return
+			break
 		}
-		if !pt.giveBack(s) {
-			return
-		}
+		pt.giveBack(s)
 	}
+	pt.postBack()
 }
 
-// giveBack posts a slot to the shared receive queue.
-func (pt *port) giveBack(s int32) bool {
-	l := pt.link
-	err := pt.adapter.Receive(false, idReceive|uint64(s), l.slots.addr(s), slotSize,
-		l.slots.key(s, pt))
-	if err != nil {
-		l.slots.put(s)
-		return false
+// together is how many buffers go back to the shared receive queue in one call. Those that wait for
+// others come on top of what peers may fill; where there is no room for that, none waits.
+func (pt *port) together() int {
+	if pt.wanted+backEach > pt.limit {
+		return 1
 	}
+	return backEach
+}
+
+// target is how many buffers the shared receive queue should have.
+func (pt *port) target() int {
+	if pt.wanted == 0 {
+		return 0
+	}
+	return min(pt.wanted+backEach, pt.limit)
+}
+
+// giveBack has a slot go to the shared receive queue with the next postBack.
+func (pt *port) giveBack(s int32) {
+	l := pt.link
+	pt.back = append(pt.back, adapter.Buffer{ID: idReceive | uint64(s), Addr: l.slots.addr(s),
+		LKey: l.slots.key(s, pt)})
 	pt.receives++
-	return true
+}
+
+// postBack gives to the shared receive queue what waits for that.
+func (pt *port) postBack() {
+	n, _ := pt.adapter.Receive(false, slotSize, pt.back) // it tells of what fails by taking less
+	for _, b := range pt.back[n:] {
+		pt.link.slots.put(int32(b.ID &^ idMask))
+		pt.receives--
+	}
+	pt.back = pt.back[:0]
 }
 
 // receiveDatagrams gives all its buffers to the datagram queue pair.
@@ -162,8 +193,10 @@ func (pt *port) receiveDatagrams() error {
 
 // receiveDatagram gives one. The ID also says how often the queue pair was revived before.
 func (pt *port) receiveDatagram(s int32) error {
-	return pt.adapter.Receive(true, idDatagram|pt.revived<<16|uint64(s), pt.small.addr(s),
-		datagramSize, pt.small.key(s, pt))
+	_, err := pt.adapter.Receive(true, datagramSize, []adapter.Buffer{{
+		ID: idDatagram | pt.revived<<16 | uint64(s), Addr: pt.small.addr(s),
+		LKey: pt.small.key(s, pt)}})
+	return err
 }
 
 // datagram takes in what the datagram queue pair has completed.

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bytes"
 	"math"
 	"testing"
 
@@ -147,6 +148,47 @@ func TestRDMAIsCounted(t *testing.T) {
 	n.close(t)
 }
 
+// TestRDMAAgain: what a queue pair had under way when it failed is done again over the next, all of
+// it and once: put and get, at each of some requests.
+func TestRDMAAgain(t *testing.T) {
+	const size, piece = 1 << 16, 1 << 12
+	for _, get := range []bool{false, true} {
+		for skip := range 6 {
+			n := newNet(t, 2, uint64(skip), func(f *fake.Fabric, c *Config) {
+				c.Clock, f.Info.MaxMessage = fast(), piece
+			})
+			from, to := userMemory(t, size), userMemory(t, size)
+			for i := range from {
+				from[i] = byte(i>>8 + i + 1)
+			}
+			ended := false
+			op := &transport.Op{Local: memory.AddrOf(from), Remote: memory.AddrOf(to), N: size,
+				Done: func(_ *transport.Op, err error) { ended = err == nil }}
+			start := n.links[0].Put
+			if get {
+				op.Local, op.Remote, start = op.Remote, op.Local, n.links[0].Get
+			}
+			if _, err := start(1, op); err != nil {
+				t.Fatal(err)
+			}
+			n.until(t, "RDMA", func() bool {
+				return n.devices[0].Moved() >= uint64(skip*piece) &&
+					n.links[0].moving > 0
+			})
+			n.devices[0].EndNext(adapter.RetryOver, true)
+			n.until(t, "the end", func() bool { return ended })
+			if n.links[0].Replaced() == 0 {
+				t.Errorf("get %v, after %d requests: no queue pair has failed", get, skip)
+			}
+			if !bytes.Equal(from, to) || n.devices[0].Moved() != size {
+				t.Errorf("get %v, after %d requests: damaged, or not once: %d of %d bytes", get, skip,
+					n.devices[0].Moved(), size)
+			}
+			n.close(t)
+		}
+	}
+}
+
 // TestArmLooksAgain: what came before the adapter was armed is work.
 func TestArmLooksAgain(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
@@ -171,7 +213,7 @@ func TestArmLooksAgain(t *testing.T) {
 func TestReceiveBuffers(t *testing.T) {
 	n := newNet(t, 3, 1, nil)
 	n.sendNumbers(t, 200, func(int) {})
-	if now, notReady := n.devices[1].Receives(); now != window+spare || notReady != 0 {
+	if now, notReady := n.devices[1].Receives(); now != window+spare+backEach || notReady != 0 {
 		t.Errorf("%d buffers for one peer, and %d times there was none", now, notReady)
 	}
 	if now, _ := n.devices[2].Receives(); now != 0 || n.devices[2].Pairs() != 0 {
@@ -299,4 +341,46 @@ func FuzzPacket(f *testing.F) {
 			t.Errorf("% x becomes % x", b[:headSize], again)
 		}
 	})
+}
+
+// TestCallsPerMessage: what a short message costs, in calls of the adapter and in completions. There
+// and back each is one request, which brings the credit along; receive buffers go back many at a
+// time, and few sends make a completion.
+func TestCallsPerMessage(t *testing.T) {
+	const rounds = 800
+	n := newNet(t, 2, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	got := [2]int{}
+	for i, l := range n.links {
+		l.Handle(3, func(*transport.Msg) transport.Verdict {
+			got[i]++
+			return transport.Accept
+		})
+	}
+	before := [2]fake.Calls{n.devices[0].Calls(), n.devices[1].Calls()}
+	for i := range rounds {
+		for side, l := range n.links {
+			if _, err := l.Send(transport.Endpoint(1-side), 3, make([]byte, 8),
+				&transport.Op{}); err != nil {
+				t.Fatal(err)
+			}
+			for got[1-side] <= i { // a turn asks the adapter once
+				polls := n.devices[1-side].Calls().Polls
+				n.links[1-side].Progress(16)
+				if d := n.devices[1-side].Calls().Polls - polls; d != 1 {
+					t.Fatalf("a turn asks %d times", d)
+				}
+			}
+		}
+	}
+	for i, d := range n.devices {
+		c := d.Calls()
+		posts, receives := c.Posts-before[i].Posts, c.Receives-before[i].Receives
+		if signals := c.Signals - before[i].Signals; posts != rounds ||
+			receives > rounds/backEach+1 || signals > rounds/signalEach+1 {
+			t.Errorf("task %d: %d messages, %d requests, %d of them with a completion, "+
+				"%d calls for receive buffers", i, rounds, posts, signals, receives)
+		}
+	}
+	n.close(t)
 }

@@ -86,6 +86,13 @@ type Work struct {
 	RKey       uint32
 }
 
+// Buffer is one to receive into.
+type Buffer struct {
+	ID   uint64 // comes back in Completion
+	Addr transport.Addr
+	LKey uint32
+}
+
 // State says how a request ended.
 type State uint8
 
@@ -156,8 +163,9 @@ type Adapter interface {
 	// complete.
 	Destroy(qp QP)
 	Post(qp QP, w *Work) error
-	// Receive gives a buffer to the shared receive queue, or to the datagram queue pair.
-	Receive(datagram bool, id uint64, a transport.Addr, n uint32, lkey uint32) error
+	// Receive gives buffers of n bytes to the shared receive queue, or to the datagram queue
+	// pair. It returns how many that took.
+	Receive(datagram bool, n uint32, buffers []Buffer) (int, error)
 
 	// Path finds the way to a port; Datagram sends n bytes over it, at most 256, copied.
 	Path(r Remote) (Path, error)

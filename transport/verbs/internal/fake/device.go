@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/verbs/adapter"
 )
@@ -22,7 +21,7 @@ const (
 	Create
 	Connect
 	FindPath
-	calls
+	failing
 )
 
 // Device is one adapter.
@@ -45,7 +44,7 @@ type Device struct {
 	armed           bool
 	files           [2]int // eventfds
 
-	failures [calls]int
+	failures [failing]int
 	state    adapter.State // how the next request is to end
 	rdma     bool
 	notReady int
@@ -54,6 +53,23 @@ type Device struct {
 	closed   bool
 	gone     bool
 	moved    uint64 // bytes of RDMA
+	calls    Calls
+}
+
+// Calls counts what was asked of a device: on a real one each is a call into C, and a Post one of
+// the kernel or a doorbell.
+type Calls struct {
+	Posts    int // of sends and RDMA
+	Receives int // of receive buffers, any number at a time
+	Polls    int
+	Signals  int // requests that were to make a completion
+}
+
+// Calls is how many there were so far.
+func (d *Device) Calls() Calls {
+	d.fabric.mu.Lock()
+	defer d.fabric.mu.Unlock()
+	return d.calls
 }
 
 type buffer struct {
@@ -293,6 +309,10 @@ func (d *Device) Post(qp adapter.QP, w *adapter.Work) error {
 	case w.Inline && (w.N > uint64(d.info.MaxInline) || w.Op == adapter.Read):
 		return unix.EINVAL
 	}
+	d.calls.Posts++
+	if w.Signaled {
+		d.calls.Signals++
+	}
 	r := request{Work: *w}
 	if w.Inline {
 		copy(r.inline[:], memory.Bytes(w.Addr, w.N))
@@ -305,18 +325,30 @@ func (d *Device) Post(qp adapter.QP, w *adapter.Work) error {
 }
 
 // Receive implements adapter.Adapter.
-func (d *Device) Receive(datagram bool, id uint64, a transport.Addr, n, lkey uint32) error {
+func (d *Device) Receive(datagram bool, n uint32, buffers []adapter.Buffer) (int, error) {
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
-	if !d.allowed(lkey, a, uint64(n), adapter.LocalWrite) {
+	if len(buffers) > 0 {
+		d.calls.Receives++
+	}
+	for i := range buffers {
+		if err := d.receiveInto(datagram, n, &buffers[i]); err != nil {
+			return i, err
+		}
+	}
+	return len(buffers), nil
+}
+
+func (d *Device) receiveInto(datagram bool, n uint32, to *adapter.Buffer) error {
+	if !d.allowed(to.LKey, to.Addr, uint64(n), adapter.LocalWrite) {
 		return unix.EINVAL
 	}
-	b := buffer{id, memory.Bytes(a, uint64(n))}
+	b := buffer{to.ID, memory.Bytes(to.Addr, uint64(n))}
 	if d.gone {
 		return adapter.ErrGone
 	}
 	if datagram && d.deaf {
-		d.complete(adapter.Completion{ID: id, QP: d.datagrams, Datagram: true,
+		d.complete(adapter.Completion{ID: b.id, QP: d.datagrams, Datagram: true,
 			State: adapter.Flushed}, nil, 0)
 		return nil
 	}
@@ -385,6 +417,7 @@ func (d *Device) Revive() error {
 func (d *Device) Poll(out []adapter.Completion) int {
 	d.fabric.mu.Lock()
 	defer d.fabric.mu.Unlock()
+	d.calls.Polls++
 	d.fabric.step()
 	n := min(len(out), len(d.completions))
 	for i, e := range d.completions[:n] {
