@@ -10,11 +10,19 @@ import (
 // Small puts that come together are completed together: few messages for many counts, each counter
 // gets its own, of every origin.
 func TestCompletionsTogether(t *testing.T) {
+	// A run that a packet's end cuts is two, and a round has two runs. An adapter brings few puts
+	// at a time, each a packet.
+	for path, each := range map[string]int{"udp": 6, "us": 12} {
+		t.Run(path, func(t *testing.T) { testCompletionsTogether(t, path, each) })
+	}
+}
+
+func testCompletionsTogether(t *testing.T, path string, each int) {
 	const target, rounds, first, second = 2, 40, 20, 3
-	j := newJob(t, 3, paths["udp"])
+	j := newJob(t, 3, paths[path])
 	told := 0
 	for _, k := range j.tasks[:target] {
-		k.Context.net.UDP.Handle(wire.MsgCounter, func(m *transport.Msg) transport.Verdict {
+		untraced(k.Context.peers[target].Link).Handle(wire.MsgCounter, func(m *transport.Msg) transport.Verdict {
 			told++
 			return k.Context.onCounter(m)
 		})
@@ -42,8 +50,7 @@ func TestCompletionsTogether(t *testing.T) {
 	if tgt != cmpl {
 		t.Errorf("target counters are %v", tgt)
 	}
-	// a run that a packet's end cuts is two, and a round has two runs
-	if most := target * rounds * 6; told > most {
+	if most := target * rounds * each; told > most {
 		t.Errorf("%d completions came in %d messages, more than %d",
 			target*rounds*(first+second), told, most)
 	}

@@ -41,7 +41,9 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		n += c.progressUDP()
 	}
 	if c.net.Verbs != nil {
+		c.counters.Hold(true)
 		n += c.net.Verbs.Progress(progressBatch)
+		c.counters.Hold(false)
 	}
 	for _, e := range c.emuls {
 		n += e.Progress()
@@ -116,9 +118,9 @@ func (c *Context) progressUDP() int {
 // counter or a ticket if one changed. Every entry into this package that can send or change one
 // ends with it.
 func (c *Context) publish() {
+	c.counters.Tell() // a handler's call may wait for what follows from it
 	if c.net.UDP != nil {
-		c.counters.Tell() // a handler's call may wait for what follows from it
-		c.net.UDP.Push()  // before user code runs
+		c.net.UDP.Push() // before user code runs
 	}
 	c.due.RunSent()
 	c.tellLane()
