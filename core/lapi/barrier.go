@@ -2,6 +2,8 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/peer"
+	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/shm"
@@ -19,6 +21,7 @@ type barrier struct {
 type barrierLink interface {
 	Barrier(crowded bool) *layout.Barrier
 	RefuseBarrier(code uint32)
+	BarrierAwaits(ep transport.Endpoint) bool
 }
 
 // canBarrier says whether this task can take part, if all tasks share memory: not where a trace is
@@ -53,6 +56,9 @@ func (b *barrier) fail(code codes.Code) {
 
 // underWay says whether this task is in a LAPI_Gfence.
 func (b *barrier) underWay() bool { return b != nil && b.Begun != b.Over }
+
+// awaits says whether this task is in a LAPI_Gfence at which p has not arrived.
+func (b *barrier) awaits(p *peer.Peer) bool { return b.underWay() && b.link.BarrierAwaits(p.Ep) }
 
 // failure is the code that it has failed with.
 func (b *barrier) failure() codes.Code {

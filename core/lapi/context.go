@@ -85,6 +85,7 @@ type Context struct {
 	offers      token.Table[offer, *offer]       // data that targets are still to fetch
 	reads       readNews
 	rejoins     rejoins
+	ends        []unsettled // of tasks, without LAPI_Term
 
 	lane     *lane    // nil: none
 	barrier  *barrier // nil: LAPI_Gfence is all ours

@@ -135,6 +135,7 @@ func (c *Context) nextTimeout() int64 {
 	next := progress.Earlier(c.links.NextTimeout(), c.termDeadline())
 	next = progress.Earlier(next, c.in.Deadline(c.timeout()))
 	next = progress.Earlier(next, c.absentDeadline())
+	next = progress.Earlier(next, c.endsDeadline())
 	if c.out.Waiting() > 0 {
 		next = progress.Earlier(next, c.clock()+roomPause)
 	}

@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -114,12 +115,15 @@ func TestPeerEnds(t *testing.T) {
 				k := j.tasks[0]
 				counter = 0
 				f(j, k)
-				seat := k.net.Session.(*seat)
-				seat.mu.Lock()
-				seat.events[0] = append(seat.events[0],
-					job.Event{Kind: job.TaskEnded, Task: 1, Text: "exited with status 0"})
-				seat.mu.Unlock()
-				k.pollSession()
+				tellEnd(k, 1)
+				if !k.peers[1].Shared && !quiet[what] {
+					if k.faults.Pending() != 0 {
+						t.Error("what may be on its way is not waited for")
+					}
+					now := k.clock() + latePatience
+					k.clock = func() int64 { return now }
+					k.pollSession()
+				}
 				want := 1
 				if quiet[what] || counter != 0 { // read straight from the other's memory: over
 					want = 0
@@ -135,6 +139,57 @@ func TestPeerEnds(t *testing.T) {
 				j.until("a fence", func() bool { return k.tickets.Done(fence) })
 				if what == "a collective" && k.TicketResult(ticket) != codes.ErrNoConnectivity {
 					t.Error("the collective does not fail")
+				}
+			})
+		}
+	}
+}
+
+// tellEnd tells a task that another has ended on purpose, and has it look.
+func tellEnd(k *testTask, task int) {
+	s := k.net.Session.(*seat)
+	s.mu.Lock()
+	s.events[k.me] = append(s.events[k.me],
+		job.Event{Kind: job.TaskEnded, Task: task, Text: "exited with status 0"})
+	s.mu.Unlock()
+	k.pollSession()
+}
+
+// TestPeerEndsBehindCollective: who comes out of a collective and ends is no error to those that
+// are behind in it, if they have what it sent; unless the collective never ends.
+func TestPeerEndsBehindCollective(t *testing.T) {
+	var word, there uint64
+	for name, env := range paths {
+		for _, completes := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, it ends: %v", name, completes), func(t *testing.T) {
+				j := newJob(t, 3, env)
+				k := j.tasks[0]
+				ticket, _ := k.GfenceBegin()
+				_, _ = j.tasks[1].GfenceBegin() // sends task 0 all that it needs of it
+				j.until("task 1's part", func() bool { return !k.collectives.Needs(1) })
+				tellEnd(k, 1)
+				if n := k.faults.Pending(); n != 0 || len(k.ends) != 1 || k.endsDeadline() == 0 {
+					t.Fatalf("%d errors, %d ends that are not settled", n, len(k.ends))
+				}
+				want, result := 0, codes.Success
+				if completes {
+					_, _ = j.tasks[2].GfenceBegin()
+					j.until("the collective", func() bool { return k.tickets.Done(ticket) })
+				} else {
+					want, result = 1, codes.ErrNoConnectivity
+					now := k.clock() + endPatience
+					k.clock = func() int64 { return now }
+				}
+				k.pollSession()
+				if code := k.TicketResult(ticket); code != result {
+					t.Errorf("the collective: %s", codes.Name(code))
+				}
+				if n := drainErrors(t, k, codes.ErrNoConnectivity, 1); n != want {
+					t.Errorf("%d calls of the error handler, want %d", n, want)
+				}
+				if code := k.Put(1, 8, at(&there), at(&word), 0, 0,
+					0); code != codes.ErrNoConnectivity {
+					t.Errorf("a later put: %s", codes.Name(code))
 				}
 			})
 		}

@@ -68,6 +68,7 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 // pollSession asks the job session for news.
 func (c *Context) pollSession() {
 	c.pace.session, c.pace.sessionAt = 0, c.clock()
+	defer c.settleEnds()
 	for {
 		e, ok := c.net.Session.Poll()
 		if !ok {
@@ -90,32 +91,6 @@ func (c *Context) pollSession() {
 				c.me, e.Text))
 		}
 	}
-}
-
-// maxLastTurns bounds how long the last messages of a task that has ended are taken in, in progress
-// calls of its link.
-const maxLastTurns = 1000
-
-// ended: p's process has ended on purpose, with status 0, but without LAPI_Term. What it had sent
-// is taken in first. That it is gone is an error only if somebody waits for it; later calls towards
-// it return LAPI_ERR_NO_CONNECTIVITY.
-func (c *Context) ended(p *peer.Peer, why string) {
-	c.rejoins.of(p.ID).died = true
-	c.lastMessages(p)
-	if p.Dead() {
-		return
-	}
-	c.hearLane()
-	if c.dependsOn(p) {
-		c.fail(p, codes.ErrNoConnectivity, fmt.Sprintf("task %d %s", p.ID, why))
-		return
-	}
-	if !c.leaves {
-		c.faults.Message(wireup.LevelFailure, "task %d %s", p.ID, why)
-	}
-	c.cutOff(p)
-	c.collectives.Fail(codes.ErrNoConnectivity)
-	c.wake.Changed()
 }
 
 // dependsOn says whether something of this task depends on p: then p's end is an error, and its
@@ -186,12 +161,6 @@ func (c *Context) awaits(p *peer.Peer) bool {
 	_, lane := c.laneKind(p)
 	_, owes := c.out.Owes(p)
 	return asked || lane || owes
-}
-
-// lastMessages takes in what a task had sent that is gone.
-func (c *Context) lastMessages(p *peer.Peer) {
-	for turn := 0; turn < maxLastTurns && !p.Dead() && p.Link.Progress(progressBatch) > 0; turn++ {
-	}
 }
 
 // fail takes p out of the job: once for each peer and failure the error handler hears of it.

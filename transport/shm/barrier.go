@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"lapi/cshim/node"
+	"lapi/transport"
 	"lapi/transport/layout"
 )
 
@@ -33,6 +34,11 @@ func (l *Link) Barrier(crowded bool) *layout.Barrier {
 		b.Rounds = uint32(bits.Len(uint(len(l.tasks) - 1)))
 	}
 	return b
+}
+
+// BarrierAwaits says whether this task waits at the barrier for a peer that has not arrived there.
+func (l *Link) BarrierAwaits(ep transport.Endpoint) bool {
+	return uint(ep) < uint(len(l.peers)) && l.peers[ep] != nil && l.barrierAwaits(l.peers[ep])
 }
 
 // RefuseBarrier tells all peers that this task takes part in the barrier no more, and why: a code

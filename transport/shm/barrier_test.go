@@ -63,3 +63,23 @@ func TestRefuseBarrier(t *testing.T) {
 		t.Error("a sleeper was not woken")
 	}
 }
+
+// A task waits at the barrier for a peer from when it has arrived there to when the peer has.
+func TestBarrierAwaits(t *testing.T) {
+	links := newLinks(t, 2, func(config *Config) { config.Barrier = true })
+	l, b := links[0], links[0].Barrier(false)
+	if l.BarrierAwaits(1) || l.BarrierAwaits(7) {
+		t.Error("a task that is in no barrier waits")
+	}
+	b.Arrived++
+	if !l.BarrierAwaits(1) {
+		t.Error("a task does not wait for a peer that has not arrived")
+	}
+	word := &l.peers[1].outHead.Barrier.Round[0].Value
+	for range 2 { // it may be ahead by one
+		atomic.AddUint64(word, 1)
+		if l.BarrierAwaits(1) {
+			t.Error("a task waits for a peer that has arrived")
+		}
+	}
+}

@@ -315,6 +315,10 @@ func (l *Link) Progress(max int) int {
 	return n
 }
 
+// Drained says whether the last call of Progress found no packet: one that found some may have
+// delivered nothing, and left others.
+func (l *Link) Drained() bool { return !l.stream }
+
 // late says whether packets may have come to several sockets since the last look, as that was long
 // ago. A peer that looked at one of them only would seem to answer by one path and not by another.
 // And where turns are slow, because others use the processor, they must not be counted.

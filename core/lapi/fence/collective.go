@@ -78,6 +78,28 @@ func (c *Collectives) GivenUp() bool { return c.givenUp }
 // UnderWay is how many there are.
 func (c *Collectives) UnderWay() int { return len(c.line) }
 
+// Needs says whether one under way still needs something of a task, which that task has not sent.
+func (c *Collectives) Needs(task int) bool {
+	n := len(c.cfg.Peers)
+	for _, k := range c.line {
+		x := c.exchanges[k.generation]
+		for round := range rounds(n) {
+			if (c.cfg.Me+1<<round)%n == task && (x == nil || x.got[round] < k.wants(round, n)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wants is how many values, or messages of a fence, come in a round.
+func (k *collective) wants(round, n int) uint32 {
+	if k.table == 0 {
+		return 1
+	}
+	return uint32(share(round, n))
+}
+
 // Gfence begins LAPI_Gfence.
 func (c *Collectives) Gfence() uint64 { return c.begin(&collective{isFence: true}) }
 
@@ -170,11 +192,7 @@ func (c *Collectives) advance(k *collective, x *exchange) bool {
 			n := len(c.cfg.Peers)
 			c.cfg.Await(&c.cfg.Peers[(c.cfg.Me+1<<x.round)%n])
 		}
-		want := uint32(1)
-		if k.table != 0 {
-			want = uint32(share(x.round, len(c.cfg.Peers)))
-		}
-		if x.got[x.round] < want {
+		if x.got[x.round] < k.wants(x.round, len(c.cfg.Peers)) {
 			return false
 		}
 		x.round++
