@@ -60,19 +60,22 @@ int cshim_mpi_is_used(void)
  */
 enum { LEAVE_MS = 60000 };
 
+long long cshim_exit_clock(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
 /* Signals, such as a profiler's, do not shorten the wait. */
 void cshim_exit_await(int fd, int limit_ms)
 {
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
-	struct timespec now;
-	long long end;
+	long long end = cshim_exit_clock() + limit_ms;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	end = now.tv_sec * 1000LL + now.tv_nsec / 1000000 + limit_ms;
-	while (limit_ms > 0 && poll(&answer, 1, limit_ms) < 0 && errno == EINTR) {
-		(void)clock_gettime(CLOCK_MONOTONIC, &now);
-		limit_ms = (int)(end - now.tv_sec * 1000LL - now.tv_nsec / 1000000);
-	}
+	while (limit_ms > 0 && poll(&answer, 1, limit_ms) < 0 && errno == EINTR)
+		limit_ms = (int)(end - cshim_exit_clock());
 }
 
 static void finalize(int fd)

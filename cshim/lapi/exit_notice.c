@@ -8,6 +8,7 @@
  * context begins, and when another process takes a task's place.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "internal.h"
+
+enum { FLUSH_MS = 1000 };
 
 typedef struct notice_socket {
 	int fd;
@@ -83,6 +86,32 @@ static void await_hub(const notice *f)
 		cshim_exit_await(f->sockets ? f->to[0].fd : -1, 2000);
 }
 
+/*
+ * What this task has sent to other nodes is to arrive, though the process ends: its last messages
+ * may wait for the peer's first answer, or be lost on the way. Not where this thread is in a
+ * handler, or another has the lock for good. The limit is for peers that are stopped.
+ */
+static void flush(int index)
+{
+	cshim_context *context = &cshim_contexts[index];
+	cshim_progress *progress = &context->progress;
+	long long end = cshim_exit_clock() + FLUSH_MS;
+	uint64_t ticket = 0;
+
+	if (context->barrier || cshim_lock_owned(progress)) /* all tasks share memory; a handler */
+		return;
+	while (cshim_trylock(progress) != 0) {
+		if (cshim_exit_clock() >= end)
+			return;
+		(void)sched_yield();
+	}
+	if (golapi_fence_begin(index, &ticket) == LAPI_SUCCESS)
+		while (ticket && !(golapi_dispatch(index, ticket) & CSHIM_PROGRESS_TICKET) &&
+		       cshim_exit_clock() < end)
+			(void)sched_yield();
+	cshim_lock_drop(progress);
+}
+
 /* Best effort: a socket that is full, or closed, is left alone. */
 static void send_notices(int status)
 {
@@ -93,6 +122,8 @@ static void send_notices(int status)
 	if ((status & 0xff) != 0)
 		return;
 	for (context = 0; context < CSHIM_MAX_CONTEXTS; context++) {
+		if (__atomic_load_n(&notices[context], __ATOMIC_ACQUIRE))
+			flush(context);
 		f = take(context);
 		for (i = 0; f && i < f->sockets; i++)
 			if (f->to[i].inode && inode_of(f->to[i].fd) == f->to[i].inode)
