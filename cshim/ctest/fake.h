@@ -109,6 +109,7 @@ int test_lock_fenced(void);
 void fatal_main(void);
 void lost_main(const char *patience);
 int refused_main(const char *what);
+void ending_main(const char *where);
 
 /* How often the calling thread has given up the processor. */
 extern __thread uint32_t fake_yields;

@@ -64,6 +64,8 @@ int main(int argc, char **argv)
 		fatal_main();
 	if (argc == 3 && strcmp(argv[1], "lost-child") == 0)
 		lost_main(argv[2]);
+	if (argc == 3 && strcmp(argv[1], "ending-child") == 0)
+		ending_main(argv[2]);
 	signal(SIGALRM, hangs);
 	if (argc == 3 && strcmp(argv[1], "refused-child") == 0) {
 		running = argv[2];

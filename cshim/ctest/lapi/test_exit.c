@@ -1,5 +1,6 @@
 /* test_exit.c - a task takes leave of a launcher with PMI-1, however long that takes to answer: one
- * whose task is gone before crashes, and its other tasks with it. */
+ * whose task is gone before crashes, and its other tasks with it. And a task that ends without
+ * LAPI_Term says so when what it has sent has arrived. */
 #define _GNU_SOURCE
 #include "fake.h"
 #include "internal.h"
@@ -63,6 +64,63 @@ static void ends_well(pid_t task)
 	CHECK(waitpid(task, &status, 0) == task && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+enum { NOTICE_FD = 20, TURNS = 50 };
+
+/* In so many turns of the dispatcher the last message is acknowledged. */
+static void acknowledge(int context, void *turn)
+{
+	int *left = (int *)turn;
+
+	if (--*left > 0) {
+		fake_arrive(&cshim_contexts[context], acknowledge, turn);
+		return;
+	}
+	CHECK(write(NOTICE_FD, "sent ", 5) == 5);
+	fake_finish_tickets(context, LAPI_SUCCESS);
+}
+
+/* In a program of its own: a task that ends in its main program, or where it has the lock. */
+void ending_main(const char *where)
+{
+	static const int fd = NOTICE_FD;
+	static int left = TURNS;
+	cshim_context *context;
+
+	fake_settings.polling = 1; /* nobody else makes progress */
+	context = fake_context(fake_init(NULL));
+	cshim_exit_notice_set(cshim_index_of(context), "ends", 4, &fd, 1);
+	fake_hold_tickets(1);
+	fake_arrive(context, acknowledge, &left);
+	if (strcmp(where, "handler") == 0)
+		cshim_lock(&context->progress);
+	exit(0);
+}
+
+static void says(const char *where, const char *expected)
+{
+	char *arguments[] = {"cshim-test", "ending-child", (char *)(uintptr_t)where, NULL};
+	char said[64] = "";
+	size_t n = 0;
+	ssize_t got;
+	int both[2];
+	pid_t pid;
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) == 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		if (dup2(both[1], NOTICE_FD) == NOTICE_FD)
+			execv("/proc/self/exe", arguments);
+		_exit(9);
+	}
+	close(both[1]);
+	while ((got = read(both[0], said + n, sizeof(said) - 1 - n)) > 0)
+		n += (size_t)got;
+	close(both[0]);
+	ends_well(pid);
+	CHECK(strcmp(said, expected) == 0);
+}
+
 void test_exit(void)
 {
 	struct pollfd launcher = {.events = POLLIN};
@@ -78,4 +136,7 @@ void test_exit(void)
 	hears_finalize(launcher.fd);
 	close(launcher.fd);
 	ends_well(task);
+
+	says("main", "sent ends");
+	says("handler", "ends"); /* nothing can be waited for there */
 }
