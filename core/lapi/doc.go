@@ -31,7 +31,8 @@
 //	rmw.go         read-modify-write
 //	am.go          active messages, the origin's side; multicasts
 //	sync.go        the blocking calls: fences, collectives, LAPI_Term; lists of counters
-//	failure.go     tasks that fail, end or die
+//	failure.go     tasks that fail or die
+//	ended.go       tasks that end on purpose without LAPI_Term
 //	recovery.go    LAPI_Purge_totask, LAPI_Resume_totask
 //	rejoin.go      processes that take a dead task's place
 //	attributes.go  LAPI_Qenv, LAPI_Senv, LAPI_Addr_set
