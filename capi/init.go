@@ -37,6 +37,7 @@ func init() {
 	}
 	job.Munge = munge.New()
 	job.EndsAnswered = func() { C.cshim_exit_notice_wait() }
+	job.EndAnswered = func() { C.cshim_exit_notice_answered() }
 	job.MPIIsUsed = func() bool { return C.cshim_mpi_is_used() != 0 }
 }
 

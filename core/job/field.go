@@ -39,6 +39,9 @@ var MPIIsUsed func() bool
 // nodes know of it. Likewise set by who links both.
 var EndsAnswered func()
 
+// EndAnswered is the answer, one for each session. Likewise.
+var EndAnswered func()
+
 const pmiVariable = "PMI_FD"
 
 // starter looks for whoever has started this task. Whoever sets both MP_PROCS and MP_CHILD knows

@@ -136,7 +136,7 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control in
 	} else {
 		in.shut()
 	}
-	return hub.Keep(n.task, len(n.nodes), n.reach)
+	return hub.Keep(n.task, len(n.nodes), n.reach, EndAnswered)
 }
 
 // remember keeps what is needed of all tasks' cards.

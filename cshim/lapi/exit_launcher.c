@@ -69,7 +69,7 @@ long long cshim_exit_clock(void)
 }
 
 /* Signals, such as a profiler's, do not shorten the wait. */
-void cshim_exit_await(int fd, int limit_ms)
+static void await_answer(int fd, int limit_ms)
 {
 	struct pollfd answer = {.fd = fd, .events = POLLIN};
 	long long end = cshim_exit_clock() + limit_ms;
@@ -83,7 +83,7 @@ static void finalize(int fd)
 	static const char word[] = "cmd=finalize\n";
 
 	if (send(fd, word, sizeof(word) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
-		cshim_exit_await(fd, LEAVE_MS);
+		await_answer(fd, LEAVE_MS);
 }
 
 /*

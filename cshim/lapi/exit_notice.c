@@ -8,6 +8,7 @@
  * context begins, and when another process takes a task's place.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 #include "internal.h"
 
-enum { FLUSH_MS = 1000 };
+enum { FLUSH_MS = 1000, ANSWER_MS = 2000 };
 
 typedef struct notice_socket {
 	int fd;
@@ -72,18 +73,33 @@ void cshim_exit_notice_clear(int context)
 	free(take(context));
 }
 
-static int waits; /* its hub answers by the first socket */
+static int waits;        /* its hub answers */
+static uint32_t answers; /* so many have come; atomic */
 
 void cshim_exit_notice_wait(void)
 {
 	__atomic_store_n(&waits, 1, __ATOMIC_RELAXED);
 }
 
-/* The threads that pass it on take no lock that this one may hold. The limit is for hubs that are gone. */
-static void await_hub(const notice *f)
+void cshim_exit_notice_answered(void)
 {
-	if (__atomic_load_n(&waits, __ATOMIC_RELAXED))
-		cshim_exit_await(f->sockets ? f->to[0].fd : -1, 2000);
+	__atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * Until an answer has come since so many, or the socket's other end is closed: there is no hub any
+ * more. That the socket can be read says nothing, as it brings news of other tasks, too. The
+ * threads that pass notice and answer on take no lock that this one may hold.
+ */
+static void await_hub(const notice *f, uint32_t seen)
+{
+	struct pollfd hub = {.fd = f->sockets ? f->to[0].fd : -1}; /* POLLHUP comes unasked */
+	long long end = cshim_exit_clock() + ANSWER_MS;
+
+	while (__atomic_load_n(&waits, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&answers, __ATOMIC_ACQUIRE) == seen && cshim_exit_clock() < end)
+		if (poll(&hub, 1, 1) > 0)
+			return;
 }
 
 /*
@@ -116,6 +132,7 @@ static void flush(int index)
 static void send_notices(int status)
 {
 	notice *f;
+	uint32_t seen;
 	size_t i;
 	int context;
 
@@ -125,12 +142,13 @@ static void send_notices(int status)
 		if (__atomic_load_n(&notices[context], __ATOMIC_ACQUIRE))
 			flush(context);
 		f = take(context);
+		seen = __atomic_load_n(&answers, __ATOMIC_RELAXED);
 		for (i = 0; f && i < f->sockets; i++)
 			if (f->to[i].inode && inode_of(f->to[i].fd) == f->to[i].inode)
 				(void)!send(f->to[i].fd, f->record, f->bytes,
 				            MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (f)
-			await_hub(f);
+			await_hub(f, seen);
 	}
 }
 

@@ -223,6 +223,7 @@ void cshim_exit_launcher_set(int fd, bool asked, bool failed);
 /* At its end this process waits until the hub that it has answers a notice, for others have what they
  * know of this node from that hub. */
 void cshim_exit_notice_wait(void);
+void cshim_exit_notice_answered(void); /* that answer: one for each notice */
 /* Whether MPI is in the process and initialised. */
 int cshim_mpi_is_used(void);
 cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */

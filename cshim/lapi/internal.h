@@ -56,9 +56,7 @@ extern int cshim_forked; /* atomic: the same without a word */
  */
 void cshim_exit_launcher(int status, int live);
 
-/* Waits in the exit handler until a socket can be read, or has ended, so long at most; -1: in vain. */
-void cshim_exit_await(int fd, int limit_ms);
-long long cshim_exit_clock(void); /* ms */
+long long cshim_exit_clock(void); /* ms, for the exit handlers' limits */
 
 /*
  * Makes the compiler keep an address that it has worked out, rather than work it out again at each

@@ -20,6 +20,7 @@ import (
 type Keeper struct {
 	task, numTasks int
 	reach          func() (int, error)
+	answered       func() // may be nil
 
 	mu     sync.Mutex
 	opened [wire.MaxInstances]int
@@ -54,8 +55,10 @@ const comeAgain = time.Millisecond
 
 // Keep begins a keeper for a task of so many. Reach connects to the hub of the node and returns the
 // socket, however long it takes; an error: there will be none. It is called anew whenever the hub
-// has ended, in a goroutine. Control is what sessions say Hello on.
-func Keep(task, numTasks int, reach func() (int, error)) (control int, err error) {
+// has ended, in a goroutine. Answered, which may be nil, is called for each Ending of a session that
+// a hub has answered. Control is what sessions say Hello on.
+func Keep(task, numTasks int, reach func() (int, error), answered func()) (control int,
+	err error) {
 	socket, err := reach()
 	if err != nil {
 		return -1, err
@@ -70,7 +73,7 @@ func Keep(task, numTasks int, reach func() (int, error)) (control int, err error
 		closeFiles([]int{socket, control})
 		return -1, err
 	}
-	k := &Keeper{task: task, numTasks: numTasks, reach: reach}
+	k := &Keeper{task: task, numTasks: numTasks, reach: reach, answered: answered}
 	go k.serve(front)
 	go k.run(socket, front)
 	return control, nil
@@ -366,6 +369,9 @@ func (s *kept) noted(m wire.Message) {
 		switch {
 		case t == s.keeper.task:
 			s.over = s.over || m.Kind == wire.Left
+			if m.Kind == wire.Ending && s.keeper.answered != nil {
+				s.keeper.answered()
+			}
 			s.send(wire.Message{Kind: m.Kind}, nil)
 			s.release()
 		case t < s.keeper.numTasks:

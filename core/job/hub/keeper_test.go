@@ -21,8 +21,9 @@ type attended struct {
 	spanned
 	mu      sync.Mutex
 	changed *sync.Cond
-	at      [2]*Hub // by node; nil: none now
-	dead    [4]bool // tasks
+	at      [2]*Hub         // by node; nil: none now
+	dead    [4]bool         // tasks
+	answers [4]atomic.Int32 // to Endings, by task
 }
 
 func newAttended(t *testing.T) *attended {
@@ -31,7 +32,8 @@ func newAttended(t *testing.T) *attended {
 	a.changed = sync.NewCond(&a.mu)
 	a.at = [2]*Hub{a.hubs[0], a.hubs[1]}
 	for task := range 4 {
-		control, err := Keep(task, 4, func() (int, error) { return a.reach(task) })
+		control, err := Keep(task, 4, func() (int, error) { return a.reach(task) },
+			func() { a.answers[task].Add(1) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,8 +130,16 @@ func TestKeeper(t *testing.T) {
 	all := a.joinAll()
 	a.send(all[3], wire.Message{Kind: wire.Leave})
 	a.expect(all[3], wire.Left)
+	if n := a.answers[2].Load(); n != 0 {
+		t.Errorf("an Ending that was not said is answered %d times", n)
+	}
 	a.send(all[2], wire.Message{Kind: wire.Ending})
 	a.expect(all[2], wire.Ending)
+	for task, want := range []int32{0, 0, 1, 0} {
+		if n := a.answers[task].Load(); n != want {
+			t.Errorf("task %d is told of %d answers, want %d", task, n, want)
+		}
+	}
 	a.send(all[1], wire.Message{Kind: wire.Part, Number: 1})
 	if m := a.expect(all[1], wire.Failed); !strings.HasPrefix(string(m.Data), "task 3 has left") {
 		t.Errorf("%s", m.Data)
@@ -229,7 +239,7 @@ func scripted(t *testing.T, h *Hub, numTasks int) (b *bench, first int, next fun
 			err = h.Admit(far)
 		}
 		return near, err
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +351,7 @@ func TestKeeperRefused(t *testing.T) {
 			err = h.Admit(theirs)
 		}
 		return mine, err
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
