@@ -128,9 +128,13 @@ static void flush(int index)
 	cshim_lock_drop(progress);
 }
 
-/* Best effort: a socket that is full, or closed, is left alone. */
+/*
+ * Best effort: a socket that is full, or closed, is left alone. What was sent is not freed, as that
+ * takes a lock.
+ */
 static void send_notices(int status)
 {
+	static notice *sent[CSHIM_MAX_CONTEXTS];
 	notice *f;
 	uint32_t seen;
 	size_t i;
@@ -141,7 +145,7 @@ static void send_notices(int status)
 	for (context = 0; context < CSHIM_MAX_CONTEXTS; context++) {
 		if (__atomic_load_n(&notices[context], __ATOMIC_ACQUIRE))
 			flush(context);
-		f = take(context);
+		f = sent[context] = take(context);
 		seen = __atomic_load_n(&answers, __ATOMIC_RELAXED);
 		for (i = 0; f && i < f->sockets; i++)
 			if (f->to[i].inode && inode_of(f->to[i].fd) == f->to[i].inode)
