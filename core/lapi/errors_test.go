@@ -147,10 +147,13 @@ func TestPeerEnds(t *testing.T) {
 
 // tellEnd tells a task that another has ended on purpose, and has it look.
 func tellEnd(k *testTask, task int) {
+	tell(k, job.Event{Kind: job.TaskEnded, Task: task, Text: "exited with status 0"})
+}
+
+func tell(k *testTask, e job.Event) {
 	s := k.net.Session.(*seat)
 	s.mu.Lock()
-	s.events[k.me] = append(s.events[k.me],
-		job.Event{Kind: job.TaskEnded, Task: task, Text: "exited with status 0"})
+	s.events[k.me] = append(s.events[k.me], e)
 	s.mu.Unlock()
 	k.pollSession()
 }
@@ -194,6 +197,29 @@ func TestPeerEndsBehindCollective(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPeerEndsAndReturns: a task that has ended is out of the job before another process takes its
+// place, also where it is not known yet what its end means.
+func TestPeerEndsAndReturns(t *testing.T) {
+	j := newJob(t, 3, paths["shm"])
+	k := j.tasks[0]
+	_, _ = k.GfenceBegin()
+	_, _ = j.tasks[1].GfenceBegin()
+	j.until("task 1's part", func() bool { return !k.collectives.Needs(1) })
+	tellEnd(k, 1)
+	if len(k.ends) != 1 || k.peers[1].Dead() {
+		t.Fatal("the end is settled too soon")
+	}
+	tell(k, job.Event{Kind: job.TaskRejoined, Task: 2})
+	if len(k.ends) != 1 {
+		t.Fatal("another task's return settles it")
+	}
+	tell(k, job.Event{Kind: job.TaskRejoined, Task: 1})
+	if len(k.ends) != 0 || !k.peers[1].Dead() {
+		t.Error("the end is not settled before the return")
+	}
+	drainErrors(t, k, codes.ErrNoConnectivity, 1)
 }
 
 // TestPeerLeaves: a put to a task that has ended its context is an error, not a silent loss.

@@ -85,6 +85,7 @@ func (c *Context) pollSession() {
 				c.ended(p, e.Text+" without LAPI_Term")
 			}
 		case job.TaskRejoined:
+			c.settleBefore(uint32(e.Task))
 			c.taskReturned(e)
 		case job.LauncherGone:
 			c.host.Exit(fmt.Sprintf("task %d: the launcher has ended (%s); this task ends too",
