@@ -3,9 +3,9 @@
  * LAPI_Term, says so to the others' job sessions. Else they could not tell it from one that
  * crashed: tasks started by hand are no children of anybody who would know the status.
  *
- * Nothing here may take a lock, or wait for one: exit may be called in a handler, in a signal
- * handler, with the context lock held. So core leaves the one record to be sent and the sockets here when the
- * context begins, and when another process takes a task's place.
+ * Nothing here may wait for a lock that this thread has: exit may be called in a handler, in a
+ * signal handler, with the context lock held. So core leaves the one record to be sent and the
+ * sockets here when the context begins, and when another process takes a task's place.
  */
 #define _GNU_SOURCE
 #include <poll.h>
