@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+	"lapi/core/poll"
 )
 
 // A PMIx server's process cannot be asked for by the connection to it, which is TCP and libpmix's
@@ -35,8 +36,8 @@ func (r *reader) pmixPort() uint16 {
 func listeningAncestor(port uint16) *os.File {
 	sockets := listening(port)
 	for pid := os.Getppid(); pid > 1 && len(sockets) > 0; pid = parentOf(pid) {
-		fd, err := unix.PidfdOpen(pid, 0)
-		if err != nil {
+		fd := poll.Process(pid)
+		if fd < 0 {
 			return nil
 		}
 		if holds(pid, sockets) { // looked at after the process was taken hold of

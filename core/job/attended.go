@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"lapi/core/job/wire"
 )
 
 // attended is a session of a task whose launcher's daemon on this node is watched: where that is
@@ -25,12 +25,11 @@ const (
 // daemonOf is the process that has made the other end of a launcher's socket: mpiexec.hydra's
 // proxy, Slurm's step daemon. Nil: it is not visible here.
 func daemonOf(socket int) *os.File {
-	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
-	if err != nil || cred.Pid <= 0 || int(cred.Pid) == os.Getpid() {
+	if wire.PeerPID(socket) == os.Getpid() {
 		return nil
 	}
-	fd, err := unix.PidfdOpen(int(cred.Pid), 0)
-	if err != nil {
+	fd := wire.PeerProcess(socket)
+	if fd < 0 {
 		return nil
 	}
 	return os.NewFile(uintptr(fd), "launcher")

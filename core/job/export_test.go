@@ -7,7 +7,7 @@ import (
 
 // SlotName is the abstract socket of a task, for tests that are not in this package.
 func SlotName(c *Config, instance, task int) string {
-	return newWireUp(c, instance, nil).address(task, 0).Name
+	return newWireUp(c, instance, nil).address(task, 0)
 }
 
 // WireUpWithin is the waiting of Open, with another limit.

@@ -147,7 +147,7 @@ func TestSlotNames(t *testing.T) {
 			for task := range 2 {
 				m := newWireUp(&Config{Partition: partition}, instance, nil)
 				for slot := range nameSlots {
-					name := m.address(task, slot).Name
+					name := m.address(task, slot)
 					if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
 						t.Errorf("%q", name)
 					}

@@ -41,11 +41,7 @@ func (c *Config) LauncherProcess() int {
 	if !c.Launched {
 		return 0
 	}
-	cred, err := unix.GetsockoptUcred(c.launcherFD, unix.SOL_SOCKET, unix.SO_PEERCRED)
-	if err != nil {
-		return 0
-	}
-	return int(cred.Pid)
+	return wire.PeerPID(c.launcherFD)
 }
 
 // connectLauncher says hello to the launcher and returns the connection; c has the job key then.

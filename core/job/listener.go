@@ -46,7 +46,7 @@ const (
 
 // address is the abstract socket of a name slot. A partition that is long or no plain word appears
 // as its hash.
-func (l *listener) address(task, slot int) *unix.SockaddrUnix {
+func (l *listener) address(task, slot int) string {
 	partition := l.c.Partition
 	if len(partition) > 32 ||
 		strings.Trim(partition,
@@ -58,42 +58,31 @@ func (l *listener) address(task, slot int) *unix.SockaddrUnix {
 	if slot > 0 {
 		name += fmt.Sprintf("/%d", slot)
 	}
-	return &unix.SockaddrUnix{Name: name}
+	return name
 }
 
 // open takes a name slot and listens.
 func (l *listener) open() error {
-	fd, err := wire.Socket()
-	if err != nil {
-		return err
-	}
-	l.fd = fd
 	for began := time.Now(); ; time.Sleep(firstRetry) {
-		err := l.bind(time.Since(began) > mayListen)
-		if err == nil {
-			break
-		}
-		if err != unix.EADDRINUSE {
-			return fmt.Errorf("bind: %w", err)
-		}
-		if time.Since(began) > bindLimit {
+		err := l.listen(time.Since(began) > mayListen)
+		switch {
+		case err == nil:
+			return nil
+		case err != unix.EADDRINUSE:
+			return fmt.Errorf("a socket for the tasks of this node: %w", err)
+		case time.Since(began) > bindLimit:
 			return fmt.Errorf("another process is task %d of MP_PARTITION=%s already; give each task its own MP_CHILD and each job its own MP_PARTITION",
 				l.c.Task, l.c.Partition)
 		}
 	}
-	if err := unix.Listen(fd, unix.SOMAXCONN); err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	return nil
 }
 
-// bind takes the first name slot that is free, or whose owner is no more. EADDRINUSE: a living
+// listen takes the first name slot that is free, or whose owner is no more. EADDRINUSE: a living
 // process listens there, or, unless patient, may be about to.
-func (l *listener) bind(patient bool) error {
+func (l *listener) listen(patient bool) (err error) {
 	for slot := range nameSlots {
 		address := l.address(l.c.Task, slot)
-		err := unix.Bind(l.fd, address)
-		if err != unix.EADDRINUSE {
+		if l.fd, err = wire.Listen(address); err != unix.EADDRINUSE {
 			return err
 		}
 		conn, _, err := dial(address)
@@ -103,7 +92,7 @@ func (l *listener) bind(patient bool) error {
 		// a forked process has the socket
 		abandoned := err == errNobody || err == unix.ECONNREFUSED && patient
 		if !abandoned {
-			return unix.EADDRINUSE
+			break
 		}
 	}
 	return unix.EADDRINUSE
@@ -113,22 +102,14 @@ func (l *listener) bind(patient bool) error {
 // socket.
 var errNobody = errors.New("its owner has ended")
 
-// dial connects to a name slot; conn is -1 if there is an error. ECONNREFUSED: nobody listens
-// there.
-func dial(address *unix.SockaddrUnix) (conn, pid int, err error) {
-	if conn, err = wire.Socket(); err != nil {
-		return -1, 0, err
-	}
-	if err = unix.Connect(conn, address); err == nil {
-		if pid, err = wire.SameUser(conn); err == nil && poll.Ended(pid) {
-			err = errNobody
-		}
-	}
-	if err != nil {
+// dial connects to a name; conn is -1 if there is an error. ECONNREFUSED: nobody listens there.
+func dial(name string) (conn, pid int, err error) {
+	conn, pid, err = wire.Dial(name)
+	if err == nil && poll.Ended(pid) {
 		unix.Close(conn)
-		return -1, pid, err
+		return -1, 0, errNobody
 	}
-	return conn, pid, nil
+	return conn, pid, err
 }
 
 // find connects to another task in one of its first name slots. absent: nobody is there; conn is -1
@@ -152,20 +133,15 @@ func (l *listener) find(task, first int) (conn, pid int, absent bool, err error)
 // accept takes the connections that have come. An error: the kernel gives no more descriptors.
 func (l *listener) accept() error {
 	for len(l.pending) < maxPending {
-		fd, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
-		if err == unix.EAGAIN {
+		fd, pid, err := wire.Accept(l.fd)
+		switch err {
+		case nil:
+		case unix.EAGAIN:
 			return nil
-		}
-		if err == unix.EINTR || err == unix.ECONNABORTED {
+		case wire.ErrStranger:
 			continue
-		}
-		if err != nil {
+		default:
 			return fmt.Errorf("accepting a task: %w", err)
-		}
-		pid, err := wire.SameUser(fd)
-		if err != nil {
-			unix.Close(fd)
-			continue
 		}
 		if conn, err := wire.NewConn(fd); err == nil {
 			l.pending = append(l.pending, &pendingConn{conn: conn, pid: pid})

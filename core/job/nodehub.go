@@ -73,15 +73,7 @@ type entrances struct {
 
 // open begins to listen at both, and writes on the task's card where.
 func (in *entrances) open(f *fieldCard) error {
-	fd, err := wire.Socket()
-	if err == nil {
-		if err = unix.Bind(fd, hubAddress(f.socket)); err == nil {
-			err = unix.Listen(fd, unix.SOMAXCONN)
-		}
-		if err != nil {
-			unix.Close(fd)
-		}
-	}
+	fd, err := wire.Listen(hubName(f.socket))
 	if err != nil {
 		return fmt.Errorf("a socket for the tasks of this node: %w", err)
 	}
@@ -106,10 +98,10 @@ func (in *entrances) shut() {
 	}
 }
 
-// hubAddress is where the tasks of its node find a task. The name is random, so that no other task
-// ever has it.
-func hubAddress(socket [socketSize]byte) *unix.SockaddrUnix {
-	return &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/%d/hub/%x", os.Geteuid(), socket)}
+// hubName is where the tasks of its node find a task. It is random, so that no other task ever has
+// it.
+func hubName(socket [socketSize]byte) string {
+	return fmt.Sprintf("@lapi/%d/hub/%x", os.Geteuid(), socket)
 }
 
 // reachHub begins this process's part in its node's hub, and returns the socket that sessions say
@@ -159,7 +151,7 @@ func (n *nodeHub) remember(all []fieldCard) {
 func (n *nodeHub) reach() (socket int, err error) {
 	for retry, begin := firstRetry, time.Now(); ; retry = min(2*retry, lastRetry) {
 		for _, t := range n.mates {
-			fd, _, err := dial(hubAddress(n.sockets[t]))
+			fd, _, err := dial(hubName(n.sockets[t]))
 			if err == nil {
 				return fd, nil
 			}
@@ -193,7 +185,7 @@ func (n *nodeHub) lead() *hub.Hub {
 		return h
 	}
 	for _, t := range n.mates[:slices.Index(n.mates, n.task)] {
-		fd, _, err := dial(hubAddress(n.sockets[t]))
+		fd, _, err := dial(hubName(n.sockets[t]))
 		if err == nil {
 			unix.Close(fd)
 			return nil
@@ -241,7 +233,7 @@ func (n *nodeHub) look(h *hub.Hub, task int) {
 		if h.Came(task) {
 			return
 		}
-		fd, _, err := dial(hubAddress(n.sockets[task]))
+		fd, _, err := dial(hubName(n.sockets[task]))
 		if err == nil {
 			unix.Close(fd)
 		} else if n.hasEnded(task, err) {
@@ -269,17 +261,13 @@ func (n *nodeHub) admitTasks() {
 	}
 	_ = raw.Read(func(fd uintptr) bool {
 		for {
-			conn, _, err := unix.Accept4(int(fd), unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+			conn, _, err := wire.Accept(int(fd))
 			switch err {
 			case nil:
-			case unix.EINTR, unix.ECONNABORTED:
+			case wire.ErrStranger:
 				continue
 			default: // EAGAIN, or no descriptors: the next connection wakes it again
 				return false
-			}
-			if _, err := wire.SameUser(conn); err != nil {
-				unix.Close(conn)
-				continue
 			}
 			go n.admit(conn)
 		}
@@ -400,9 +388,9 @@ func callOnce(at netip.AddrPort, n *nodeHub, limit time.Duration) (*hub.Way, err
 }
 
 // dialPatiently waits for somebody to listen there.
-func dialPatiently(address *unix.SockaddrUnix) (int, error) {
+func dialPatiently(name string) (int, error) {
 	for retry, end := firstRetry, time.Now().Add(hubLimit); ; retry = min(2*retry, lastRetry) {
-		fd, _, err := dial(address)
+		fd, _, err := dial(name)
 		if err == nil {
 			return fd, nil
 		}

@@ -43,19 +43,13 @@ func (m *meeting) exchange(c *Config, l pmi.Launcher, card []byte) ([][]byte, er
 		return nil, err
 	}
 	sum := sha256.Sum256(f.secret[:nameSize]) // the name itself is for what comes later
-	address := &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/%d/%x/cards/%x", os.Geteuid(), sum[:8],
-		mine.node[:8])}
-	fd, err := wire.Socket()
-	if err != nil {
-		return nil, err
-	}
+	name := fmt.Sprintf("@lapi/%d/%x/cards/%x", os.Geteuid(), sum[:8], mine.node[:8])
 	cards := make([][]byte, c.NumTasks)
 	cards[0] = first
-	if unix.Bind(fd, address) == nil && unix.Listen(fd, unix.SOMAXCONN) == nil {
+	if fd, err := wire.Listen(name); err == nil {
 		return cards, fetch(shelf, cards, &mine, fd)
 	}
-	unix.Close(fd)
-	if err := ask(cards, address); err != nil {
+	if err := ask(cards, name); err != nil {
 		return cards, fetch(shelf, cards, nil, -1)
 	}
 	return cards, nil
@@ -101,12 +95,8 @@ func pass(listener, count int, data []byte) {
 			end); !ok || err != nil {
 			return
 		}
-		fd, _, err := unix.Accept4(listener, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		fd, _, err := wire.Accept(listener)
 		if err != nil {
-			continue
-		}
-		if _, err := wire.SameUser(fd); err != nil {
-			unix.Close(fd)
 			continue
 		}
 		count--
@@ -129,8 +119,8 @@ func pass(listener, count int, data []byte) {
 }
 
 // ask gets the cards from the task of this node that has them.
-func ask(cards [][]byte, address *unix.SockaddrUnix) error {
-	fd, err := dialPatiently(address)
+func ask(cards [][]byte, name string) error {
+	fd, err := dialPatiently(name)
 	if err != nil {
 		return err
 	}

@@ -88,11 +88,7 @@ func openStandalone(c *Config, instance int) (Session, error) {
 
 // adopt makes a connection whose hello is known the way to a task.
 func (s *standalone) adopt(task int, conn *wire.Conn, pid int) {
-	process, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		process = -1
-	}
-	s.peers[task] = &peer{task: task, conn: conn, pid: pid, process: process}
+	s.peers[task] = &peer{task: task, conn: conn, pid: pid, process: wire.PeerProcess(conn.Fd())}
 }
 
 // drop forgets a connection whose task may come again.

@@ -1,7 +1,7 @@
-// Package poll asks the kernel whether descriptors are ready. A signal makes poll(2) fail with EINTR,
-// and that says nothing of a descriptor, even where poll is not to sleep: the runtime of Go signals
-// its threads as it likes. So all who decide by an answer, such as whether a process has ended, ask
-// here.
+// Package poll asks the kernel whether descriptors are ready. A signal makes poll(2) fail with
+// EINTR, and that says nothing of a descriptor, even where poll is not to sleep: the runtime of Go
+// signals its threads as it likes. So all who decide by an answer, such as whether a process has
+// ended, ask here.
 package poll
 
 import (
@@ -51,10 +51,32 @@ func Readable(fd int) bool {
 	return err == nil && n > 0
 }
 
+// Process opens a process: the descriptor (pidfd) is readable once that has ended. It is
+// close-on-exec and non-blocking, so that epoll, poll and the runtime's poller all may wait for
+// it. -1: there is no such process, or the kernel does not show it.
+func Process(pid int) (fd int) {
+	fd, err := openProcess(pid)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+func openProcess(pid int) (fd int, err error) {
+	if fd, err = unix.PidfdOpen(pid, 0); err != nil {
+		return -1, err
+	}
+	if err = unix.SetNonblock(fd, true); err != nil { // a flag of pidfd_open only from Linux 5.10 on
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
 // Ended says whether a process is no more, as far as the kernel tells. It has ended when its last
 // thread has, though its parent may not have heard of it.
 func Ended(pid int) bool {
-	process, err := unix.PidfdOpen(pid, 0)
+	process, err := openProcess(pid)
 	if err != nil {
 		return err == unix.ESRCH
 	}

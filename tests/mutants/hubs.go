@@ -207,7 +207,7 @@ var hubs = []mutation{
 		kill:   "go ./core/job TestListeningAncestor"},
 	{name: "cards-all-from-launcher",
 		file:   "core/job/sharing.go",
-		old:    "if err := ask(cards, address); err != nil {",
+		old:    "if err := ask(cards, name); err != nil {",
 		new:    "if true {",
 		broken: "each task asks the launcher for all cards",
 		kill:   "go ./core/job TestSharing"},

@@ -42,24 +42,16 @@ type line struct {
 	process int // pidfd of it; -1: the kernel does not say when it ends
 }
 
-func doorAddress(name [16]byte) *unix.SockaddrUnix {
-	return &unix.SockaddrUnix{Name: fmt.Sprintf("@lapi/dat/%x", name)}
-}
+func doorName(name [16]byte) string { return fmt.Sprintf("@lapi/dat/%x", name) }
 
 // Door implements dat.Network.
 func (n *Network) Door(name [16]byte) error {
 	if n.cfg.NoShm {
 		return errUnwanted
 	}
-	fd, err := wire.Socket()
+	fd, err := wire.Listen(doorName(name))
 	if err == nil {
 		n.door.fd = fd
-		err = unix.Bind(fd, doorAddress(name))
-	}
-	if err == nil {
-		err = unix.Listen(fd, unix.SOMAXCONN)
-	}
-	if err == nil {
 		err = n.watch(fd)
 	}
 	if err == nil {
@@ -95,18 +87,11 @@ func (n *Network) Dial(name [16]byte) (dat.Line, error) {
 	if n.door.lines == nil {
 		return nil, errUnwanted
 	}
-	fd, err := wire.Socket()
+	fd, pid, err := wire.Dial(doorName(name))
 	if err != nil {
 		return nil, err
 	}
-	if err = unix.Connect(fd, doorAddress(name)); err == nil {
-		var pid int
-		if pid, err = wire.SameUser(fd); err == nil {
-			return n.newLine(fd, pid)
-		}
-	}
-	unix.Close(fd)
-	return nil, err
+	return n.newLine(fd, pid)
 }
 
 // newLine takes over a socket to a process.
@@ -122,15 +107,15 @@ func (n *Network) newLine(fd, pid int) (*line, error) {
 	conn.Patience, conn.Whole = 0, true
 	l := &line{n, conn, identify(pid), -1}
 	n.door.lines[int32(fd)] = l
-	l.watchProcess(pid)
+	l.watchProcess()
 	return l, nil
 }
 
 // watchProcess has the kernel say when the process at the other end is no more: the socket does not
 // while a child of that process has it. One that cannot be seen from here is not watched.
-func (l *line) watchProcess(pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
+func (l *line) watchProcess() {
+	fd := wire.PeerProcess(l.conn.Fd())
+	if fd < 0 {
 		return
 	}
 	if l.n.watch(fd) != nil {
@@ -188,19 +173,16 @@ func (n *Network) spoken(l *line) {
 // knock takes who has come to the door.
 func (n *Network) knock() {
 	for range silentMax {
-		fd, _, err := unix.Accept4(n.door.fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		fd, pid, err := wire.Accept(n.door.fd)
 		switch err {
 		case nil:
-		case unix.EAGAIN, unix.EINTR, unix.ECONNABORTED:
+		case unix.EAGAIN:
 			return
+		case wire.ErrStranger:
+			continue
 		default: // no descriptors: else it would be looked at for ever; who dials uses UDP at once
 			n.shutDoor()
 			return
-		}
-		pid, err := wire.SameUser(fd)
-		if err != nil {
-			unix.Close(fd)
-			continue
 		}
 		l, err := n.newLine(fd, pid)
 		if err != nil {

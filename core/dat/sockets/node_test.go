@@ -138,10 +138,7 @@ func TestStrangers(t *testing.T) {
 	name, peer := p.l.Process(), q.l.Process()
 	var fds []int
 	for i := range 3 * silentMax { // so many that they must make room for each other
-		fd, err := wire.Socket()
-		if err == nil {
-			err = unix.Connect(fd, doorAddress(name))
-		}
+		fd, _, err := wire.Dial(doorName(name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,18 +182,12 @@ func TestNoAnswer(t *testing.T) {
 	for _, silent := range []bool{true, false} {
 		p, q := newProcess(t), newProcess(t)
 		a, b := p.end(nil, 0), q.end(nil, 0)
-		impostor, err := wire.Socket()
+		q.network.shutDoor() // and somebody else takes its name
+		impostor, err := wire.Listen(doorName(q.l.Process()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer unix.Close(impostor)
-		q.network.shutDoor() // and somebody else takes its name
-		if err := unix.Bind(impostor, doorAddress(q.l.Process())); err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.Listen(impostor, 1); err != nil {
-			t.Fatal(err)
-		}
 		done := make(chan struct{})
 		if !silent {
 			go func() {

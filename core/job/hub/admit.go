@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"lapi/core/job/wire"
 	"lapi/core/poll"
 )
@@ -95,15 +93,9 @@ func (h *Hub) Came(taskID int) bool {
 // watchProcess ends a control socket when the process at its other end ends: a child that it has
 // forked may keep the socket open. It is called before anybody else knows the link.
 func watchProcess(link *link) {
-	pid := -1
-	_ = link.raw.Control(func(fd uintptr) {
-		cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-		if err == nil {
-			pid = int(cred.Pid)
-		}
-	})
-	process, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
-	if pid <= 0 || err != nil {
+	process := -1
+	_ = link.raw.Control(func(fd uintptr) { process = wire.PeerProcess(int(fd)) })
+	if process < 0 {
 		return // the socket's end is told nevertheless
 	}
 	f := os.NewFile(uintptr(process), "process")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -187,15 +186,6 @@ func parseFiles(control []byte) ([]int, error) {
 	return files, nil
 }
 
-// Pair returns two connected sockets, close-on-exec.
-func Pair() (a, b int, err error) {
-	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, -1, err
-	}
-	return p[0], p[1], nil
-}
-
 // SendTo sends m over a socket that other threads or processes may use too, waiting for room. m
 // must fit one record. io.EOF: nobody reads it any more.
 func SendTo(fd int, m Message) error {
@@ -214,26 +204,4 @@ func SendTo(fd int, m Message) error {
 			return err
 		}
 	}
-}
-
-// Socket is one of the kind that who listens and who dials use.
-func Socket() (int, error) {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
-		0)
-	if err != nil {
-		return -1, fmt.Errorf("socket: %w", err)
-	}
-	return fd, nil
-}
-
-// SameUser returns the process at the other end, which must belong to this user.
-func SameUser(fd int) (pid int, err error) {
-	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
-	if err != nil {
-		return 0, fmt.Errorf("credentials: %w", err)
-	}
-	if int(cred.Uid) != os.Geteuid() {
-		return 0, fmt.Errorf("process %d of user %d is no task of this job", cred.Pid, cred.Uid)
-	}
-	return int(cred.Pid), nil
 }
