@@ -145,9 +145,8 @@ func TestSlotNames(t *testing.T) {
 		strings.Repeat("x", 34), "\x00", "1/2"} {
 		for instance := range 2 {
 			for task := range 2 {
-				m := newWireUp(&Config{Partition: partition}, instance, nil)
 				for slot := range nameSlots {
-					name := m.address(task, slot)
+					name := slotName(&Config{Partition: partition}, instance, task, slot)
 					if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
 						t.Errorf("%q", name)
 					}

@@ -23,6 +23,9 @@ import (
 // process runs.
 const roleVariable = "JOB_TEST_ROLE"
 
+// lookVariable has a process look again for tasks that will come by themselves.
+const lookVariable = "JOB_TEST_LOOK"
+
 func TestMain(m *testing.M) {
 	if name := os.Getenv(roleVariable); name != "" {
 		role, ok := roles[name]
@@ -32,6 +35,9 @@ func TestMain(m *testing.M) {
 		}
 		if host := os.Getenv(hostVariable); host != "" {
 			job.SetPlace(host)
+		}
+		if os.Getenv(lookVariable) == "" {
+			job.NeverLookAgain()
 		}
 		if err := role(); err != nil {
 			fmt.Println("FAIL:", err)

@@ -59,6 +59,9 @@ const (
 	// a hub answers a call at once, unless its machine is loaded
 	firstCall = time.Second
 	lastCall  = 10 * time.Second
+	// between two tries
+	firstRetry = time.Millisecond
+	lastRetry  = 50 * time.Millisecond
 	// between two looks whether a task of the node that has not come has ended
 	firstLook = 100 * time.Millisecond
 	lastLook  = time.Second

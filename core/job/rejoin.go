@@ -15,12 +15,6 @@ import (
 // A task that has left in good order may be a task of the job's next session. Its hello waits for
 // the end of this one, unless the owner expects it to rejoin.
 
-// intoSession is the number of a Welcome from a task that is in its session.
-const intoSession = 1
-
-// listenerTag is the watch's tag of the listener and its pending connections.
-const listenerTag = -1
-
 // Rejoiner is what a Session offers whose tasks may die and rejoin. Like the rest of a Session it
 // is used under its context's lock.
 type Rejoiner interface {
@@ -33,44 +27,9 @@ type Rejoiner interface {
 
 var _ Rejoiner = (*standalone)(nil)
 
-// watchListener waits on the listener for tasks that rejoin. They are readmitted only after this
-// task's own exchange, in which they have no part.
-func (s *standalone) watchListener() error {
-	for _, p := range s.listener.pending {
-		if err := s.watch.add(p.conn.Fd(), listenerTag); err != nil {
-			return err
-		}
-	}
-	return s.watch.add(s.listener.fd, listenerTag)
-}
-
-// serveListener readmits the tasks that rejoin, and lets the others wait.
-func (s *standalone) serveListener() {
-	known := len(s.listener.pending)
-	full := s.listener.accept() != nil || len(s.listener.pending) == maxPending
-	if full && !s.unwatched { // else the watch would be ready for ever
-		s.watch.remove(s.listener.fd)
-	}
-	s.unwatched = full || s.unwatched && s.watch.add(s.listener.fd, listenerTag) != nil
-	waiting := s.listener.pending[:0]
-	for i, p := range s.listener.pending {
-		if i >= known && s.watch.add(p.conn.Fd(), listenerTag) != nil {
-			p.conn.Close()
-			continue
-		}
-		if s.listener.readHello(p, s.scratch) != nil {
-			continue
-		}
-		if !p.known || !s.readmit(p) {
-			waiting = append(waiting, p)
-		}
-	}
-	clear(s.listener.pending[len(waiting):])
-	s.listener.pending = waiting
-}
-
 // readmit makes a pending connection the way to its task in place of the old one, if that is no
-// more.
+// more; false: it is to wait. A task readmits others only after its own exchange, in which they
+// have no part.
 func (s *standalone) readmit(p *pendingConn) bool {
 	old := s.peers[p.who.Task]
 	if old != nil {
@@ -80,14 +39,8 @@ func (s *standalone) readmit(p *pendingConn) bool {
 		}
 		s.drop(old)
 	}
-	s.watch.remove(p.conn.Fd())
-	p.conn.Queue(wire.Message{Kind: wire.Welcome, Number: intoSession})
-	_, _ = p.conn.Flush() // one small record into an empty socket
-	s.adopt(p.who.Task, p.conn, p.pid)
-	peer := s.peers[p.who.Task]
-	peer.rejoining = true
-	if s.watchPeer(peer) != nil {
-		s.drop(peer) // it will try again
+	if s.welcome(p, intoSession) == nil { // else it will try again
+		s.peers[p.who.Task].rejoining = true
 	}
 	return true
 }
@@ -112,6 +65,6 @@ func (s *standalone) Answer(task int, part Part) {
 func (s *standalone) Expect(task int) {
 	if p := s.peers[task]; p != nil {
 		p.expected = true
-		s.serveListener()
+		_ = s.serveListener()
 	}
 }

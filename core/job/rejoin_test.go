@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,20 +133,8 @@ func (m *member) obey(command string) error {
 		_ = m.s.Close()
 		os.Exit(0)
 	case "fork": // a process that has all descriptors of this one
-		var inherit []*os.File
-		for fd := 3; fd < 32; fd++ {
-			if dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 64); err == nil {
-				inherit = append(inherit, os.NewFile(uintptr(dup), strconv.Itoa(fd)))
-			}
-		}
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), roleVariable+"=sleeper")
-		cmd.ExtraFiles = inherit
-		if err := cmd.Start(); err != nil {
+		if err := leaveSleeper(); err != nil {
 			return err
-		}
-		for _, f := range inherit {
-			f.Close()
 		}
 		fmt.Println("forked")
 	case "files":

@@ -321,6 +321,25 @@ func grandsonRole() error {
 	return nil
 }
 
+// leaveSleeper starts a process that holds all descriptors of this one, as a fork without exec
+// does.
+func leaveSleeper() error {
+	var inherit []*os.File
+	for fd := 3; fd < 64; fd++ {
+		if dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 64); err == nil {
+			inherit = append(inherit, os.NewFile(uintptr(dup), strconv.Itoa(fd)))
+		}
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=sleeper")
+	cmd.ExtraFiles = inherit
+	err := cmd.Start()
+	for _, f := range inherit {
+		f.Close()
+	}
+	return err
+}
+
 // forkerRole leaves a process behind that holds all its descriptors, as a fork without exec does,
 // prints its number and waits to be killed.
 func forkerRole() error {
@@ -332,16 +351,7 @@ func forkerRole() error {
 		return err
 	}
 	if c.Task == 1 {
-		var inherit []*os.File
-		for fd := 3; fd < 64; fd++ {
-			if dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 64); err == nil {
-				inherit = append(inherit, os.NewFile(uintptr(dup), strconv.Itoa(fd)))
-			}
-		}
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), roleVariable+"=sleeper")
-		cmd.ExtraFiles = inherit
-		if err := cmd.Start(); err != nil {
+		if err := leaveSleeper(); err != nil {
 			return err
 		}
 	}

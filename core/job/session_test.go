@@ -218,15 +218,6 @@ func TestSecondProcessOfOneTask(t *testing.T) {
 	}
 }
 
-func TestNumbersThatDiffer(t *testing.T) {
-	j := &tasks{t: t}
-	j.startByHand(0, 3, "missing")
-	j.startByHand(1, 2, "missing")
-	if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, "MP_PROCS") {
-		t.Errorf("task 1: %s", rest)
-	}
-}
-
 func TestMissingTasksAreNamed(t *testing.T) {
 	env := map[string]string{"MP_MSG_API": "lapi", "MP_CHILD": "1", "MP_PROCS": "4",
 		"MP_PARTITION": "missing" + strconv.Itoa(os.Getpid()),

@@ -29,13 +29,16 @@ func deadlineOf(c *Config, limit time.Duration) time.Time {
 // it forked keeps the connection open.
 type standalone struct {
 	c        *Config
+	instance int
 	members  []int   // tasks, ascending, this one included
 	peers    []*peer // by task; nil for this task and those not in the session
 	watch    *watch
 	scratch  *wire.Scratch
 	round    uint32
 	events   []Event
-	listener *listener
+	wiring   *wireUp        // nil once the session has begun
+	listener int            // where others find this task
+	pending  []*pendingConn // connections to it that were not answered yet
 	// nobody waits on the listener, for lack of descriptors or too many pending connections,
 	// until a task dies
 	unwatched bool
@@ -62,22 +65,32 @@ type peer struct {
 }
 
 func openStandalone(c *Config, instance int) (Session, error) {
+	s, err := newStandalone(c, instance)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.wiring.run(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.wiring.end()
+	s.wiring = nil
+	return s, nil
+}
+
+// newStandalone is one that listens.
+func newStandalone(c *Config, instance int) (*standalone, error) {
 	w, err := newWatch()
 	if err != nil {
 		return nil, err
 	}
-	s := &standalone{c: c, watch: w, scratch: new(wire.Scratch), peers: make([]*peer, c.NumTasks)}
+	s := &standalone{c: c, instance: instance, watch: w, scratch: new(wire.Scratch),
+		peers: make([]*peer, c.NumTasks), listener: -1}
 	s.members = append(slices.Clone(c.CommonTasks), c.Task)
 	slices.Sort(s.members)
-	up := newWireUp(c, instance, s)
-	s.listener = up.listener
-	err = up.run()
-	up.closeDialed()
-	if err == nil {
-		err = s.watchPeers()
-	}
-	if err == nil {
-		err = s.watchListener()
+	s.wiring = newWireUp(s)
+	if s.listener, err = listen(c, instance); err == nil {
+		err = w.add(s.listener, listenerTag)
 	}
 	if err != nil {
 		s.Close()
@@ -86,9 +99,19 @@ func openStandalone(c *Config, instance int) (Session, error) {
 	return s, nil
 }
 
-// adopt makes a connection whose hello is known the way to a task.
-func (s *standalone) adopt(task int, conn *wire.Conn, pid int) {
-	s.peers[task] = &peer{task: task, conn: conn, pid: pid, process: wire.PeerProcess(conn.Fd())}
+// adopt makes a connection whose hello is known the way to a task, and watches it.
+func (s *standalone) adopt(task int, conn *wire.Conn, pid int) (*peer, error) {
+	p := &peer{task: task, conn: conn, pid: pid, process: wire.PeerProcess(conn.Fd())}
+	s.peers[task] = p
+	err := s.watch.add(p.conn.Fd(), p.task)
+	if err == nil && p.process >= 0 {
+		err = s.watch.add(p.process, p.task)
+	}
+	if err != nil {
+		s.drop(p)
+		return nil, err
+	}
+	return p, nil
 }
 
 // drop forgets a connection whose task may come again.
@@ -98,7 +121,9 @@ func (s *standalone) drop(p *peer) {
 	p.close()
 }
 
+// close ends the connection also where a process that this one has forked has it too.
 func (p *peer) close() {
+	_ = unix.Shutdown(p.conn.Fd(), unix.SHUT_RDWR)
 	p.conn.Close()
 	if p.process >= 0 {
 		unix.Close(p.process)
@@ -106,26 +131,6 @@ func (p *peer) close() {
 	for i := range p.parts {
 		p.parts[i].CloseFiles()
 	}
-}
-
-func (s *standalone) watchPeers() error {
-	for _, p := range s.peers {
-		if p == nil {
-			continue
-		}
-		if err := s.watchPeer(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *standalone) watchPeer(p *peer) error {
-	err := s.watch.add(p.conn.Fd(), p.task)
-	if err == nil && p.process >= 0 {
-		err = s.watch.add(p.process, p.task)
-	}
-	return err
 }
 
 // unwatch is explicit, because a forked process may keep the descriptors open.
@@ -221,7 +226,7 @@ func (s *standalone) collect(own Part) ([]Part, error) {
 		}
 	}
 	s.round++
-	s.serveListener() // whose hello came before says nothing more that would wake the watch
+	_ = s.serveListener() // whose hello came before says nothing more that would wake the watch
 	return all, nil
 }
 
@@ -280,13 +285,13 @@ func (p *peer) exited() bool {
 }
 
 // died ends the use of a peer. It is news unless the peer said Leave, or has not given its part to
-// a session that can do without.
+// a session that can do without, or that has not begun.
 func (s *standalone) died(p *peer, how string) {
 	p.how = how
 	s.unwatch(p)
 	missed := p.rejoining || s.rejoining && s.round == 0 && len(p.parts) == 0
 	switch {
-	case p.left || missed:
+	case p.left || missed || s.wiring != nil:
 	case p.ending:
 		s.events = append(s.events, Event{Kind: TaskEnded, Task: p.task,
 			Text: "exited with status 0"})
@@ -306,13 +311,13 @@ func (s *standalone) Poll() (Event, bool) {
 			return Event{}, false
 		}
 		if task == listenerTag {
-			s.serveListener()
+			_ = s.serveListener()
 			continue
 		}
 		p := s.peers[task]
 		s.receive(p)
-		if p.how != "" && (s.unwatched || len(s.listener.pending) > 0) {
-			s.serveListener() // perhaps its successor waits
+		if p.how != "" && (s.unwatched || len(s.pending) > 0) {
+			_ = s.serveListener() // perhaps its successor waits
 		}
 	}
 	e := s.events[0]
@@ -338,7 +343,10 @@ func (s *standalone) ExitNotice() (record []byte, sockets []int) {
 }
 
 func (s *standalone) Close() error {
-	s.listener.close()
+	if s.wiring != nil {
+		s.wiring.end()
+	}
+	s.shut()
 	for _, p := range s.peers {
 		if p != nil {
 			p.close()

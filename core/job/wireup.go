@@ -13,60 +13,63 @@ import (
 	"lapi/core/poll"
 )
 
-// A wireUp connects each pair of the tasks of a session once. Every task opens its listener and
-// dials all lower tasks. Both sides check by the kernel's credentials that the other belongs to the
-// same user. Until all are connected, a task whose connection ended may dial again.
+// A wireUp connects each pair of the tasks of a session once. Every task listens first, and then
+// dials all others. So of two tasks the one that listens later finds the other, and nobody has to
+// look again, but for one that does not list this task, and says so only when it is dialed. Between
+// tasks that are both wiring up the higher one makes the connection: what a lower one dials is only
+// a bell.
 //
-//	higher task: dial ── Hello ──> lower task: checks, Welcome or Refuse ──> connected
+//	higher: dial ── Hello ──> lower: checks, Welcome or Refuse ──> connected
+//	lower:  dial ── Hello ──> higher: Welcome with callsBack, and dials the lower
 //
-// The listener stays open afterwards. So a task that is started again after it died finds the
-// others in their session, and they readmit it (rejoin.go). It cannot know that beforehand: a task
-// that has waited for a while dials the higher ones too, with a Hello that says so (Rejoin). Tasks
-// that are still wiring up leave that unanswered, for they dial the lower task themselves.
+// Until all are connected, a task whose connection ended may dial again.
 //
-// A task that was readmitted waits for nobody who is not there: a task that listens later will dial
-// it.
+// A task that is started again after it died finds the others in their session, and they readmit
+// it (rejoin.go), whether lower or higher: their Welcome says intoSession. It then waits for
+// nobody who is not there: a task that listens later will dial it.
 type wireUp struct {
-	*listener
-	s       *standalone
-	dialed  map[int]*dialed // by task: connections of this task that were not answered yet
-	absent  map[int]bool    // by task: the latest dial found nobody
-	limit   time.Duration   // how long to wait for the others
-	retry   time.Duration   // between attempts to dial
-	search  time.Time       // when to look everywhere: in all name slots, and for the higher tasks
-	refused string          // why a connection was refused, for the message if its task stays away
+	s        *standalone
+	contacts map[int]*contact // by task
+	limit    time.Duration    // how long to wait for the others
+	refused  string           // why a connection was refused, for the message if its task stays away
 }
 
-// dialed is a connection to another task that has not answered yet.
-type dialed struct {
-	conn *wire.Conn
-	pid  int
+// contact is how this task stands to one that it is not connected to.
+type contact struct {
+	conn  *wire.Conn // it was dialed and has not answered; nil: it was not
+	pid   int
+	comes bool      // it does not listen, or has said that it calls back
+	next  time.Time // when to dial it
 }
 
+// Numbers of a Welcome.
 const (
-	firstRetry  = time.Millisecond
-	lastRetry   = 50 * time.Millisecond
-	firstSearch = 200 * time.Millisecond // how long all are given to come in the usual way
-	// with many tasks a search costs: twice the time of a start of 64 if each attempt were one
-	nextSearch = 500 * time.Millisecond
+	intoSession = 1 + iota // from a task that is in its session
+	callsBack              // from a higher task that is wiring up
 )
 
-func newWireUp(c *Config, instance int, s *standalone) *wireUp {
-	return &wireUp{
-		listener: &listener{c: c, instance: instance, fd: -1}, s: s, limit: wireUpLimit,
-		retry:  firstRetry,
-		dialed: make(map[int]*dialed), absent: make(map[int]bool),
+// dialTag less the number of a task is the watch's tag of the connection that is a contact's.
+const dialTag = listenerTag - 1
+
+// dialPause is before a task is dialed again that had no room for one more, or hung up.
+const dialPause = 50 * time.Millisecond
+
+// comesPause is before one is that will dial by itself, unless it does not list this task. A
+// variable for tests.
+var comesPause = time.Second
+
+func newWireUp(s *standalone) *wireUp {
+	w := &wireUp{s: s, limit: wireUpLimit, contacts: make(map[int]*contact)}
+	for _, t := range s.c.CommonTasks {
+		w.contacts[t] = new(contact)
 	}
+	return w
 }
 
 // run returns when all peers are connected; or, if the others are in a session already, all that
 // are there.
 func (w *wireUp) run() error {
-	if err := w.open(); err != nil {
-		return err
-	}
-	w.search = time.Now().Add(firstSearch)
-	deadline := deadlineOf(w.c, w.limit)
+	deadline := deadlineOf(w.s.c, w.limit)
 	for {
 		if err := w.dialAll(); err != nil {
 			return err
@@ -77,7 +80,7 @@ func (w *wireUp) run() error {
 		if !deadline.IsZero() && time.Now().After(deadline) {
 			return w.timeout()
 		}
-		if err := w.wait(); err != nil {
+		if err := w.wait(deadline); err != nil {
 			return err
 		}
 		if err := w.serve(); err != nil {
@@ -88,172 +91,186 @@ func (w *wireUp) run() error {
 
 func (w *wireUp) over() bool {
 	for _, t := range w.missing() {
-		if !w.s.rejoining || !w.absent[t] {
+		if !w.s.rejoining || !w.contacts[t].comes {
 			return false
 		}
 	}
 	return true
 }
 
-// dialAll dials every lower task that has no connection, and now and then the higher ones.
+// dialAll dials every task that it is time for.
 func (w *wireUp) dialAll() error {
-	everywhere := w.s.rejoining || time.Now().After(w.search)
-	if everywhere {
-		w.search = time.Now().Add(nextSearch)
-	}
-	for _, t := range w.c.CommonTasks {
-		if t > w.c.Task && !everywhere {
-			break
-		}
-		if w.s.peers[t] != nil || w.dialed[t] != nil {
-			continue
-		}
-		if err := w.dialTask(t, everywhere); err != nil {
-			return err
+	for _, t := range w.missing() {
+		c := w.contacts[t]
+		if c.conn == nil && !time.Now().Before(c.next) {
+			if err := w.dial(t, c); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (w *wireUp) dialTask(task int, everywhere bool) error {
-	first := 1
-	if everywhere {
-		first = nameSlots
-	}
-	fd, pid, absent, err := w.find(task, first)
-	w.absent[task] = absent && everywhere
-	if fd < 0 {
+func (w *wireUp) dial(task int, c *contact) error {
+	s := w.s
+	c.comes, c.next = false, time.Now().Add(dialPause)
+	fd, pid, err := find(s.c, s.instance, task)
+	switch err {
+	case nil:
+	case errNobody:
+		c.waitFor()
+		return nil
+	case unix.EAGAIN:
+		return nil
+	default:
 		return err
 	}
 	conn, err := wire.NewConn(fd)
 	if err != nil {
 		return err
 	}
-	h := wire.Greeting{Purpose: wire.Join, Task: w.c.Task, NumTasks: w.c.NumTasks,
-		Instance: w.instance, PID: os.Getpid()}
-	if task > w.c.Task {
-		h.Purpose = wire.Rejoin
-	}
+	c.conn, c.pid = conn, pid
+	h := wire.Greeting{Purpose: wire.Join, Task: s.c.Task, NumTasks: s.c.NumTasks,
+		Instance: s.instance, PID: os.Getpid()}
 	conn.Queue(wire.Message{Kind: wire.Hello, Number: uint32(task), Data: h.Encode()})
-	_, _ = conn.Flush() // if it cannot go, readAnswers sees why
-	w.dialed[task] = &dialed{conn, pid}
+	if sent, err := conn.Flush(); !sent || err != nil { // one small record into an empty socket
+		w.hangUp(c)
+		return nil
+	}
+	return s.watch.add(fd, dialTag-task)
+}
+
+// waitFor leaves it to the other task to dial.
+func (c *contact) waitFor() { c.comes, c.next = true, time.Now().Add(comesPause) }
+
+// hangUp ends a connection that was not answered.
+func (w *wireUp) hangUp(c *contact) {
+	if c.conn != nil {
+		w.s.watch.remove(c.conn.Fd())
+		c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// wait sleeps until something happened, or the next attempt to dial is due.
+func (w *wireUp) wait(deadline time.Time) error {
+	for _, t := range w.missing() {
+		c := w.contacts[t]
+		next := c.next
+		if c.conn != nil {
+			next = time.Now().Add(dialPause)
+		}
+		if deadline.IsZero() || next.Before(deadline) {
+			deadline = next
+		}
+	}
+	happened, err := poll.Until([]unix.PollFd{{Fd: int32(w.s.watch.fd), Events: unix.POLLIN}},
+		deadline)
+	if happened || err != nil {
+		return err
+	}
+	for _, c := range w.contacts { // a child of who has ended may keep the listening socket
+		if c.conn != nil && poll.Ended(c.pid) {
+			w.hangUp(c)
+		}
+	}
 	return nil
 }
 
-// wait sleeps until something happened or the next attempt to dial is due.
-func (w *wireUp) wait() error {
-	var set []unix.PollFd
-	if len(w.pending) < maxPending {
-		set = append(set, unix.PollFd{Fd: int32(w.fd), Events: unix.POLLIN})
-	}
-	for _, c := range w.dialed {
-		set = append(set, unix.PollFd{Fd: int32(c.conn.Fd()), Events: unix.POLLIN})
-	}
-	for _, p := range w.pending {
-		set = append(set, unix.PollFd{Fd: int32(p.conn.Fd()), Events: unix.POLLIN})
-	}
-	for _, p := range w.s.peers {
-		if p != nil && p.how == "" {
-			set = append(set, unix.PollFd{Fd: int32(p.conn.Fd()), Events: unix.POLLHUP})
-		}
-	}
-	happened, err := poll.Until(set, time.Now().Add(w.retry))
-	if !happened {
-		w.retry = min(2*w.retry, lastRetry)
-	}
-	return err
-}
-
-// serve accepts connections and reads hellos and answers.
+// serve takes what has come: other tasks, their answers, and the end of those that were connected,
+// which may come again.
 func (w *wireUp) serve() error {
-	if err := w.accept(); err != nil {
-		return err
-	}
-	if err := w.readAnswers(); err != nil {
-		return err
-	}
-	waiting := w.pending[:0]
-	for _, p := range w.pending {
-		if !w.admit(p) {
-			waiting = append(waiting, p)
+	s := w.s
+	for range maxPending { // and then the deadline is looked at
+		tag, ok := s.watch.ready()
+		if !ok {
+			return nil
+		}
+		switch {
+		case tag == listenerTag:
+			if err := s.serveListener(); err != nil {
+				return fmt.Errorf("accepting a task: %w", err)
+			}
+		case tag <= dialTag:
+			if err := w.readAnswer(dialTag - tag); err != nil {
+				return err
+			}
+		default:
+			w.hear(s.peers[tag])
 		}
 	}
-	w.pending = waiting
-	w.dropEnded()
 	return nil
 }
 
-// admit makes a pending connection the way to its task, or forgets it if it was refused; false: it
-// is to wait.
-func (w *wireUp) admit(p *pendingConn) bool {
-	if err := w.readHello(p, w.s.scratch); err != nil {
-		if err != io.EOF {
-			w.refused = err.Error()
-		}
-		return true
-	}
-	if !p.known || p.who.Purpose == wire.Rejoin {
+// hear takes what a peer has sent that is ahead, and drops it if it has gone away again; gone: it
+// has.
+func (w *wireUp) hear(p *peer) (gone bool) {
+	if w.s.receive(p); p.how == "" {
 		return false
 	}
-	t := p.who.Task
-	if old := w.s.peers[t]; old != nil {
-		w.s.drop(old) // it has come again; the old connection is about to end
+	if p.malformed {
+		w.refused = fmt.Sprintf("task %d %s", p.task, p.how)
 	}
-	if c := w.dialed[t]; c != nil { // it need not answer any more
-		c.conn.Close()
-		delete(w.dialed, t)
-	}
-	p.conn.Queue(wire.Message{Kind: wire.Welcome})
-	_, _ = p.conn.Flush()
-	w.s.adopt(t, p.conn, p.pid)
+	w.s.drop(p)
 	return true
 }
 
-// readAnswers reads what other tasks answer to this one's hello.
-func (w *wireUp) readAnswers() error {
-	for t, c := range w.dialed {
-		_, err := c.conn.Flush()
-		var answer wire.Message
-		var ok bool
-		if err == nil {
-			answer, ok, err = c.conn.Receive(w.s.scratch)
+// admit takes a task that has said hello: as a peer if it is higher, else to dial it.
+func (w *wireUp) admit(p *pendingConn) {
+	s, t := w.s, p.who.Task
+	c := w.contacts[t]
+	if old := s.peers[t]; old != nil && !w.hear(old) {
+		if old.pid == p.pid { // it had dialed before it was connected
+			s.hangUp(p)
+			return
 		}
-		if err != nil { // it ended, or closed its listener, before it answered: try again
-			c.conn.Close()
-			delete(w.dialed, t)
-			continue
-		}
-		if !ok {
-			continue
-		}
-		delete(w.dialed, t)
-		answer.CloseFiles()
-		if answer.Kind != wire.Welcome {
-			c.conn.Close()
-			return fmt.Errorf("task %d (process %d) refuses: %s", t, c.pid, answer.Data)
-		}
-		w.s.rejoining = w.s.rejoining || answer.Number == intoSession
-		w.s.adopt(t, c.conn, c.pid)
+		s.drop(old) // another process has come; the old connection is about to end
 	}
-	return nil
+	c.comes, c.next = false, time.Time{} // for a lower one, or one that may come again
+	if t > s.c.Task {
+		w.hangUp(c) // it need not answer any more
+		_ = s.welcome(p, 0)
+		return
+	}
+	p.conn.Queue(wire.Message{Kind: wire.Welcome, Number: callsBack})
+	_, _ = p.conn.Flush() // one small record into an empty socket
+	s.hangUp(p)
 }
 
-// dropEnded forgets peers that have gone away again.
-func (w *wireUp) dropEnded() {
-	for _, p := range w.s.peers {
-		if p == nil {
-			continue
+// readAnswer reads what another task answers to this one's hello.
+func (w *wireUp) readAnswer(task int) error {
+	s, c := w.s, w.contacts[task]
+	answer, ok, err := c.conn.Receive(s.scratch)
+	if err != nil { // it ended, or closed its listener, before it answered: try again
+		if err != io.EOF {
+			w.refused = fmt.Sprintf("task %d cannot be understood: %v", task, err)
 		}
-		set := []unix.PollFd{{Fd: int32(p.conn.Fd()), Events: 0}}
-		if n, err := poll.Now(set); err == nil && n > 0 {
-			w.s.drop(p)
-		}
+		w.hangUp(c)
+		return nil
 	}
+	if !ok {
+		return nil
+	}
+	answer.CloseFiles()
+	switch {
+	case answer.Kind != wire.Welcome:
+		return fmt.Errorf("task %d (process %d) refuses: %s", task, c.pid, answer.Data)
+	case answer.Number == callsBack:
+		w.hangUp(c)
+		c.waitFor()
+		return nil
+	}
+	s.rejoining = s.rejoining || answer.Number == intoSession
+	s.watch.remove(c.conn.Fd())
+	conn := c.conn
+	c.conn = nil
+	_, err = s.adopt(task, conn, c.pid)
+	return err
 }
 
 func (w *wireUp) missing() []int {
 	var tasks []int
-	for _, t := range w.c.CommonTasks {
+	for _, t := range w.s.c.CommonTasks {
 		if w.s.peers[t] == nil {
 			tasks = append(tasks, t)
 		}
@@ -263,7 +280,7 @@ func (w *wireUp) missing() []int {
 
 func (w *wireUp) timeout() error {
 	text := fmt.Sprintf("%s did not come within %v; every task that MP_COMMON_TASKS lists must be started on this node with MP_PARTITION=%s",
-		nameTasks(w.missing()), w.limit, w.c.Partition)
+		nameTasks(w.missing()), w.limit, w.s.c.Partition)
 	if w.s.rejoining {
 		text = fmt.Sprintf(
 			"%s did not answer within %v; tasks in polling mode readmit one only inside LAPI calls",
@@ -298,10 +315,10 @@ func nameTasks(tasks []int) string {
 	return b.String()
 }
 
-// closeDialed ends the connections to tasks that have not answered. They would be one too many:
-// such a task dials by itself.
-func (w *wireUp) closeDialed() {
-	for _, c := range w.dialed {
-		c.conn.Close()
+// end hangs up on the tasks that have not answered. They would be one too many: such a task dials
+// by itself.
+func (w *wireUp) end() {
+	for _, c := range w.contacts {
+		w.hangUp(c)
 	}
 }

@@ -98,7 +98,7 @@ func trySockets() {
 		if !ok {
 			continue
 		}
-		for _, purpose := range []wire.Purpose{wire.Join, wire.Ask, wire.Rejoin} {
+		for _, purpose := range []wire.Purpose{wire.Join, wire.Ask} {
 			for task := range 2 {
 				tried(fmt.Sprintf("hello %d as task %d at %s", purpose, task, name),
 					sayHello("@lapi/"+name, purpose, task))

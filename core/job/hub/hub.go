@@ -26,7 +26,6 @@
 package hub
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -201,9 +200,6 @@ func (h *Hub) hello(taskID int, m wire.Message) {
 	if err == nil && (g.Task != taskID || g.NumTasks != len(h.tasks)) {
 		err = fmt.Errorf("this process was started as task %d of %d, but its MP_CHILD and MP_PROCS say task %d of %d",
 			taskID, len(h.tasks), g.Task, g.NumTasks)
-	}
-	if err == nil && g.Purpose == wire.Rejoin {
-		err = errors.New("tasks that lapirun has started do not rejoin")
 	}
 	if err != nil {
 		link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})

@@ -107,7 +107,6 @@ func TestBadHellos(t *testing.T) {
 		"another task":   {Purpose: wire.Join, Task: 1, NumTasks: 2},
 		"another number": {Purpose: wire.Join, Task: 0, NumTasks: 3},
 		"instance":       {Purpose: wire.Join, Task: 0, NumTasks: 2, Instance: 16},
-		"return":         {Purpose: wire.Rejoin, Task: 0, NumTasks: 2},
 		"purpose":        {Purpose: 9, Task: 0, NumTasks: 2},
 	} {
 		c := b.sayHello(0, g.Encode())

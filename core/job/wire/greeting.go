@@ -11,9 +11,8 @@ type Purpose uint8
 
 // Purposes of hellos.
 const (
-	Join   Purpose = iota + 1 // begin a session
-	Ask                       // only the job key, from the launcher
-	Rejoin                    // begin a session, or rejoin that of a higher task
+	Join Purpose = iota + 1 // begin a session, or rejoin one
+	Ask                     // only the job key, from the launcher
 )
 
 // Greeting is the data of a message of kind Hello: who speaks.
@@ -58,7 +57,7 @@ func ParseGreeting(b []byte) (Greeting, error) {
 		Instance: int(int32(binary.LittleEndian.Uint32(b[12:]))),
 		PID:      int(int32(binary.LittleEndian.Uint32(b[16:]))),
 	}
-	if g.Purpose < Join || g.Purpose > Rejoin || g.NumTasks < 1 || g.NumTasks > MaxTasks ||
+	if g.Purpose < Join || g.Purpose > Ask || g.NumTasks < 1 || g.NumTasks > MaxTasks ||
 		g.Task < 0 || g.Task >= g.NumTasks ||
 		g.Instance < 0 || g.Instance >= MaxInstances {
 		return Greeting{}, errors.New("hello out of range")
