@@ -182,12 +182,13 @@ one_host_in_slurm() {
 }
 
 # daemons_of_slurm: a node has one for all jobs, without which a job goes on, and one for each step,
-# whose tasks end with it, and with them all others. srun waits for that step nevertheless, until it
-# is interrupted.
+# whose tasks end with it, and with them all others, also where both are killed at once. srun waits
+# for that step nevertheless, until it is interrupted.
 daemons_of_slurm() {
 	local waits='task [0-3] waits'
 	steady_over 1 kill-slurmd
 	over 2 1 "1|$killed" 4 "$waits" n0:2,n1:2 --when 4 "$waits" 'kill-stepd ends' -- "$ends" Lw
+	over 2 1 "1|$killed" 4 "$waits" n0:2,n1:2 --when 4 "$waits" 'kill-slurm ends' -- "$ends" Lw
 }
 
 # A task that LAPI_Init fails for aborts the job, for which Slurm kills by pmi2; a task that ends
