@@ -98,9 +98,20 @@ func (e *EVD) setCNO(c *CNO) {
 	}
 	e.queue.set(layout.QueueCNO, c != nil)
 	if e.CNO = c; c != nil {
+		e.recall()
 		c.evds = append(c.evds, e)
 		if e.queue.length() > 0 && !e.disabled {
 			c.trigger(e)
+		}
+	}
+}
+
+// recall takes the connections back whose completions the EVD is to have. Of one that the lane has,
+// the peer wakes nobody for a completion unless a thread waits; and a CNO is to hear of each.
+func (e *EVD) recall() {
+	for _, o := range e.ia.objects {
+		if ep, ok := o.(*EP); ok && ep.Request == e {
+			ep.way.Recall()
 		}
 	}
 }

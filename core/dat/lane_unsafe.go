@@ -85,13 +85,20 @@ func (l *Library) tellLinks() {
 	}
 }
 
-// leaves says whether core leaves a link alone in this turn, as its messages are the lane's.
-func (l *Library) leaves(d *dataLink) bool {
-	if d.node == nil || l.cfg.Lane == nil || l.cfg.Lane.Leave == 0 {
-		return false
+// batch is how many messages core takes from a link in this turn; ok is false if it leaves the link
+// alone. What the lane has not said is core's is the lane's: to take it would recall a connection.
+func (l *Library) batch(d *dataLink) (most int, ok bool) {
+	if d.node == nil || l.cfg.Lane == nil || l.cfg.Lane.Leave == layout.DatLeaveNothing {
+		return progressBatch, true
 	}
 	link, ok := d.link.(laneLink)
-	return ok && d.node.state == joined && !d.node.ended && !link.Busy()
+	switch {
+	case !ok || d.node.state != joined || d.node.ended || link.Busy():
+		return progressBatch, true
+	case l.cfg.Lane.Leave == layout.DatLeaveLinks:
+		return 0, false
+	}
+	return 0, true
 }
 
 // TellLane is the end of each entry into the library: whether the lane may leave core alone.

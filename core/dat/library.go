@@ -186,8 +186,11 @@ func (l *Library) progressLinks() (n int) {
 	n = l.self.Progress(progressBatch)
 	l.turns++
 	for _, d := range l.links {
-		if (d.node != nil || d.opened > 0 || l.turns%idleTurns == 0) && !l.leaves(d) {
-			n += d.link.Progress(progressBatch)
+		if d.node == nil && d.opened == 0 && l.turns%idleTurns != 0 {
+			continue
+		}
+		if most, ok := l.batch(d); ok {
+			n += d.link.Progress(most)
 		}
 	}
 	l.receiving = false

@@ -38,8 +38,13 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
  */
 static int arm(cshim_progress *progress, int64_t *timeout_ns)
 {
-	int work = godat_arm(timeout_ns);
+	dat_table *own = dat_the_lane.on ? (dat_table *)(uintptr_t)dat_the_lane.table : NULL;
+	int work;
 
+	/* relaxed: the links are armed after it, with a barrier in all peers */
+	if (own)
+		__atomic_store_n(&own->waits, progress->waits.at != NULL, __ATOMIC_RELAXED);
+	work = godat_arm(timeout_ns);
 	/* words of the peers' are looked at once more, too, after the links were armed */
 	if (dat_the_lane.on && dat_lane_look(0))
 		work = 1;

@@ -48,9 +48,10 @@ typedef struct dat_name {
  * A connection whose peer may access this process's memory, and what the peer may know of it.
  *
  * done: stored (release) by the lane when requests of the peer's have taken effect, loaded
- * (acquire) by the peer's lane when it looks for completions. Then this process looks whether the
- * peer sleeps, or its lane does not look: then it sends rc's Done, too. The peer stores that it
- * will sleep, or not look, calls membarrier, and looks at done once more (arm.h).
+ * (acquire) by the peer's lane when it looks for completions. Then this process looks whether a
+ * thread of the peer's that waits sleeps, or its lane does not look: then it sends rc's Done, too.
+ * The peer stores that it will sleep, or not look, calls membarrier, and looks at done once more
+ * (arm.h).
  * tag is 0 while another connection takes the place: who finds the same tag before and after done
  * has read that connection's.
  */
@@ -76,7 +77,14 @@ typedef struct dat_table {
 	uint64_t copies; /* odd: this process accesses the memory of another; under its lock */
 	uint64_t line0[7];
 	uint64_t polls; /* a hint: how often a program has looked for events in vain */
-	uint64_t line1[7];
+	/*
+	 * 1: of the threads that this process has, one that waits is asleep; 0: only the service
+	 * thread is, which wakes for nothing that a program does not wait for. Stored before the
+	 * links are armed, and valid while they are.
+	 */
+	uint32_t waits;
+	uint32_t zero;
+	uint64_t line1[6];
 	dat_open ends[DAT_TABLE_ENDS];   /* by number; open is stored last (release) */
 	dat_name names[DAT_TABLE_NAMES]; /* context likewise */
 } dat_table;
@@ -128,6 +136,15 @@ typedef struct dat_receive {
 	uint32_t n, context;
 	uint32_t completion, zero;
 } dat_receive;
+
+/*
+ * leave of a dat_lane: what core is to leave alone in a turn, of the node's links. The lane has just
+ * looked: a message that was not core's then is the lane's, or it has come since, and the lane finds
+ * it in its next turn. If core took it, it would have to take the connection for it.
+ */
+#define DAT_LEAVE_NOTHING 0u
+#define DAT_LEAVE_MESSAGES 1u /* it sees to the links, and takes no messages */
+#define DAT_LEAVE_LINKS 2u
 
 #define DAT_END_COUNTERS 24 /* DAT_EP_COUNTERS */
 
@@ -192,9 +209,7 @@ typedef struct dat_lane {
 	uint32_t stuck;  /* some end is stuck */
 	uint32_t num_groups;
 	uint32_t go_groups; /* by C: core has something to do for some group */
-	/* by C: core leaves the rings of the node's links alone in this turn: what is there is the
-	 * lane's, and core would have to take the connection for it */
-	uint32_t leave;
+	uint32_t leave; /* by C: DAT_LEAVE_… */
 	/* by C: the thread that slept is awake; core, which armed for it, has not heard of it yet */
 	uint32_t awake;
 	/* by core: a thread sleeps and wakes for no peer's silence; who sends something wakes it */

@@ -64,7 +64,7 @@ void dat_queue_post(uint64_t evd, int counter, int silent);
 uint32_t dat_lane_turn(void);
 /* The thread that slept is awake. Core hears of it when it is called next. */
 void dat_lane_disarm(void);
-/* Says whether core is to leave the rings alone, after a turn that returned flags. */
+/* Says what core is to leave alone in the turn that comes next, after one that returned flags. */
 void dat_lane_leave(uint32_t flags);
 /* A turn of core's after one of the lane's that returned flags. */
 uint32_t dat_lane_core(uint32_t flags);

@@ -145,15 +145,21 @@ int dat_lane_look(uint64_t evd)
 	return some;
 }
 
-/* 1 if the peer looks at the word that was stored, or will before it sleeps. */
+/*
+ * 1 if the peer looks at the word that was stored, or will before a thread of it waits asleep. If
+ * nobody waits there its service thread need not wake for a completion: who asks for it looks.
+ */
 static int looks(const dat_end *end)
 {
 	const dat_open *peers = (const dat_open *)(uintptr_t)end->peers;
+	const dat_table *table = (const dat_table *)(uintptr_t)end->table;
 	node_peer *peer = dat_peer_of(end);
 
 	node_store_then_look(peer);
 	return __atomic_load_n(&peers->looks, __ATOMIC_RELAXED) == 1 &&
-	       __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_RELAXED) == NODE_AWAKE;
+	       (__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) ==
+	                NODE_AWAKE ||
+	        (table && !__atomic_load_n(&table->waits, __ATOMIC_RELAXED)));
 }
 
 void dat_lane_tell(dat_end *end)

@@ -12,7 +12,7 @@
 
 enum {
 	BATCH = 64,      /* messages of one ring in one turn */
-	ALL_TURNS = 16,  /* of core, from one in which it looks at all links to the next */
+	SEEN_TURNS = 16, /* of core, from one in which it sees to all links to the next */
 	CLOCK_TURNS = 64 /* turns of a thread that polls between looks at the clock */
 };
 
@@ -301,7 +301,9 @@ void dat_lane_leave(uint32_t flags)
 {
 	static uint32_t turns;
 
-	dat_the_lane.leave = !(flags & DAT_LANE_RINGS) && ++turns % ALL_TURNS;
+	dat_the_lane.leave = flags & DAT_LANE_RINGS ? DAT_LEAVE_NOTHING
+	                     : ++turns % SEEN_TURNS ? DAT_LEAVE_LINKS
+	                                            : DAT_LEAVE_MESSAGES;
 }
 
 uint32_t dat_lane_core(uint32_t flags)
@@ -310,7 +312,7 @@ uint32_t dat_lane_core(uint32_t flags)
 
 	dat_lane_leave(flags);
 	made = godat_progress();
-	dat_the_lane.leave = 0;
+	dat_the_lane.leave = DAT_LEAVE_NOTHING;
 	return made;
 }
 

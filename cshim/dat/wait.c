@@ -214,7 +214,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		if (dat_the_lane.on) /* else core would take it all */
 			dat_lane_leave(dat_lane_turn());
 		result = godat_call(DAT_CALL_evd_dequeue, (uint64_t *)arguments);
-		dat_the_lane.leave = 0;
+		dat_the_lane.leave = DAT_LEAVE_NOTHING;
 	}
 	crowd = dat_groups_crowd;
 	result = dat_leave(result);

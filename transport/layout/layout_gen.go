@@ -394,7 +394,9 @@ type (
 		Copies uint64
 		Line0  [7]uint64
 		Polls  uint64
-		Line1  [7]uint64
+		Waits  uint32
+		Zero   uint32
+		Line1  [6]uint64
 		Ends   [4096]DatOpen
 		Names  [65536]DatName
 	}
@@ -603,6 +605,10 @@ const (
 	DatTableNames    = 0x10000
 	DatTableEnds     = 0x1000
 	DatComingNothing = 0x0
+
+	DatLeaveNothing  = 0x0
+	DatLeaveMessages = 0x1
+	DatLeaveLinks    = 0x2
 	DatGroupMost     = 0x40
 	DatGroupUnits    = 0x20
 	DatGroupUnit     = 0x10000

@@ -94,6 +94,10 @@ const (
 	DatTableNames    = C.DAT_TABLE_NAMES
 	DatTableEnds     = C.DAT_TABLE_ENDS
 	DatComingNothing = C.DAT_COMING_NOTHING
+
+	DatLeaveNothing  = C.DAT_LEAVE_NOTHING
+	DatLeaveMessages = C.DAT_LEAVE_MESSAGES
+	DatLeaveLinks    = C.DAT_LEAVE_LINKS
 	DatGroupMost     = C.DAT_GROUP_MOST
 	DatGroupUnits    = C.DAT_GROUP_UNITS
 	DatGroupUnit     = C.DAT_GROUP_UNIT

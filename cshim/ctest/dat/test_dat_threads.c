@@ -263,8 +263,44 @@ static void run(int direct)
 	fake_dat_close();
 }
 
+static void *completion_waiter(void *argument)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	(void)argument;
+	CHECK(dat_evd_wait((DAT_EVD_HANDLE)fake_dat[0].request, DAT_TIMEOUT_INFINITE, 1, &event,
+	                   &more) == DAT_SUCCESS);
+	expect_success(&event);
+	return NULL;
+}
+
+/* A thread that waits asleep for a completion is woken by it. */
+static void wakes(void)
+{
+	DAT_LMR_TRIPLET from;
+	DAT_DTO_COOKIE cookie = {.as_64 = 0};
+	pthread_t waiter;
+
+	fake_dat_open(1);
+	from = fake_dat_local(0, 0, 8);
+	second_receives(0);
+	CHECK(dat_ep_post_send((DAT_EP_HANDLE)fake_dat[0].ep, 1, &from, cookie,
+	                       DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS);
+	waiter = fake_thread(completion_waiter, NULL);
+	/* its sleep, and not the service thread's */
+	while (!__atomic_load_n(&fake_dat[0].table->waits, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&node_head(fake_node_link(0)->own_head)->armed,
+	                       __ATOMIC_RELAXED) == NODE_AWAKE)
+		sched_yield();
+	second_turn();
+	CHECK(pthread_join(waiter, NULL) == 0);
+	fake_dat_close();
+}
+
 void test_dat_threads(void)
 {
+	wakes();
 	run(0);
 	run(1);
 }

@@ -190,6 +190,43 @@ static void done_by_another(void)
 	fake_dat_close();
 }
 
+/* Of a completion one that sleeps is told by a message, but not if only its service thread sleeps:
+ * that need not wake. It finds the word when it looks. */
+static void asleep(void)
+{
+	uint32_t waits;
+
+	for (waits = 0; waits < 2; waits++) {
+		open_both();
+		CHECK(receive_some(N) == 1 && send_some(N) == 1);
+		fake_dat[0].table->waits = waits;
+		CHECK(!node_arm(fake_node_link(0)));
+		second_turn();
+		CHECK(node_holds(fake_node_peer(0)) == (int)waits);
+		node_disarm(fake_node_link(0));
+		dat_lane_turn();
+		CHECK(completed() == 1 && origin->posted == 0);
+		fake_dat_close();
+	}
+}
+
+/* After a turn of the lane core takes messages only if one is its own: others are the lane's. */
+static void leaves(void)
+{
+	uint32_t messages = 0, links = 0, i;
+
+	open_both();
+	for (i = 0; i < 64; i++) {
+		dat_lane_leave(DAT_LANE_CORE);
+		messages += dat_the_lane.leave == DAT_LEAVE_MESSAGES;
+		links += dat_the_lane.leave == DAT_LEAVE_LINKS;
+	}
+	CHECK(messages > 0 && links > messages && messages + links == 64);
+	dat_lane_leave(DAT_LANE_CORE | DAT_LANE_RINGS);
+	CHECK(dat_the_lane.leave == DAT_LEAVE_NOTHING);
+	fake_dat_close();
+}
+
 void test_ends(void)
 {
 	no_segments();
@@ -200,4 +237,6 @@ void test_ends(void)
 	left();
 	done_too_much();
 	done_by_another();
+	asleep();
+	leaves();
 }

@@ -1,0 +1,92 @@
+package dat
+
+import (
+	"slices"
+	"testing"
+
+	"lapi/core/dat/codes"
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/simnet"
+)
+
+// turnLink is a link that notes how many messages it was asked for.
+type turnLink struct {
+	transport.Link
+	asked []int
+	busy  bool
+}
+
+func (l *turnLink) Progress(most int) int {
+	l.asked = append(l.asked, most)
+	return 0
+}
+
+func (l *turnLink) Node() *layout.NodeLink { return nil }
+
+func (l *turnLink) NodePeer(transport.Endpoint) (*layout.NodePeer, int) { return nil, 0 }
+
+func (l *turnLink) Busy() bool { return l.busy }
+
+func (l *turnLink) OrderPeers() {}
+
+func (l *turnLink) Descriptors() []int { return nil }
+
+type noNetwork struct{ Network }
+
+func (noNetwork) Receive(int, Arrivals) int { return 0 }
+
+// TestLaneKeeps: after a turn in which the lane has left core no message, core takes none of a link
+// of the node, as it would take the connection with it; and it sees to the link now and then.
+func TestLaneKeeps(t *testing.T) {
+	lane := &layout.DatLane{}
+	l := New(Config{Lane: lane})
+	l.self, l.network = &turnLink{}, noNetwork{}
+	link := &turnLink{}
+	d := &dataLink{link: link, node: &neighbour{state: joined}}
+	l.links = []*dataLink{d}
+	expect := func(what string, leave uint32, want ...int) {
+		t.Helper()
+		link.asked, lane.Leave = nil, leave
+		l.progressLinks()
+		if !slices.Equal(link.asked, want) {
+			t.Errorf("%s: %v, not %v", what, link.asked, want)
+		}
+	}
+	expect("a message is core's", layout.DatLeaveNothing, progressBatch)
+	expect("none is", layout.DatLeaveMessages, 0)
+	expect("nor is the link's turn", layout.DatLeaveLinks)
+	link.busy = true
+	expect("it has something to do", layout.DatLeaveLinks, progressBatch)
+	link.busy, d.node.ended = false, true
+	expect("the line has ended", layout.DatLeaveLinks, progressBatch)
+	d.node, d.opened = nil, 1
+	expect("over UDP", layout.DatLeaveLinks, progressBatch)
+}
+
+// recalls counts how often the connection of an endpoint is taken back.
+type recalls struct {
+	way
+	n int
+}
+
+func (r *recalls) Recall() { r.n++ }
+
+// TestCNORecalls: who hears of completions by a CNO has them from core, also of what was posted
+// before: the lane's peer would wake nobody.
+func TestCNORecalls(t *testing.T) {
+	w := newWorld(t, 1, 1, simnet.Way{})
+	a, b := w.procs[0].end(nil), w.procs[0].end(nil)
+	cno, r := w.procs[0].ia.NewCNO(Agent{}, -1)
+	w.must("cno", r)
+	own, other := &recalls{way: a.ep.way}, &recalls{way: b.ep.way}
+	a.ep.way, b.ep.way = own, other
+	w.must("no cno", a.req.ModifyCNO(0))
+	if own.n != 0 {
+		t.Errorf("without a CNO: taken back %d times", own.n)
+	}
+	if r := a.req.ModifyCNO(cno.Handle()); r != codes.Success || own.n != 1 || other.n != 0 {
+		t.Errorf("%#x: taken back %d times, of another EVD %d", r, own.n, other.n)
+	}
+	a.ep.way, b.ep.way = own.way, other.way
+}
