@@ -33,17 +33,15 @@ int dat_lane_completion(const dat_end *end, const dat_request *request)
 	                                      [DAT_LANE_SWAP] = DAT_IB_DTO_CMP_SWAP,
 	                                      [DAT_LANE_ADD] = DAT_IB_DTO_FETCH_ADD};
 	dat_completion *c;
+	DAT_EVENT *event;
 
 	if (request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
 		return 1;
-	if (!(c = (void *)dat_queue_place(end->request)))
+	if (!(event = dat_queue_place(end->request)))
 		return 0;
-	*c = (dat_completion){.number = DAT_DTO_COMPLETION_EVENT,
-	                      .evd = end->request,
-	                      .ep = end->ep,
-	                      .cookie = request->cookie,
-	                      .length = request->n,
-	                      .operation = operations[request->op]};
+	c = dat_completion_at(event, end->request, end, request->cookie);
+	c->length = request->n;
+	c->operation = operations[request->op];
 	extend_request(c, request);
 	dat_queue_post(end->request, DCNT_EVD_DTO_CALLBACK, 0);
 	return 1;

@@ -31,6 +31,21 @@ static int send_parts(const dat_end *end, uint32_t seq, dat_request *request)
 	return rc;
 }
 
+/* All of a request that fits one slot with its header, which is written where it goes. */
+static inline int send_short(const dat_end *end, uint32_t seq, dat_request *request)
+{
+	dat_header *header = node_short_begin(dat_peer_of(end));
+
+	if (!header)
+		return NODE_BUSY;
+	dat_write_header(header, end, seq, request);
+	if (node_guarded_copy_short(header + 1, node_memory_at(request->at), request->n))
+		return NODE_BAD_LOCAL;
+	request->sent = request->n;
+	return node_short_end(dat_link_of(end), dat_peer_of(end), DAT_MSG_DATA, sizeof(*header),
+	                      request->n);
+}
+
 static int send_request(dat_end *end, uint32_t seq, dat_request *request)
 {
 	if (request->op >= DAT_LANE_READ)
@@ -39,6 +54,8 @@ static int send_request(dat_end *end, uint32_t seq, dat_request *request)
 		return dat_lane_pull(end, seq, request);
 	if (dat_peer_of(end)->closed)
 		return NODE_BUSY;
+	if (request->n <= NODE_ONE_SLOT - sizeof(dat_header))
+		return send_short(end, seq, request);
 	return request->n <= NODE_INLINE_MAX ? send_part(end, seq, request, request->n)
 	                                     : send_parts(end, seq, request);
 }
@@ -164,15 +181,16 @@ static void count_post(dat_end *end, const dat_post *post, uint64_t n)
 
 static void fill(dat_request *request, const dat_post *post, const local_memory *memory)
 {
-	*request = (dat_request){.cookie = post->cookie,
-	                         .n = (uint32_t)memory->n,
-	                         .op = (uint8_t)post->op,
-	                         .flags = flags_of(post),
-	                         .route = NODE_ROUTES,
-	                         .completion = post->completion,
-	                         .data = post->data,
-	                         .operand = post->operand,
-	                         .compare = post->compare};
+	dat_clear(request, sizeof(*request));
+	request->cookie = post->cookie;
+	request->n = (uint32_t)memory->n;
+	request->op = (uint8_t)post->op;
+	request->flags = flags_of(post);
+	request->route = NODE_ROUTES;
+	request->completion = post->completion;
+	request->data = post->data;
+	request->operand = post->operand;
+	request->compare = post->compare;
 	if (memory->ranges) {
 		request->from = post->local_iov[memory->first].virtual_address;
 		request->local = post->local_iov[memory->first].lmr_context;

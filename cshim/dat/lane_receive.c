@@ -81,15 +81,12 @@ static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *even
 {
 	int immed = (header->flags & DAT_FLAG_IMMEDIATE) != 0;
 	int counter = immed ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
-	dat_completion *c = (void *)event;
+	dat_completion *c = dat_completion_at(event, end->recv, end,
+	                                      dat_receive_at(end, end->base)->cookie);
 
-	*c = (dat_completion){.number = DAT_DTO_COMPLETION_EVENT,
-	                      .evd = end->recv,
-	                      .ep = end->ep,
-	                      .cookie = dat_receive_at(end, end->base)->cookie,
-	                      .length = header->total,
-	                      .operation = DAT_DTO_RECEIVE,
-	                      .context = header->context};
+	c->length = header->total;
+	c->operation = DAT_DTO_RECEIVE;
+	c->context = header->context;
 	if (immed) {
 		dat_extend(c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
 		c->operation = DAT_IB_DTO_RECV_IMMED;
@@ -182,6 +179,10 @@ static dat_end *receive(const node_link *link, const node_peer *peer, const node
 	node_take_header(&header, arrival, sizeof(header));
 	if (!(end = end_for(link, peer, &header)))
 		return NULL;
+	/* The peer looks at this line: it is on its way while the message is dealt with. Else the
+	 * next lock, of the program's next call, would wait for it. */
+	if (end->own)
+		node_prefetch_to_write(&((const dat_open *)(uintptr_t)end->own)->done);
 	return receive_for(end, &header, arrival) ? end : NULL;
 }
 
