@@ -164,8 +164,8 @@ test:
 
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= 20
-TESTED     := ./cmd/... ./core/... ./transport/... ./cshim/verbs/... ./tests/bench/... \
-  ./tests/mutants/...
+TESTED     := ./capi ./cmd/... ./core/... ./transport/... ./cshim/verbs/... \
+  ./tests/bench/... ./tests/mutants/...
 go-test:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m \
 	  $(TESTED)
