@@ -9,6 +9,7 @@ import (
 const (
 	progressBatch = 64   // messages a link may deliver in one progress call
 	udpIdleTurns  = 16   // progress calls between looks at a silent socket, beside shared memory
+	udpSpareTurns = 1024 // likewise, where nothing comes by it as long as adapters work
 	sessionTurns  = 64   // progress calls between looks at the clock, for the job session
 	sessionPause  = 50e6 // ns between looks at the job session, which cost a system call
 	roomPause     = 1e6  // ns until a link without room is asked again: it does not tell
@@ -97,9 +98,12 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 // progressUDP looks at the socket in every progress call when it is all there is or when it was
 // busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
-	idle := &c.pace.udpIdle
+	idle, pause := &c.pace.udpIdle, udpIdleTurns
+	if c.net.UDPIdles() {
+		pause = udpSpareTurns
+	}
 	if (c.net.Shm != nil && c.lane == nil || c.net.Verbs != nil) && *idle > 0 &&
-		*idle%udpIdleTurns != 0 {
+		*idle%pause != 0 {
 		*idle++
 		return 0
 	}

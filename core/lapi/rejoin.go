@@ -121,7 +121,7 @@ func (c *Context) taskReturned(e job.Event) {
 	if err != nil || !p.Shared { // UDP needs nothing from here, RDMA the address
 		wireup.CloseFiles(e.Part)
 		if c.byRDMA(p) && card.Verbs != nil {
-			r.moved = transport.Address{Bytes: card.Verbs}
+			r.moved = c.net.VerbsAddress(p.Ep, &card)
 		}
 		session.Answer(p.ID, c.net.Card(false))
 		c.host.ExitNotice(c.net.Session.ExitNotice())

@@ -17,6 +17,7 @@ func (n *Net) meet() error {
 		return n.fail(Unknown, "cannot meet the other tasks: %v", err)
 	}
 	defer CloseFiles(parts...)
+	n.offerSpare()
 	places := make([][]byte, n.job.NumTasks)
 	for i := range n.job.NumTasks {
 		var c Card
@@ -37,13 +38,14 @@ func (n *Net) meet() error {
 }
 
 // dropUnused closes the links by which no task is reached: a look at a socket costs a system call.
-// A job started by hand keeps its sockets: its tasks may come to be elsewhere.
+// A job started by hand keeps its sockets: its tasks may come to be elsewhere. So does one whose
+// adapters may fail.
 func (n *Net) dropUnused() (err error) {
 	if n.Verbs != nil && !n.byVerbs {
 		err = n.Verbs.Close()
 		n.Verbs = nil
 	}
-	if n.UDP != nil && n.Verbs != nil && !n.byUDP && n.job.Gathered() {
+	if n.UDP != nil && n.Verbs != nil && !n.byUDP && !n.spares && n.job.Gathered() {
 		err = n.UDP.Close()
 		n.UDP = nil
 	}
@@ -88,7 +90,7 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 	}
 	if n.Verbs != nil && c.Verbs != nil {
 		n.byVerbs = true
-		return n.use(task, Peer{Link: n.Verbs}, transport.Address{Bytes: c.Verbs})
+		return n.use(task, Peer{Link: n.Verbs}, n.VerbsAddress(transport.Endpoint(task), c))
 	}
 	if n.job.US.Only && n.cfg.OpenPort != nil {
 		return n.fail(NoAdapter, "LAPI_US=only, but task %d has no adapter", task)

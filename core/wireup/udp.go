@@ -35,8 +35,8 @@ func (n *Net) openUDP() error {
 		RexmitBufCount: n.job.RexmitBufCount,
 		RexmitBufSize:  n.job.RexmitBufSize, CopyMax: n.cfg.CopyMax, Timeout: n.cfg.Timeout,
 		NoTimeout:  n.job.NoTimeout,
-		PeerFailed: n.cfg.PeerFailed, Expected: n.cfg.Expected, PathChanged: n.pathChanged,
-		SendMaxChanged: n.cfg.SendMaxChanged, Clock: n.cfg.Clock,
+		PeerFailed: n.udpFailed, Expected: n.cfg.Expected, PathChanged: n.pathChanged,
+		SendMaxChanged: n.sendMaxChanged, Clock: n.cfg.Clock,
 	}
 	if loss := n.job.UDPLoss; loss.Percent > 0 {
 		cfg.Drop = udp.Losing(loss.Percent, loss.Seed, n.me)
@@ -126,6 +126,24 @@ func (n *Net) listed(local netip.AddrPort) error {
 	addrs[n.me] = own
 	n.Listed = addrs
 	return nil
+}
+
+// udpFailed is what the UDP link calls when it gives a task up: of one that is reached by adapters
+// the link over these decides.
+func (n *Net) udpFailed(ep transport.Endpoint, err error) {
+	if n.isSpare(ep) {
+		n.Verbs.SpareFailed(ep)
+		return
+	}
+	n.cfg.PeerFailed(ep, err)
+}
+
+// sendMaxChanged is what the UDP link calls when packets to a task hold more, or less: the owner's
+// messages to one that is reached by adapters are not cut for UDP.
+func (n *Net) sendMaxChanged(ep transport.Endpoint, sendMax int) {
+	if n.cfg.SendMaxChanged != nil && !n.isSpare(ep) {
+		n.cfg.SendMaxChanged(ep, sendMax)
+	}
 }
 
 // pathChanged is what the UDP link calls when one of several paths to a task is left or used again.

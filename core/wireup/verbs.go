@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lapi/core/job"
+	"lapi/transport"
 	"lapi/transport/verbs"
 	"lapi/transport/verbs/adapter"
 )
@@ -133,7 +134,7 @@ func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
 		RegistrationLimit:   n.job.RegistrationLimit,
 		KeepNoRegistrations: n.job.RegistrationLimit == 0,
 		Say:                 func(text string) { n.say(LevelFailure, "%s", text) },
-		Changed:             n.portChanged}
+		Changed:             n.portChanged, Spared: n.sparedChanged}
 	if n.job.UseBulk {
 		cfg.BulkMin = uint64(n.job.BulkMin)
 	}
@@ -151,6 +152,38 @@ func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
 			i.Name, i.Port)
 	}
 	return nil
+}
+
+// offerSpare has the link over adapters use UDP where none leads to a task, unless the user wants
+// nothing but adapters.
+func (n *Net) offerSpare() {
+	if n.Verbs != nil && n.UDP != nil && !n.job.US.Only && n.job.Gathered() {
+		n.spared = make([]bool, n.job.NumTasks)
+		n.Verbs.UseSpare(n.UDP)
+	}
+}
+
+// VerbsAddress is the address in a task's card that the link over adapters is to be given.
+func (n *Net) VerbsAddress(ep transport.Endpoint, c *Card) transport.Address {
+	if n.spared == nil {
+		return transport.Address{Bytes: c.Verbs}
+	}
+	n.spared[ep] = len(c.UDP) > 0
+	n.spares = n.spares || n.spared[ep]
+	return verbs.JoinAddress(c.Verbs, c.UDP)
+}
+
+// isSpare says whether UDP is what the link over adapters may go over to ep.
+func (n *Net) isSpare(ep transport.Endpoint) bool { return n.spared != nil && n.spared[ep] }
+
+// sparedChanged is what the link calls when a task comes to be reached by UDP, and when it is by an
+// adapter again.
+func (n *Net) sparedChanged(ep transport.Endpoint, spared bool) {
+	text := "is reached by an adapter again"
+	if spared {
+		text = "is reached by UDP/IP, as no adapter leads there"
+	}
+	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: task %d %s", n.me, ep, text))
 }
 
 // portChanged is what the link calls when a port is down, up again or gone.

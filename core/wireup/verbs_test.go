@@ -132,8 +132,13 @@ func TestKeyIsLacking(t *testing.T) {
 
 // stub is a link that notes what it is to be connected with.
 type stub struct {
-	to     []transport.Endpoint
-	closed bool
+	to      []transport.Endpoint
+	at      []string // and where
+	closed  bool
+	spare   bool // it was given one
+	uses    bool
+	failed  []transport.Endpoint
+	closing *[]string // names of links, as they are closed
 }
 
 type udpStub struct {
@@ -145,18 +150,33 @@ func (s udpStub) Connect(ep transport.Endpoint, _ transport.Address) error {
 	s.to = append(s.to, ep)
 	return nil
 }
-func (s udpStub) Close() error { s.closed = true; return nil }
+func (s udpStub) Close() error {
+	s.closed = true
+	if s.closing != nil {
+		*s.closing = append(*s.closing, "udp")
+	}
+	return nil
+}
 
 type verbsStub struct {
 	VerbsLink
 	*stub
 }
 
-func (s verbsStub) Connect(ep transport.Endpoint, _ transport.Address) error {
-	s.to = append(s.to, ep)
+func (s verbsStub) Connect(ep transport.Endpoint, a transport.Address) error {
+	s.to, s.at = append(s.to, ep), append(s.at, string(a.Bytes))
 	return nil
 }
-func (s verbsStub) Close() error { s.closed = true; return nil }
+func (s verbsStub) Close() error {
+	s.closed = true
+	if s.closing != nil {
+		*s.closing = append(*s.closing, "verbs")
+	}
+	return nil
+}
+func (s verbsStub) UseSpare(verbs.Carrier)            { s.spare = true }
+func (s verbsStub) SpareFailed(ep transport.Endpoint) { s.failed = append(s.failed, ep) }
+func (s verbsStub) UsesSpare() bool                   { return s.uses }
 
 // TestChoiceOfLink: who is reached by which link, and which links stay.
 func TestChoiceOfLink(t *testing.T) {
@@ -205,6 +225,75 @@ func TestChoiceOfLink(t *testing.T) {
 			udp.closed != (c.udp == 0) || verbs.closed != (c.here && c.verbs == 0) {
 			t.Errorf("%+v: RDMA stays: %v, UDP: %v", c, n.Verbs != nil, n.UDP != nil)
 		}
+	}
+}
+
+// TestSpare: UDP stays for tasks that are reached by adapters, and that have UDP, too, and is closed
+// after what may have to say something by it; not where nothing but adapters is wanted. What it
+// tells of such tasks goes to the link over adapters, and not to the owner.
+func TestSpare(t *testing.T) {
+	both, verbsOnly, udpOnly := Card{UDP: []byte{1}, Verbs: []byte{2}}, Card{Verbs: []byte{2}},
+		Card{UDP: []byte{1}}
+	for _, c := range []struct {
+		only           bool
+		card           Card
+		stays, at      string
+		owner, adapter int // of whom the end of task 1 is told
+	}{
+		{false, both, "verbs udp", "\x02\x01", 0, 1},
+		{false, verbsOnly, "verbs", "\x02", 1, 0},
+		{true, both, "verbs", "\x02", 1, 0},
+		{false, udpOnly, "udp", "", 1, 0},
+	} {
+		r := &rack{t: t}
+		n := r.net(job.UserSpace{Wanted: true, Only: c.only})
+		n.cfg.Linked = func(int, Peer) {}
+		owner, cuts := 0, 0
+		n.cfg.PeerFailed = func(transport.Endpoint, error) { owner++ }
+		n.cfg.SendMaxChanged = func(transport.Endpoint, int) { cuts++ }
+		n.job.Launched = true
+		var closing []string
+		udp, link := &stub{closing: &closing}, &stub{closing: &closing}
+		n.UDP, n.Verbs = udpStub{stub: udp}, verbsStub{stub: link}
+		n.offerSpare()
+		if link.spare == c.only {
+			t.Errorf("%+v: a spare one is given: %v", c, link.spare)
+		}
+		if err := n.connect(1, &c.card, make([]job.Part, 2)); err != nil {
+			t.Fatal(err)
+		}
+		n.udpFailed(1, transport.ErrTimeout)
+		n.sendMaxChanged(1, 100)
+		if owner != c.owner || len(link.failed) != c.adapter || cuts != c.owner {
+			t.Errorf("%+v: the owner hears %d times, of %d cuts, the link %v", c, owner, cuts,
+				link.failed)
+		}
+		if strings.Join(link.at, "") != c.at {
+			t.Errorf("%+v: connected to %q", c, link.at)
+		}
+		if err := n.dropUnused(); err != nil {
+			t.Error(err)
+		}
+		idles := c.stays == "verbs udp"
+		if n.UDPIdles() != idles {
+			t.Errorf("%+v: UDP idles: %v", c, !idles)
+		}
+		if link.uses = true; n.UDPIdles() {
+			t.Errorf("%+v: UDP idles while it is used", c)
+		}
+		closing = nil
+		n.Close()
+		if got := strings.Join(closing, " "); got != c.stays {
+			t.Errorf("%+v: then %q are closed", c, got)
+		}
+	}
+	r := &rack{t: t}
+	n := r.net(job.UserSpace{})
+	n.sparedChanged(1, true)
+	n.sparedChanged(1, false)
+	if len(r.said) != 2 || !strings.Contains(r.said[0], "task 1 is reached by UDP/IP") ||
+		!strings.Contains(r.said[1], "task 1 is reached by an adapter again") {
+		t.Errorf("said: %q", r.said)
 	}
 }
 

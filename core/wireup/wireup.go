@@ -9,6 +9,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/self"
 	"lapi/transport/udp"
+	"lapi/transport/verbs"
 )
 
 // Levels of Config.Message: what failed, and what is only worth knowing. 0 is always said.
@@ -140,6 +141,11 @@ type VerbsLink interface {
 	BulkMin() uint64
 	// QueuePairs is how many there are, one for each task that this one talks to.
 	QueuePairs() int
+	// UseSpare has tasks be reached over c where no adapter leads to them; SpareFailed is to be
+	// told when c gives one up. UsesSpare says whether something goes over it.
+	UseSpare(c verbs.Carrier)
+	SpareFailed(ep transport.Endpoint)
+	UsesSpare() bool
 }
 
 // Net is the links of one context or interface, connected.
@@ -157,8 +163,10 @@ type Net struct {
 	me     int
 	remote int // tasks to reach by UDP or RDMA
 	key    *jobKey
-	// byUDP, byVerbs: a task is reached so
-	byUDP, byVerbs bool
+	// byUDP, byVerbs: a task is reached so; spares: tasks reached by Verbs are by UDP, if no
+	// adapter leads to them
+	byUDP, byVerbs, spares bool
+	spared                 []bool // which; nil: none
 	// crowded: this task has to share processors with others of this machine; anyCrowded: some
 	// task of it has to.
 	crowded, anyCrowded bool
@@ -191,6 +199,11 @@ func (n *Net) gather() error {
 	return nil
 }
 
+// UDPIdles says whether nothing goes by UDP as long as adapters lead to the tasks that have them.
+func (n *Net) UDPIdles() bool {
+	return n.spares && !n.byUDP && n.job.Gathered() && !n.Verbs.UsesSpare()
+}
+
 // Links are the links that there are.
 func (n *Net) Links() (all []transport.Link) {
 	if n.Self != nil {
@@ -213,8 +226,13 @@ func (n *Net) Close() {
 	if n.Session != nil {
 		n.Session.Leave()
 	}
+	if n.Verbs != nil { // what it has to say last may go by UDP
+		n.Verbs.Close()
+	}
 	for _, l := range n.Links() {
-		l.Close()
+		if l != transport.Link(n.Verbs) {
+			l.Close()
+		}
 	}
 	if n.Session != nil {
 		n.Session.Close()

@@ -2,7 +2,9 @@ package verbs
 
 import (
 	"encoding/binary"
+	"slices"
 
+	"lapi/transport"
 	"lapi/transport/verbs/adapter"
 )
 
@@ -19,10 +21,18 @@ const version = 2
 //	+-----+------+-----+-------+-----+---------+-----+
 //	| qpn | qkey | mtu | reads | lid | nothing | gid |
 //	+-----+------+-----+-------+-----+---------+-----+
+//	then, if JoinAddress has put it there: the address of the spare carrier
 type address struct {
 	task        uint32
 	incarnation uint64 // random: one life of a task; also what proves Hellos
 	places      []place
+	carrier     []byte // where the task is by the spare carrier; empty: nowhere
+}
+
+// JoinAddress is the address of a task whose link has that one, and its spare carrier the other;
+// see UseSpare.
+func JoinAddress(link, carrier []byte) transport.Address {
+	return transport.Address{Bytes: slices.Concat(link, carrier)}
 }
 
 // place is what peers must know of a port.
@@ -55,7 +65,7 @@ func (a *address) encode() []byte {
 
 func (a *address) decode(b []byte) bool {
 	if len(b) < addressHead || binary.LittleEndian.Uint16(b) != version || b[2] == 0 ||
-		b[2] > PortsMax || len(b) != addressHead+placeSize*int(b[2]) {
+		b[2] > PortsMax || len(b) < addressHead+placeSize*int(b[2]) {
 		return false
 	}
 	*a = address{task: binary.LittleEndian.Uint32(b[4:]),
@@ -67,6 +77,7 @@ func (a *address) decode(b []byte) bool {
 			lid: binary.LittleEndian.Uint16(b[12:])}
 		copy(p.gid[:], b[16:])
 	}
+	a.carrier = b[addressHead+placeSize*len(a.places):]
 	return a.incarnation != 0
 }
 

@@ -146,7 +146,8 @@ func (l *Link) choose(c *call) (best *pair, most int, lost bool) {
 		if i >= 0 {
 			q = p.lanes[i]
 		}
-		if q == nil || i >= 0 && q.port == p.port || !q.open || q.broken || c.keys[q.his] == 0 ||
+		if q == nil || i >= 0 && q.port == p.port || !q.open || q.broken ||
+			q.port.isSpare() || c.keys[q.his] == 0 ||
 			!l.acquire(c, q.port) {
 			continue
 		}

@@ -110,6 +110,9 @@ func (l *Link) newCall(p *peer, op *transport.Op, get bool) *call {
 
 // acquire sees to it that the local memory that c's keys are for is registered with pt.
 func (l *Link) acquire(c *call, pt *port) bool {
+	if pt.isSpare() {
+		return false
+	}
 	bit := uint8(1) << pt.index
 	if c.memory[pt.index] == nil && c.bad&bit == 0 && pt.state != PortGone {
 		e, err := pt.registry.local(c.op.Local+transport.Addr(c.from), c.upTo-c.from)
@@ -133,7 +136,7 @@ func (l *Link) releaseMemory(c *call) {
 // portsFor is of which of the peer's ports c wants keys: those that it may go over now.
 func (c *call) portsFor() uint32 {
 	p := c.peer
-	mask := uint32(1) << p.his
+	mask := uint32(1) << p.his // of the spare port there are no keys
 	if c.op.N >= lanesMin {
 		for k := range p.lanes {
 			mask |= 1 << p.ways[k].his

@@ -43,6 +43,10 @@ type Config struct {
 	// Changed is told, inside Progress, Arm or Disarm, when a port goes down or up, or is gone;
 	// may be nil. It must not call the Link.
 	Changed func(PortChange)
+	// Spared is told, inside any method, when packets to ep come to go over the spare carrier, as
+	// no adapter leads there, and when they go over an adapter again; may be nil. It must not
+	// call the Link.
+	Spared func(ep transport.Endpoint, spared bool)
 }
 
 // PortState says what an adapter has told of its port.

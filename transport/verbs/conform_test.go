@@ -10,6 +10,7 @@ import (
 	"lapi/transport/conform"
 	"lapi/transport/emul"
 	"lapi/transport/memory"
+	"lapi/transport/udp"
 	"lapi/transport/verbs/internal/fake"
 )
 
@@ -19,6 +20,8 @@ type net struct {
 	devices []*fake.Device
 	links   []*Link
 	ports   [][]*fake.Device // of each node; the first is in devices
+	// carriers are the links by UDP/IP that spare ports are over; see newSpareNet
+	carriers []*udp.Link
 }
 
 // newNet makes n connected links; set changes the network, and the configuration of each link.
@@ -29,6 +32,14 @@ func newNet(t testing.TB, n int, seed uint64, set func(*fake.Fabric, *Config)) *
 
 // newNetOfPorts is newNet; more says how many ports each node has beside its first.
 func newNetOfPorts(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Config)) *net {
+	t.Helper()
+	all := makeNet(t, more, seed, set)
+	conform.ConnectAll(t, all.links)
+	return all
+}
+
+// makeNet makes links that are not connected yet.
+func makeNet(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Config)) *net {
 	t.Helper()
 	memory.Guard()
 	all := &net{fabric: fake.NewFabric(seed)}
@@ -54,7 +65,6 @@ func newNetOfPorts(t testing.TB, more []int, seed uint64, set func(*fake.Fabric,
 		all.devices, all.links = append(all.devices, devices[0]), append(all.links, l)
 		all.ports = append(all.ports, devices)
 	}
-	conform.ConnectAll(t, all.links)
 	return all
 }
 

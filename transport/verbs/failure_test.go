@@ -25,8 +25,14 @@ func (n *net) until(t testing.TB, what string, done func() bool) {
 }
 
 func (n *net) turn() {
-	for _, l := range n.links {
+	for i, l := range n.links {
+		if n.carriers != nil {
+			n.carriers[i].Progress(16)
+		}
 		l.Progress(16)
+		if n.carriers != nil {
+			n.carriers[i].Push()
+		}
 	}
 }
 
@@ -47,6 +53,11 @@ func (n *net) close(t testing.TB) {
 	for _, l := range n.links {
 		if err := l.Close(); err != nil {
 			t.Errorf("Close: %v", err)
+		}
+	}
+	for _, c := range n.carriers {
+		if err := c.Close(); err != nil {
+			t.Errorf("Close of a carrier: %v", err)
 		}
 	}
 }

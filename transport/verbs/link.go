@@ -17,6 +17,7 @@ import (
 type Link struct {
 	cfg      Config
 	ports    []*port
+	spare    *port // over a carrier; nil: there is none
 	own      address
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
 	noticed  transport.NoticeHandler
@@ -43,7 +44,7 @@ type Link struct {
 	freeGrant []uint32
 
 	active  []*peer // that have something to do in a turn
-	spare   []*peer // the memory of active's last turn
+	turned  []*peer // the memory of active's last turn
 	starved []*peer // that wait for what others hold
 	shaking []*pair // with a timer
 	due     int64   // of the earliest timer; 0: none
@@ -114,6 +115,9 @@ func (l *Link) closePorts() error {
 			errs = append(errs, err)
 		}
 	}
+	if l.spare != nil {
+		errs = append(errs, l.spare.close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -137,6 +141,9 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	}
 	for int(ep) >= len(l.addresses) {
 		l.addresses = append(l.addresses, "")
+	}
+	if err := l.reach(ep, a); err != nil {
+		return err
 	}
 	l.addresses[ep] = string(a.Bytes)
 	return nil
@@ -163,6 +170,9 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	same := incarnationOf(l.addresses[ep]) == incarnationOf(string(a.Bytes))
 	if old != nil && !old.gone && old.hisRound > 0 {
 		return transport.ErrBusy
+	}
+	if err := l.reach(ep, a); err != nil {
+		return err
 	}
 	l.addresses[ep] = string(a.Bytes)
 	switch {
@@ -217,14 +227,14 @@ func (l *Link) usable(ep transport.Endpoint) (*peer, error) {
 	if l.closed {
 		return nil, transport.ErrClosed
 	}
-	if !l.connected(ep) || l.dead != nil {
+	if !l.connected(ep) {
 		return nil, transport.ErrUnreachable
 	}
 	p := l.peers[ep]
 	if p == nil {
 		p = l.newPeer(ep)
 	}
-	if p.gone {
+	if p.gone || l.dead != nil && !p.sparable() {
 		return nil, transport.ErrUnreachable
 	}
 	return p, nil

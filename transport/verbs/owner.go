@@ -107,6 +107,9 @@ func (l *Link) probe() {
 	}
 	l.probeAt = now + probeEach
 	for _, p := range l.peers {
+		if l.seeks(p) {
+			l.beginLanes(p)
+		}
 		p.expects = p.expects && !p.gone && l.cfg.Expected(p.ep)
 		if !p.awaited() {
 			p.silent = 0

@@ -25,7 +25,7 @@ type pair struct {
 	broken   bool   // qp has failed
 	refused  bool   // an adapter has refused a request: the way is good
 	failures int    // queue pairs that failed since something was sent or received
-	tries    int    // Hellos said since there is another queue pair
+	tries    int    // to say Hello, since there is another queue pair
 	timer    int64  // when Hello goes again; 0: no timer
 	pause    int64  // then
 	deadline int64  // when the peer, or the lane, is given up
@@ -57,9 +57,14 @@ func (l *Link) ways(to *address) (all []way, lanes int) {
 	return all, lanes
 }
 
-// another has p's packets go over the next way whose port is up, if there is one. There is no queue
-// pair.
+// another has p's packets go over the next way whose port is up, if there is one, or over the spare
+// one where adapters lead nowhere. There is no queue pair.
 func (l *Link) another(p *peer) {
+	if l.wantsSpare(p) {
+		p.strayed = 0
+		l.route(&p.pair, p.spared)
+		return
+	}
 	at := 0
 	for i, w := range p.ways {
 		if w == p.way {
@@ -68,6 +73,7 @@ func (l *Link) another(p *peer) {
 	}
 	for i := range p.ways {
 		if w := p.ways[(at+1+i)%len(p.ways)]; w.port.state == PortUp {
+			p.strayed++
 			l.route(&p.pair, w)
 			return
 		}
@@ -193,9 +199,13 @@ func (l *Link) restLane(q *pair) {
 // spread begins the lanes of p that it has not, for a long transfer. The way of the packets is as
 // good as a lane.
 func (l *Link) spread(p *peer) {
-	if len(p.lanes) < 2 || !p.open {
-		return
+	if len(p.lanes) > 1 && p.open {
+		l.beginLanes(p)
 	}
+}
+
+// beginLanes begins those over ports that are up, and that do not rest.
+func (l *Link) beginLanes(p *peer) {
 	for k := range p.lanes {
 		q := l.lane(p, k)
 		if q.qp == 0 && q.port != p.port && q.port.state == PortUp && !p.gone &&

@@ -58,6 +58,8 @@ const (
 	// failuresMax is how many queue pairs may fail one after the other with nothing sent or
 	// received.
 	failuresMax = 5
+	// failuresToSpare is how many may before the spare port is tried, although an adapter's is up.
+	failuresToSpare = 2
 	// triesMax is how many Hellos go unanswered before another way is tried; after
 	// triesToYield the peer's choice is taken for better than this task's.
 	triesMax     = 5

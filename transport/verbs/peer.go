@@ -46,10 +46,11 @@ type peer struct {
 
 	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
 	signs
+	sparing
 
 	pair          // carries the packets
 	lanes []*pair // for RDMA; nil as long as not used
-	ways  []way   // lanes first
+	ways  []way   // over adapters, lanes first
 }
 
 // newPeer makes ep's peer; its queue pair comes later.
@@ -71,6 +72,7 @@ func (l *Link) locate(p *peer) {
 	var lanes int
 	p.ways, lanes = l.ways(&p.to)
 	p.lanes = make([]*pair, lanes)
+	l.findSpare(p)
 	l.route(&p.pair, p.ways[int(l.own.task+p.to.task)%lanes])
 	if p.port.state != PortUp {
 		l.another(p)

@@ -58,7 +58,9 @@ func (pt *port) open(secret []byte) (place, error) {
 // close ends the port, whose queue pairs are gone and whose memory, but the datagrams', is
 // deregistered.
 func (pt *port) close() error {
-	pt.registry.close()
+	if pt.registry != nil {
+		pt.registry.close()
+	}
 	return errors.Join(pt.small.close(), pt.adapter.Close())
 }
 
@@ -256,11 +258,15 @@ func (l *Link) onPort(pt *port, state PortState) {
 	if l.cfg.Changed != nil {
 		l.cfg.Changed(PortChange{Index: pt.index, Name: pt.info.Name, State: state})
 	}
-	if state == PortUp || !l.anyUp() {
+	if state == PortUp {
+		l.hasten(pt)
 		return
 	}
+	up := l.anyUp()
 	for _, q := range pt.pairs {
-		l.fail(q)
+		if up || q.peer.sparable() {
+			l.fail(q)
+		}
 	}
 }
 
@@ -273,23 +279,24 @@ func (l *Link) anyUp() bool {
 	return false
 }
 
-// lose: an adapter is gone for good, and everything over it. With the last of them all ends.
+// lose: an adapter is gone for good, and everything over it. With the last of them all ends, but
+// what the spare carrier reaches.
 func (l *Link) lose(pt *port) {
 	if pt.state == PortGone {
 		return
 	}
 	l.onPort(pt, PortGone)
+	for _, q := range pt.pairs {
+		l.fail(q)
+	}
 	for _, other := range l.ports {
 		if other.state != PortGone {
-			for _, q := range pt.pairs {
-				l.fail(q)
-			}
 			return
 		}
 	}
 	l.dead = transport.ErrAdaptersDown
 	for _, p := range l.peers {
-		if !p.gone {
+		if !p.gone && !p.sparable() {
 			l.lost(p, l.dead)
 		}
 	}

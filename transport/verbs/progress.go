@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lapi/transport/verbs/adapter"
+	"lapi/transport/verbs/internal/detour"
 )
 
 // Progress implements transport.Link.
@@ -15,6 +16,9 @@ func (l *Link) Progress(max int) int {
 	n := 0
 	for _, pt := range l.ports {
 		n += pt.take(max - n)
+	}
+	if l.spare != nil {
+		n += l.spare.take(max - n)
 	}
 	if l.turns++; l.turns%eventsEach == 0 {
 		l.events()
@@ -32,12 +36,12 @@ func (l *Link) Progress(max int) int {
 // work sees to the peers that have something to do.
 func (l *Link) work(max int) (n int) {
 	now := l.active
-	l.active, l.spare = l.spare[:0], nil
+	l.active, l.turned = l.turned[:0], nil
 	for _, p := range now {
 		p.queued = false
 		n += l.workFor(p, max)
 	}
-	l.spare = now[:0]
+	l.turned = now[:0]
 	return n
 }
 
@@ -60,6 +64,15 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 			return n
 		}
 	}
+	if p.came {
+		l.sweep(p)
+	}
+	if p.found != nil {
+		l.goBack(p)
+	}
+	if p.gone {
+		return n
+	}
 	l.payFlushes(p)
 	l.payOwed(p)
 	l.sayFlushes(p)
@@ -77,6 +90,9 @@ func (p *peer) fails() bool {
 func (l *Link) events() {
 	for _, pt := range l.ports {
 		pt.events()
+	}
+	if l.spare != nil {
+		l.spare.events()
 	}
 }
 
@@ -104,7 +120,12 @@ func (l *Link) leave() {
 
 // sent takes in completions of sends, and drops what is received.
 func (l *Link) sent() (n int) {
-	for _, pt := range l.ports {
+	ports := l.ports
+	if l.spare != nil {
+		l.spare.adapter.(*detour.Adapter).Drive()
+		ports = append(slices.Clone(ports), l.spare)
+	}
+	for _, pt := range ports {
 		var c [8]adapter.Completion
 		found := max(pt.adapter.Poll(c[:]), 0)
 		n += found
@@ -150,7 +171,7 @@ func (l *Link) Arm() bool {
 			return true
 		}
 	}
-	return len(l.active) > l.holding
+	return len(l.active) > l.holding || l.spare != nil && l.spare.poll(len(l.spare.batch))
 }
 
 // Disarm implements transport.Waiter.
@@ -173,7 +194,7 @@ func (l *Link) NextTimeout() int64 {
 		}
 	}
 	for _, p := range l.peers {
-		if p.awaited() && (due == 0 || l.probeAt < due) {
+		if (p.awaited() || l.seeks(p)) && (due == 0 || l.probeAt < due) {
 			due = max(l.probeAt, 1)
 		}
 	}

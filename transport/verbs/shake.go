@@ -26,10 +26,11 @@ func (l *Link) begin(q *pair) {
 	l.sayHello(q, now)
 }
 
-// sayHello sends Hello, and again after a pause. After some that nobody has answered it tries
-// another way, if there is one.
+// sayHello sends Hello, and again after a pause. After some that nobody has answered, or for which
+// there was no queue pair, it tries another way, if there is one.
 func (l *Link) sayHello(q *pair, now int64) {
-	if q.lane == 0 && q.tries >= triesMax && len(q.peer.ways) > 1 {
+	if q.lane == 0 && (q.tries >= triesMax || q.port.state == PortGone) &&
+		(len(q.peer.ways) > 1 || q.peer.sparable()) {
 		l.dropPair(q)
 		if q.peer.gone {
 			return
@@ -39,9 +40,9 @@ func (l *Link) sayHello(q *pair, now int64) {
 		}
 	}
 	if q.qp == 0 && l.makePair(q) == nil || q.qp != 0 {
-		q.tries++
 		l.hello(q, false)
 	}
+	q.tries++
 	if q.open || q.peer.gone {
 		l.forgetTimer(q)
 		return
@@ -94,7 +95,7 @@ func (l *Link) hello(q *pair, answer bool) {
 	if q.port.state == PortGone {
 		return
 	}
-	to := &p.to.places[q.his]
+	to := p.place(q.his)
 	if q.path == 0 {
 		path, err := q.port.adapter.Path(adapter.Remote{GID: to.gid, LID: to.lid})
 		if err != nil {
@@ -142,8 +143,7 @@ func (q *pair) past(h *hello) bool {
 
 // spokenOf is the pair that h is about; nil: none of this connection.
 func (l *Link) spokenOf(p *peer, h *hello) *pair {
-	if p.gone || int(h.own) >= len(p.to.places) || int(h.his) >= len(l.ports) ||
-		int(h.lane) > len(p.lanes) || h.life <= p.over || h.life < p.hisLife ||
+	if p.gone || !l.exists(p, h) || int(h.lane) > len(p.lanes) || h.life <= p.over || h.life < p.hisLife ||
 		h.hisLife != 0 && h.hisLife != p.life {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (l *Link) disjoin(q *pair) {
 // agree has the queue pair for p's packets be where h says. False: not now. Where both have begun
 // at once, by different ways, that of the lower task counts, unless it leads nowhere.
 func (l *Link) agree(p *peer, h *hello) bool {
-	w := way{l.ports[h.his], int(h.own)}
+	w := way{l.port(h.his), int(h.own)}
 	if w == p.way {
 		return true
 	}
@@ -232,7 +232,7 @@ func (l *Link) agree(p *peer, h *hello) bool {
 
 // join has q receive from and send to the peer's.
 func (l *Link) join(q *pair, h *hello) bool {
-	p, to := q.peer, &q.peer.to.places[q.his]
+	p, to := q.peer, q.peer.place(q.his)
 	q.heard, q.hisRound = h.qpn, h.round
 	err := q.port.adapter.Connect(q.qp, q.psn, adapter.Remote{QPN: h.qpn, PSN: h.psn, GID: to.gid,
 		LID: to.lid, MTU: min(q.port.info.MTU, int(to.mtu)), Reads: int(to.reads)})
@@ -258,6 +258,7 @@ func (l *Link) opened(q *pair) {
 	}
 	q.open = true
 	l.forgetTimer(q)
+	l.noteOpen(q)
 	if q.lane == 0 {
 		// Which credit has come of those that were told over queue pairs that failed, and by
 		// Hellos, is not known. With this both have begun.

@@ -59,7 +59,7 @@ func (s *slots) grow() error {
 
 func (s *slots) register(c *chunk) error {
 	for _, pt := range s.ports {
-		if pt.state == PortGone {
+		if pt.state == PortGone || pt.isSpare() {
 			continue
 		}
 		r, err := pt.adapter.Register(memory.AddrOf(c.memory), uint64(len(c.memory)),
@@ -75,6 +75,9 @@ func (s *slots) register(c *chunk) error {
 // release gives a chunk back. An adapter that is gone has forgotten it.
 func (s *slots) release(c *chunk) (first error) {
 	for _, pt := range s.ports {
+		if pt.isSpare() {
+			continue
+		}
 		if r := c.regions[pt.index]; r != (adapter.Region{}) {
 			if err := pt.adapter.Deregister(r); err != nil && pt.state != PortGone && first == nil {
 				first = err
@@ -95,6 +98,9 @@ func (s *slots) bytes(i int32) []byte {
 func (s *slots) addr(i int32) transport.Addr { return memory.AddrOf(s.bytes(i)) }
 
 func (s *slots) key(i int32, pt *port) uint32 {
+	if pt.isSpare() {
+		return 0
+	}
 	return s.chunks[i/slotsAtOnce].regions[pt.index].LKey
 }
 

@@ -1,0 +1,197 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/verbs/adapter"
+	"lapi/transport/verbs/internal/detour"
+)
+
+// The spare port is over another link between the tasks, the carrier, as if that were an adapter
+// (internal/detour). It is one more way for the packets to a peer, taken where no adapter leads
+// there: so they keep their numbers, and whatever fails in whichever order, what was sent arrives
+// once. RDMA there is none; what was RDMA is copied.
+//
+// While packets go over it, lanes are tried now and then, and when a port comes up. The first that
+// opens takes the packets back, at the task with the lower number; the other follows its Hello.
+
+// spareIndex is the number of each task's spare port, in Hellos.
+const spareIndex = 15
+
+// Carrier is what the link needs of the one that its spare port is over.
+type Carrier = detour.Carrier
+
+// sparing is what is kept of a peer for that.
+type sparing struct {
+	spared  way   // the spare one; without a port: there is none
+	strayed int   // adapters' ways that were tried since a queue pair was open
+	came    bool  // packets have come to go over the spare port just now
+	found   *pair // a lane that has opened since
+	on      bool  // Config.Spared was told that they do
+}
+
+// UseSpare has peers be reached over c, under the same endpoints, where no adapter leads to them.
+// It is called before Connect, whose addresses then are JoinAddress's for those that c reaches. c
+// needs progress from the owner, before the Link's, and is closed after it. Its messages of kind
+// transport.MaxMsgID are the Link's.
+func (l *Link) UseSpare(c Carrier) {
+	pt := &port{link: l, index: spareIndex, adapter: detour.New(c), pairs: map[adapter.QP]*pair{}}
+	pt.info = pt.adapter.Info()
+	pt.limit = min(receivesMax, pt.info.MaxReceive)
+	pt.small = slots{ports: []*port{pt}, size: datagramSize}
+	l.spare = pt
+}
+
+func (pt *port) isSpare() bool { return pt.index == spareIndex }
+
+// reach tells the carrier where ep is. The datagrams' buffers are made for the first.
+func (l *Link) reach(ep transport.Endpoint, a transport.Address) error {
+	var to address
+	if l.spare == nil || !to.decode(a.Bytes) || len(to.carrier) == 0 {
+		return nil
+	}
+	if l.spare.small.chunks == nil {
+		if err := l.spare.small.grow(); err != nil {
+			return err
+		}
+		if err := l.spare.receiveDatagrams(); err != nil {
+			return err
+		}
+	}
+	return l.spare.adapter.(*detour.Adapter).Reach(ep, to.carrier)
+}
+
+// SpareFailed is told when the carrier has given ep up.
+func (l *Link) SpareFailed(ep transport.Endpoint) {
+	if l.spare != nil && !l.closed {
+		l.spare.adapter.(*detour.Adapter).Failed(ep)
+		l.spare.events()
+	}
+}
+
+// UsesSpare says whether something goes over the spare port: then its carrier is to be looked at
+// often.
+func (l *Link) UsesSpare() bool { return l.spare != nil && len(l.spare.pairs) > 0 }
+
+// sparable says whether p can be reached over the spare port.
+func (p *peer) sparable() bool { return p.spared.port != nil }
+
+// spares says whether p's packets go over the spare port.
+func (p *peer) spares() bool { return p.port.isSpare() }
+
+// findSpare looks whether there is a way over the spare port to p, whose address is new.
+func (l *Link) findSpare(p *peer) {
+	p.sparing = sparing{on: p.on}
+	if l.spare != nil && len(p.to.carrier) > 0 {
+		p.spared = way{l.spare, spareIndex}
+	}
+}
+
+// exists says whether both ports that h names do.
+func (l *Link) exists(p *peer, h *hello) bool {
+	if h.own == spareIndex || h.his == spareIndex {
+		return h.own == h.his && h.lane == 0 && p.sparable()
+	}
+	return int(h.own) < len(p.to.places) && int(h.his) < len(l.ports)
+}
+
+// port is this task's port of that number.
+func (l *Link) port(index uint8) *port {
+	if index == spareIndex {
+		return l.spare
+	}
+	return l.ports[index]
+}
+
+// place is where p's port of that number is.
+func (p *peer) place(his int) *place {
+	if his == spareIndex {
+		return &place{mtu: uint16(p.spared.port.info.MTU), gid: detour.GID(p.ep)}
+	}
+	return &p.to.places[his]
+}
+
+// wantsSpare says whether the spare port is the next to be tried: no adapter's port is up, or all
+// ways over these were tried, or queue pairs over them have failed one after the other.
+func (l *Link) wantsSpare(p *peer) bool {
+	if !p.sparable() || !l.anyUp() {
+		return p.sparable()
+	}
+	up := 0
+	for _, w := range p.ways {
+		if w.port.state == PortUp {
+			up++
+		}
+	}
+	return !p.spares() && (p.strayed >= up || p.failures > failuresToSpare)
+}
+
+// noteOpen: q is open. Where packets have come to go over the spare port, lanes that there were
+// before are as dead as the packets' way was. A lane that opens afterwards shows that an adapter
+// leads to the peer again; the next turn goes back to it.
+func (l *Link) noteOpen(q *pair) {
+	p := q.peer
+	switch {
+	case q.lane != 0:
+		if p.spares() && l.own.task < p.to.task {
+			p.found = q
+		}
+	case p.spares():
+		p.came, p.strayed = true, 0
+		l.tellSpared(p, true)
+	default:
+		p.strayed = 0
+		l.tellSpared(p, false)
+	}
+}
+
+func (l *Link) tellSpared(p *peer, spared bool) {
+	if p.on != spared {
+		p.on = spared
+		if l.cfg.Spared != nil {
+			l.cfg.Spared(p.ep, spared)
+		}
+	}
+}
+
+// sweep ends the lanes of p, whose packets have come to go over the spare port.
+func (l *Link) sweep(p *peer) {
+	p.came, p.found = false, nil
+	for _, q := range p.lanes {
+		if q != nil && q.qp != 0 && !p.gone {
+			l.restLane(q)
+		}
+	}
+}
+
+// seeks says whether an adapter's way to p is to be looked for.
+func (l *Link) seeks(p *peer) bool { return !p.gone && p.spares() && p.open && l.anyUp() }
+
+// hasten looks for the peers that pt, which has come up, may lead to.
+func (l *Link) hasten(pt *port) {
+	for _, p := range l.peers {
+		if !l.seeks(p) {
+			continue
+		}
+		for _, q := range p.lanes {
+			if q != nil && q.port == pt {
+				q.rest, q.failures = 0, 0
+			}
+		}
+		l.beginLanes(p)
+	}
+}
+
+// goBack has the packets to p go over the adapter's way that was found.
+func (l *Link) goBack(p *peer) {
+	q := p.found
+	p.found = nil
+	if !p.spares() || !p.open || !q.open || q.broken {
+		return
+	}
+	l.dropPair(&p.pair)
+	if p.gone || p.qp != 0 { // a handler has begun another
+		return
+	}
+	l.route(&p.pair, q.way)
+	l.begin(&p.pair)
+}
