@@ -7,6 +7,7 @@
 //	link.go      the Link: what it is made of, connections, its end
 //	config.go    its configuration
 //	port.go      a port of an adapter: its queues, completions, events
+//	spare.go     the port over another link, for peers that no adapter leads to
 //	pair.go      queue pairs, and the ways that they are over
 //	address.go   where the ports of a task are
 //	params.go    sizes, bounds and times, each with its reason

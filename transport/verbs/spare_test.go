@@ -195,6 +195,38 @@ func testLastAdapterFails(t *testing.T, name string, side int) {
 		}
 	})
 	n.sendNumbers(t, 50, func(int) {})
+	f.back(d, others)
+	n.until(t, "it is used again a second time", func() bool {
+		return !n.links[0].UsesSpare() && !n.links[1].UsesSpare()
+	})
+	n.close(t)
+}
+
+// TestSleepBesideSpare: what the carrier has brought keeps its task awake; a task that sleeps wakes
+// to look for an adapter's way.
+func TestSleepBesideSpare(t *testing.T) {
+	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	n.devices[0].Cut(n.devices[1], true)
+	n.sendNumbers(t, 20, func(int) {})
+	n.until(t, "lanes that rest", func() bool { return n.links[1].due == 0 })
+	if at := n.links[1].NextTimeout(); at == 0 {
+		t.Error("nothing wakes it to look for an adapter's way")
+	}
+	for n.links[1].Arm() { // a lane is tried
+		n.links[1].Disarm()
+		n.links[1].Progress(16)
+	}
+	for came := false; !came; {
+		if _, err := n.links[0].Send(1, 2, make([]byte, 8), &transport.Op{}); err != nil &&
+			err != transport.ErrBusy {
+			t.Fatal(err)
+		}
+		n.carriers[0].Push()
+		came = n.carriers[1].Progress(16) > 0
+	}
+	if !n.links[1].Arm() {
+		t.Error("it sleeps while a packet waits")
+	}
 	n.close(t)
 }
 
