@@ -121,7 +121,7 @@ func (l *Link) leave() {
 // sent takes in completions of sends, and drops what is received.
 func (l *Link) sent() (n int) {
 	ports := l.ports
-	if l.spare != nil {
+	if l.UsesSpare() {
 		l.spare.adapter.(*detour.Adapter).Drive()
 		ports = append(slices.Clone(ports), l.spare)
 	}

@@ -384,6 +384,29 @@ func TestSpareMoves(t *testing.T) {
 	_, _ = dead.Close(), deadCarrier.Close()
 }
 
+// TestCarrierGoesOn: what the carrier brings when the link over it is closed touches no memory that
+// the link had.
+func TestCarrierGoesOn(t *testing.T) {
+	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	n.devices[1].Vanish()
+	n.sendNumbers(t, 50, func(int) {})
+	if err := n.links[1].Close(); err != nil {
+		t.Error(err)
+	}
+	l := n.links[0]
+	l.hello(&l.peers[1].pair, false) // for a datagram's buffer, and a packet
+	if _, err := l.Send(1, 2, make([]byte, 8), &transport.Op{}); err != nil &&
+		err != transport.ErrBusy {
+		t.Fatal(err)
+	}
+	n.carriers[0].Push()
+	for range 3000 {
+		n.carriers[0].Progress(16)
+		n.carriers[1].Progress(16)
+	}
+	n.close(t)
+}
+
 // TestNoSpareThere: a task that has no carrier is lost with the last adapter.
 func TestNoSpareThere(t *testing.T) {
 	var told error

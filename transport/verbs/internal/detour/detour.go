@@ -66,6 +66,7 @@ type Adapter struct {
 	size                [2]uint32 // of these
 	done                []adapter.Completion
 	events              []adapter.Event
+	closed              bool
 	scratch             []byte
 	op                  transport.Op // of messages: they have no data of their own
 }
@@ -135,7 +136,7 @@ func (a *Adapter) send(ep transport.Endpoint, h *head, data []byte) error {
 func (a *Adapter) receive(m *transport.Msg) transport.Verdict {
 	var h head
 	data, ok := h.decode(m.Hdr)
-	if !ok || len(m.Data) > 0 {
+	if !ok || len(m.Data) > 0 || a.closed {
 		return transport.Accept
 	}
 	if h.kind == kindDatagram {
@@ -299,7 +300,12 @@ func (a *Adapter) Event() (e adapter.Event) {
 	return e
 }
 
-// Close implements adapter.Adapter. The carrier is another's.
-func (a *Adapter) Close() error { return nil }
+// Close implements adapter.Adapter. The carrier is another's, and may go on: what it brings then is
+// dropped, as the buffers' memory is gone.
+func (a *Adapter) Close() error {
+	a.closed, a.receives, a.datagrams, a.done = true, nil, nil, nil
+	clear(a.pairs)
+	return nil
+}
 
 var _ adapter.Adapter = (*Adapter)(nil)
