@@ -277,4 +277,10 @@ var verbsLink = []mutation{
 		new:    "",
 		broken: "what UDP/IP brings while a task ends is written to memory that is gone",
 		kill:   "go ./transport/verbs TestCarrierGoesOn"},
+	{name: "spare-no-path",
+		file:   "transport/verbs/shake.go",
+		old:    "if q.tries = max(q.tries, triesMax); q.lane != 0 {",
+		new:    "if q.lane != 0 {",
+		broken: "a task stands still for seconds where an adapter's neighbour is gone",
+		kill:   "go ./transport/verbs TestNoPath"},
 }

@@ -99,6 +99,11 @@ func (l *Link) hello(q *pair, answer bool) {
 	if q.path == 0 {
 		path, err := q.port.adapter.Path(adapter.Remote{GID: to.gid, LID: to.lid})
 		if err != nil {
+			// Over Ethernet the kernel has asked for the neighbour, and has waited for that for
+			// a second: soon another way is tried, and a lane rests.
+			if q.tries = max(q.tries, triesMax); q.lane != 0 {
+				q.deadline = 0
+			}
 			return
 		}
 		q.path = path

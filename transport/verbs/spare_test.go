@@ -407,6 +407,23 @@ func TestCarrierGoesOn(t *testing.T) {
 	n.close(t)
 }
 
+// TestNoPath: a way for which the kernel finds no path is left after one try, as each may take long.
+func TestNoPath(t *testing.T) {
+	spared := false
+	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) {
+		c.Clock = fast()
+		if c.Task == 0 {
+			c.Spared = func(_ transport.Endpoint, on bool) { spared = spared || on }
+		}
+	})
+	n.devices[0].FailNext(fake.FindPath, 2)
+	n.sendNumbers(t, 20, func(int) {})
+	if !spared {
+		t.Error("it was tried again")
+	}
+	n.close(t)
+}
+
 // TestNoSpareThere: a task that has no carrier is lost with the last adapter.
 func TestNoSpareThere(t *testing.T) {
 	var told error
