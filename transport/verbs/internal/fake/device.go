@@ -116,16 +116,19 @@ func (d *Device) EndNext(state adapter.State, rdma bool) {
 	d.state, d.rdma = state, rdma
 }
 
-// Down takes the port down, or up again, and tells.
+// Down takes the port down, or up again, and tells, unless it is.
 func (d *Device) Down(down bool) {
 	kind := adapter.PortUp
 	if down {
 		kind = adapter.PortDown
 	}
 	d.fabric.mu.Lock()
+	was := d.down
 	d.down = down
 	d.fabric.mu.Unlock()
-	d.Raise(adapter.Event{Kind: kind})
+	if was != down {
+		d.Raise(adapter.Event{Kind: kind})
+	}
 }
 
 // Vanish takes the adapter away, as the kernel does with one that is unplugged: what it has completed
