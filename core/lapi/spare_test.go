@@ -104,8 +104,8 @@ func TestLastAdapterIsGone(t *testing.T) {
 	}
 }
 
-// TestAsleepWhenAdapterFails: a task that sleeps when its peer's adapter goes is woken by what comes
-// by UDP/IP.
+// TestAsleepWhenAdapterFails: a task that sleeps when its peer's adapter goes is woken by what
+// comes by UDP/IP.
 func TestAsleepWhenAdapterFails(t *testing.T) {
 	j := spareJob(t)
 	j.additions("nothing fails", func() {})
@@ -131,8 +131,8 @@ func TestAsleepWhenAdapterFails(t *testing.T) {
 	j.until("the put", func() bool { return *arrived == 1 })
 }
 
-// TestPurgeBesideAdapters: two tasks that gave each other up while they were reached by UDP/IP begin
-// anew, and what was under way is gone.
+// TestPurgeBesideAdapters: two tasks that gave each other up while they were reached by UDP/IP
+// begin anew, and what was under way is gone.
 func TestPurgeBesideAdapters(t *testing.T) {
 	j := spareJob(t)
 	a, b := j.tasks[0], j.tasks[1]

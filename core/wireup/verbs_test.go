@@ -228,9 +228,9 @@ func TestChoiceOfLink(t *testing.T) {
 	}
 }
 
-// TestSpare: UDP stays for tasks that are reached by adapters, and that have UDP, too, and is closed
-// after what may have to say something by it; not where nothing but adapters is wanted. What it
-// tells of such tasks goes to the link over adapters, and not to the owner.
+// TestSpare: UDP stays for tasks that are reached by adapters, and that have UDP, too, and is
+// closed after what may have to say something by it; not where nothing but adapters is wanted. What
+// it tells of such tasks goes to the link over adapters, and not to the owner.
 func TestSpare(t *testing.T) {
 	both, verbsOnly, udpOnly := Card{UDP: []byte{1}, Verbs: []byte{2}}, Card{Verbs: []byte{2}},
 		Card{UDP: []byte{1}}

@@ -16,9 +16,9 @@ const (
 
 // chunkSizes: data that goes through chunks, of a length of from or more, goes in chunks of bytes.
 // Many enough that both ends copy at once, few enough to cost little: measured with tasks that
-// poll, at most 10 % between neighbours with 16 to 64 KiB, 25 % for 16 KiB in one chunk or two. Of 4
-// and 8 KiB also because each chunk begins a page: in one that is filled to its end the prefetchers
-// of one processor go on into the next, which the other one writes (docs/results.md).
+// poll, at most 10 % between neighbours with 16 to 64 KiB, 25 % for 16 KiB in one chunk or two. Of
+// 4 and 8 KiB also because each chunk begins a page: in one that is filled to its end the
+// prefetchers of one processor go on into the next, which the other one writes (docs/results.md).
 var chunkSizes = [...]struct{ from, bytes uint64 }{
 	{0, 4 << 10},
 	{4 << 10, 2 << 10},

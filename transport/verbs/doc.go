@@ -49,10 +49,10 @@
 // ghost if the round is older than what was heard, or that of a queue pair that was joined and has
 // failed. A Hello of a later round tells that the peer's queue pair has failed. This task's is
 // dropped, too, if it was open; else it is reset and joined to the new one, since the peer may know
-// it already. A lane, which carries no packets, has rounds of its own. Packets have numbers that go on over all queue pairs. Hello carries the number that
-// its sender expects; all from there on are sent again, in order, and nothing else. RDMA requests
-// that are not complete are done again: nobody has been told that they were done, and the peer's
-// key lasts until then.
+// it already. A lane, which carries no packets, has rounds of its own. Packets have numbers that go
+// on over all queue pairs. Hello carries the number that its sender expects; all from there on are
+// sent again, in order, and nothing else. RDMA requests that are not complete are done again:
+// nobody has been told that they were done, and the peer's key lasts until then.
 //
 // # Memory
 //

@@ -437,8 +437,8 @@ func TestEvent(t *testing.T) {
 	n.close(t)
 }
 
-// TestLateHellos: queue pairs fail, and Hellos come late, twice, or not at all. Both sides agree all
-// the same on two of them: neither makes another because the other has, for ever.
+// TestLateHellos: queue pairs fail, and Hellos come late, twice, or not at all. Both sides agree
+// all the same on two of them: neither makes another because the other has, for ever.
 func TestLateHellos(t *testing.T) {
 	for seed := range uint64(30) {
 		n := newNet(t, 2, seed, func(f *fake.Fabric, c *Config) {

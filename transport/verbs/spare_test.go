@@ -138,7 +138,8 @@ func TestConformSpareChanging(t *testing.T) {
 }
 
 // TestLastAdapterFails: whichever task's only adapter fails in whichever way, messages and
-// transfers under way and later ones arrive, once and in order; when it is back it moves data again.
+// transfers under way and later ones arrive, once and in order; when it is back it moves data
+// again.
 func TestLastAdapterFails(t *testing.T) {
 	for name := range failing {
 		for side := range 2 {
@@ -260,8 +261,8 @@ func TestAdapterFailsAtAnyStep(t *testing.T) {
 	}
 }
 
-// TestSpareAtRandom: adapters fail and come back all the time, all of them too, queue pairs fail, and
-// Hellos and the carrier's packets are lost.
+// TestSpareAtRandom: adapters fail and come back all the time, all of them too, queue pairs fail,
+// and Hellos and the carrier's packets are lost.
 func TestSpareAtRandom(t *testing.T) {
 	for seed := range uint64(20) {
 		n := newSpareNet(t, []int{int(seed % 2), int(seed / 2 % 2)}, seed, 1,
@@ -333,8 +334,8 @@ func TestOtherPortAtFirst(t *testing.T) {
 	}
 }
 
-// TestCarrierGivesUp: the carrier has given the peer up while adapters led there. When they fail, it
-// connects anew. While packets go over it, queue pairs fail with it, and nothing is lost.
+// TestCarrierGivesUp: the carrier has given the peer up while adapters led there. When they fail,
+// it connects anew. While packets go over it, queue pairs fail with it, and nothing is lost.
 func TestCarrierGivesUp(t *testing.T) {
 	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	giveUp := func() {
@@ -407,7 +408,8 @@ func TestCarrierGoesOn(t *testing.T) {
 	n.close(t)
 }
 
-// TestNoPath: a way for which the kernel finds no path is left after one try, as each may take long.
+// TestNoPath: a way for which the kernel finds no path is left after one try, as each may take
+// long.
 func TestNoPath(t *testing.T) {
 	spared := false
 	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) {

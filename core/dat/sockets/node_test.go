@@ -93,7 +93,8 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// TestOrderOfEvents: a connection that has ended is not told before one that was established before.
+// TestOrderOfEvents: a connection that has ended is not told before one that was established
+// before.
 func TestOrderOfEvents(t *testing.T) {
 	p, q := newProcess(t), newProcess(t)
 	cr, told := q.evd(dat.EVDCR), q.evd(dat.EVDConnection)
@@ -130,8 +131,8 @@ func TestOrderOfEvents(t *testing.T) {
 	}
 }
 
-// TestStrangers: who comes to the door and is no peer, or has not its secret, gets nothing and harms
-// nobody.
+// TestStrangers: who comes to the door and is no peer, or has not its secret, gets nothing and
+// harms nobody.
 func TestStrangers(t *testing.T) {
 	p, q := newProcess(t), newProcess(t)
 	connect(t, p.end(nil, 0), q.end(nil, 0))

@@ -55,8 +55,8 @@ const comeAgain = time.Millisecond
 
 // Keep begins a keeper for a task of so many. Reach connects to the hub of the node and returns the
 // socket, however long it takes; an error: there will be none. It is called anew whenever the hub
-// has ended, in a goroutine. Answered, which may be nil, is called for each Ending of a session that
-// a hub has answered. Control is what sessions say Hello on.
+// has ended, in a goroutine. Answered, which may be nil, is called for each Ending of a session
+// that a hub has answered. Control is what sessions say Hello on.
 func Keep(task, numTasks int, reach func() (int, error), answered func()) (control int,
 	err error) {
 	socket, err := reach()

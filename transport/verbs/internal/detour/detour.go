@@ -8,9 +8,9 @@
 //
 // A queue pair is what adapters' are: packets arrive once and in order, each in a receive buffer; a
 // request is complete when its packet has; there is no RDMA. The carrier loses nothing, but has no
-// order, and takes messages that are shorter than packets. So packets go in numbered pieces, and the
-// receiver tells how many packets it has taken. That the carrier has delivered a piece would not do:
-// it delivers also what is for a queue pair that has just been destroyed.
+// order, and takes messages that are shorter than packets. So packets go in numbered pieces, and
+// the receiver tells how many packets it has taken. That the carrier has delivered a piece would
+// not do: it delivers also what is for a queue pair that has just been destroyed.
 //
 // Environment variables: none. Nothing happens outside calls, among them the carrier's Progress,
 // inside which messages come. What waits for the carrier to have room is tried again in Poll. The

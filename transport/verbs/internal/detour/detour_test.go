@@ -143,8 +143,8 @@ func (c *couple) poll(i int) []adapter.Completion {
 }
 
 // TestOrder: packets of any length arrive once, in order and whole, through a carrier without order
-// that has no room now and then; the sender hears of those that it wants to hear of, not before they
-// are there.
+// that has no room now and then; the sender hears of those that it wants to hear of, not before
+// they are there.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(30) {
 		c := newCouple(t, seed)
@@ -247,8 +247,8 @@ func TestBufferComesBack(t *testing.T) {
 	}
 }
 
-// TestCarrierFails: queue pairs to a peer that the carrier has given up fail, and what is sent there
-// later has it connected anew.
+// TestCarrierFails: queue pairs to a peer that the carrier has given up fail, and what is sent
+// there later has it connected anew.
 func TestCarrierFails(t *testing.T) {
 	c := newCouple(t, 1)
 	c.ends[0].failing = true

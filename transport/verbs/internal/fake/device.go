@@ -131,8 +131,8 @@ func (d *Device) Down(down bool) {
 	}
 }
 
-// Vanish takes the adapter away, as the kernel does with one that is unplugged: what it has completed
-// can still be polled, nothing else works.
+// Vanish takes the adapter away, as the kernel does with one that is unplugged: what it has
+// completed can still be polled, nothing else works.
 func (d *Device) Vanish() {
 	d.Kill()
 	d.fabric.mu.Lock()
