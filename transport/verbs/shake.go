@@ -148,8 +148,8 @@ func (q *pair) past(h *hello) bool {
 
 // spokenOf is the pair that h is about; nil: none of this connection.
 func (l *Link) spokenOf(p *peer, h *hello) *pair {
-	if p.gone || !l.exists(p, h) || int(h.lane) > len(p.lanes) || h.life <= p.over ||
-		h.life < p.hisLife || h.hisLife != 0 && h.hisLife != p.life {
+	if p.gone || !l.exists(p, h) || int(h.lane) > len(p.lanes) ||
+		h.life <= p.over || h.life < p.hisLife || h.hisLife != 0 && h.hisLife != p.life {
 		return nil
 	}
 	if p.hisLife != 0 && h.life > p.hisLife && (p.expected > 0 || p.open) {
