@@ -257,14 +257,16 @@ func initMemoryCalls() {
 		return codes.Success
 	}) // memory is coherent
 	d[C.DAT_CALL_lmr_sync_rdma_read], d[C.DAT_CALL_lmr_sync_rdma_write] = sync, sync
-	create := on(ofPZ, func(p *dat.PZ, c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
-		m, r := p.IA().NewRMR(p.Handle())
-		return made(c, 1, m, r)
-	})
-	d[C.DAT_CALL_rmr_create], d[C.DAT_CALL_rmr_create_for_ep] = create, create
+	create := func(forEP bool) func(*datCall) codes.Return {
+		return on(ofPZ, func(p *dat.PZ, c *datCall) codes.Return {
+			if c.needs(1) {
+				return codes.Arg(2)
+			}
+			m, r := p.IA().NewRMR(p.Handle(), forEP)
+			return made(c, 1, m, r)
+		})
+	}
+	d[C.DAT_CALL_rmr_create], d[C.DAT_CALL_rmr_create_for_ep] = create(false), create(true)
 	d[C.DAT_CALL_rmr_free] = on(ofRMR, func(m *dat.RMR,
 		_ *datCall) codes.Return {
 		return m.Free()

@@ -195,6 +195,9 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 	a.srq_ep_pz_difference_supported = C.DAT_TRUE
 	a.srq_watermarks_supported, a.srq_info_supported, a.ep_recv_info_supported = 1, 1, 1
 	a.rmr_scope_supported = C.DAT_RMR_SCOPE_PZ
+	if ia.Limits().RMRsForEP {
+		a.rmr_scope_supported = C.DAT_RMR_SCOPE_ANY
+	}
 	attributes := namedAttributes(ia)
 	a.num_provider_specific_attr = C.DAT_COUNT(len(attributes))
 	a.provider_specific_attr = &attributes[0]
@@ -305,6 +308,9 @@ func initQueries() {
 			mem_priv:    C.DAT_MEM_PRIV_FLAGS(m.Privileges()),
 			rmr_context: C.DAT_RMR_CONTEXT(m.Context),
 			rmr_scope:   C.DAT_RMR_SCOPE_PZ}
+		if m.ForEP {
+			p.rmr_scope = C.DAT_RMR_SCOPE_EP
+		}
 		*(*dat.Triplet)(ptr(&p.lmr_triplet)) = m.Triplet
 		if m.ZeroBased() {
 			p.va_type = C.DAT_VA_TYPE_ZB

@@ -233,7 +233,7 @@ func countFailures(w *world, all tally) {
 func countObjects(w *world, p *proc) {
 	pz, r := p.ia.NewPZ()
 	w.must("pz", r)
-	rmr, r := p.ia.NewRMR(pz.Handle())
+	rmr, r := p.ia.NewRMR(pz.Handle(), false)
 	w.must("rmr", r)
 	lmr, r := p.ia.NewLMR(LMRArgs{Region: [2]uint64{p.part(0, 8).Addr}, Length: 8,
 		PZ: pz.Handle()})

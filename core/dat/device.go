@@ -1,6 +1,8 @@
 package dat
 
 import (
+	"slices"
+
 	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
@@ -17,6 +19,8 @@ type device struct {
 	regions map[uint32]*region // of LMRs, by the key of local memory
 	windows map[uint32]*region // of RMRs, by the key that peers use
 	pools   []*pool
+	quiet   int              // of them are an EVD's
+	armed   bool             // a thread sleeps, or is about to
 	pairs   map[uint32]*pair // by serial, those that have a queue pair
 	numbers map[uint32]*pair // by the queue pair's number
 	queues  map[uint32]*sharedQueue
@@ -33,13 +37,18 @@ type device struct {
 const (
 	foundMax   = 32      // completions that are taken at once
 	poolSize   = 1 << 12 // completions that a queue of several pairs holds
+	quietSize  = 1 << 8  // and one of an EVD's receives that are solicited
 	eventTurns = 16      // looks for completions to one for events, which costs a system call
 )
 
-// pool is a completion queue. Each pair that uses it has as much room there as it may post.
+// pool is a completion queue. Each pair that uses it has as much room there as it may post. One of
+// evd has its receives that are solicited; see device_solicited.go.
 type pool struct {
 	c          adapter.Completions
 	size, used int
+	evd        *EVD // nil: it is for everything
+	news       bool // the adapter has told of it
+	wakes      bool // there is something solicited
 }
 
 // startDevice makes a device the adapter's engine.
@@ -74,7 +83,7 @@ func deviceLimits(i *adapter.Info) Limits {
 		ReadIOV: int32(min(i.MaxReadSegments, MaxIOV)), ReadsIn: int32(i.MaxReadsIn),
 		ReadsOut: int32(i.MaxReadsOut), Message: uint32(min(i.MaxMessage, MaxMessage)),
 		Datagram: i.MTU, PrivateConnect: privateConnect, PrivateAccept: privateAccept,
-		PrivateReject: privateReject}
+		PrivateReject: privateReject, RMRsForEP: i.OwnWindows}
 }
 
 // Adapted says whether data goes by an RDMA adapter. Who waits for one sleeps: it is further away
@@ -103,15 +112,20 @@ func (k *device) close() {
 	}
 }
 
-// reserve finds a completion queue with room for n.
-func (k *device) reserve(n int) (*pool, codes.Return) {
+// reserve finds a completion queue with room for n: for everything, or for evd's.
+func (k *device) reserve(n int, evd *EVD) (*pool, codes.Return) {
+	n = max(n, 1)
 	for _, p := range k.pools {
-		if p.size-p.used >= n {
+		if p.evd == evd && p.size-p.used >= n {
 			p.used += n
 			return p, codes.Success
 		}
 	}
-	size := min(max(n, poolSize), k.info.MaxCompletions)
+	size := poolSize
+	if evd != nil {
+		size = quietSize
+	}
+	size = min(max(n, size), k.info.MaxCompletions)
 	none := codes.InsufficientResources.With(codes.ResourceTEP)
 	if size < n {
 		return nil, none
@@ -120,9 +134,24 @@ func (k *device) reserve(n int) (*pool, codes.Return) {
 	if err != nil {
 		return nil, none
 	}
-	p := &pool{c: c, size: size, used: n}
+	p := &pool{c: c, size: size, used: n, evd: evd}
 	k.pools = append(k.pools, p)
+	if evd != nil {
+		k.quiet++
+		k.d.Arm(c, true)
+	}
 	return p, codes.Success
+}
+
+// giveBack ends a reservation, of a queue pair that is gone.
+func (k *device) giveBack(p *pool, n int) {
+	p.used -= max(n, 1)
+	if p.evd != nil && p.used == 0 {
+		_ = k.d.FreeCompletions(p.c)
+		at := slices.Index(k.pools, p)
+		k.pools = append(k.pools[:at:at], k.pools[at+1:]...)
+		k.quiet--
+	}
 }
 
 // progress takes completions and events. It returns how many.
@@ -150,8 +179,12 @@ func (k *device) poll(p *pool) int {
 }
 
 // drain takes all that there are.
-func (k *device) drain(p *pool) {
-	for k.poll(p) == foundMax {
+func (k *device) drain(p *pool) (n int) {
+	for {
+		found := k.poll(p)
+		if n += found; found < foundMax {
+			return n
+		}
 	}
 }
 
@@ -178,6 +211,7 @@ func (k *device) events() (n int) {
 		k.onAsync(a)
 		n++
 	}
+	n += k.notice()
 	if k.turns = eventTurns; n > 0 {
 		k.turns = 0
 	}
@@ -197,20 +231,30 @@ func (k *device) onAsync(a adapter.Async) {
 			k.breakOff(q)
 			k.endBroken()
 		}
+	case adapter.QueueLow:
+		for _, h := range k.queues {
+			if h.q == a.Queue {
+				h.s.tellLow()
+			}
+		}
 	}
 }
 
 // arm says whether a thread may sleep: files become readable then when there is something to do.
 func (k *device) arm() bool {
+	k.armed = true
 	for _, p := range k.pools {
-		k.d.Arm(p.c)
+		if p.evd == nil {
+			k.d.Arm(p.c, false)
+		}
 	}
 	k.turns = 0
 	return k.progress() == 0
 }
 
 func (k *device) disarm() {
-	k.d.Quiet()
+	k.armed = false
+	k.d.Quiet(k.told)
 	k.turns = 0
 }
 
@@ -235,17 +279,21 @@ func (k *device) closeZone(p *PZ) { _ = k.d.FreeZone(p.zone) }
 var accesses = map[Privileges]adapter.Access{RemoteWrite: adapter.Write, RemoteRead: adapter.Read,
 	RemoteAtomic: adapter.Atomic, LocalWrite: adapter.LocalWrite}
 
-func (k *device) register(r *region) codes.Return {
-	access, as := adapter.Access(0), r.addr
-	for p, a := range accesses {
-		if r.privileges&p != 0 {
+func accessOf(p Privileges) (access adapter.Access) {
+	for bit, a := range accesses {
+		if p&bit != 0 {
 			access |= a
 		}
 	}
+	return access
+}
+
+func (k *device) register(r *region) codes.Return {
+	as := r.addr
 	if r.zeroBased {
 		as = 0
 	}
-	of, keys, err := k.d.Register(r.pz.zone, r.addr, r.n, as, access)
+	of, keys, err := k.d.Register(r.pz.zone, r.addr, r.n, as, accessOf(r.privileges))
 	if err != nil {
 		return codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
@@ -259,17 +307,17 @@ func (k *device) register(r *region) codes.Return {
 }
 
 func (k *device) deregister(r *region) {
-	if _, is := r.owner.(*RMR); is {
+	_, is := r.owner.(*RMR)
+	switch {
+	case is && k.windows[r.keys.Remote] == r:
 		delete(k.windows, r.keys.Remote)
-	} else {
+	case !is:
 		delete(k.regions, r.keys.Local)
 	}
-	_ = k.d.Deregister(r.of)
+	if r.window == nil {
+		_ = k.d.Deregister(r.of)
+	}
 }
-
-func (k *device) promise(r *region) codes.Return { return k.register(r) }
-
-func (k *device) grant(r *region) { k.windows[r.keys.Remote] = r }
 
 func (k *device) find(context uint32, byRMR bool) *region {
 	if byRMR {
@@ -333,9 +381,12 @@ func (k *device) postShared(s *SRQ, r *rc.Receive) codes.Return {
 // waiting counts what has not completed: an adapter does not tell which a message has taken.
 func (k *device) waiting(s *SRQ) int { return s.posted }
 
-// lacks: an RMR is registered memory, which no peer's send can invalidate.
+// watch: the adapter knows better than waiting. Of few receives that no message takes any more it
+// does not tell, so SetLow looks, too.
+func (k *device) watch(s *SRQ) { _ = k.d.LimitQueue(s.shared.q, int(s.LowWatermark)) }
+
 func (k *device) lacks(a *PostArgs) bool {
-	return a.Invalidate || a.Op >= rc.CompareSwap && !k.info.Atomics
+	return a.Invalidate && !k.info.Invalidates || a.Op >= rc.CompareSwap && !k.info.Atomics
 }
 
 func (k *device) freePath(ah *AH) { k.d.FreePath(ah.path) }

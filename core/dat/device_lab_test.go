@@ -228,6 +228,9 @@ func (l *lab) close() {
 		if n := h.d.Left(); n != 0 {
 			l.t.Errorf("%d objects of the adapter are left", n)
 		}
+		for _, what := range h.d.Wrong {
+			l.t.Error(what)
+		}
 		h.l.Shut()
 	}
 }

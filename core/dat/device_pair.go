@@ -16,11 +16,14 @@ type pair struct {
 	number   uint32
 	serial   uint32
 	pool     *pool
-	room     int // of pool
+	room     int   // of pool
+	quiet    *pool // of receives that are solicited; nil: pool
+	silent   int   // room of it
 	call     *call
 	open     bool
 	closing  bool // by a graceful end: no more requests
 	failing  bool // a request has failed
+	owner    bool // windows were bound that are its own
 	opened   bool
 	readsOut int // that may be under way; 0: none can be posted
 
@@ -75,24 +78,47 @@ func (q *pair) make(e *EP) (r codes.Return) {
 		MaxRequests: int(e.Attr.MaxRequest), MaxReceives: int(e.Attr.MaxRecv),
 		RequestSegments: int(max(e.Attr.MaxRequestIOV, e.Attr.MaxRDMAReadIOV,
 			e.Attr.MaxRDMAWriteIOV)), ReceiveSegments: int(e.Attr.MaxRecvIOV), QKey: datagramKey}
-	q.room = a.MaxRequests + a.MaxReceives
+	receives := a.MaxReceives
 	if e.SRQ != nil {
 		a.Queue, a.MaxReceives, a.ReceiveSegments = e.SRQ.shared.q, 0, 0
-		q.room = a.MaxRequests + int(e.SRQ.Max)
+		receives = int(e.SRQ.Max)
 	}
-	if q.pool, r = k.reserve(max(q.room, 1)); r != codes.Success {
+	if r = q.reserve(e, a.MaxRequests, receives); r != codes.Success {
 		return r
 	}
-	q.room = max(q.room, 1)
 	a.Requests, a.Receives = q.pool.c, q.pool.c
+	if q.quiet != nil {
+		a.Receives = q.quiet.c
+	}
 	qp, number, err := k.d.NewQP(a)
 	if err != nil {
-		q.pool.used -= q.room
+		q.giveBack()
 		return codes.Arg(6)
 	}
 	q.qp, q.number, q.serial = qp, number, k.newSerial()
 	k.pairs[q.serial], k.numbers[number] = q, q
 	return codes.Success
+}
+
+// reserve finds room for the completions of an endpoint of such a configuration.
+func (q *pair) reserve(e *EP, requests, receives int) (r codes.Return) {
+	if q.room = requests + receives; e.Recv != nil && e.Attr.RecvFlags&Solicited != 0 {
+		q.room, q.silent = requests, receives
+		if q.quiet, r = q.k.reserve(receives, e.Recv); r != codes.Success {
+			return r
+		}
+	}
+	if q.pool, r = q.k.reserve(q.room, nil); r != codes.Success && q.quiet != nil {
+		q.k.giveBack(q.quiet, q.silent)
+	}
+	return r
+}
+
+func (q *pair) giveBack() {
+	q.k.giveBack(q.pool, q.room)
+	if q.quiet != nil {
+		q.k.giveBack(q.quiet, q.silent)
+	}
 }
 
 // free gives the queue pair back: the adapter touches no memory for it after that.
@@ -103,10 +129,14 @@ func (q *pair) free() {
 	k := q.k
 	k.d.FailQP(q.qp)
 	k.drain(q.pool)
+	if q.quiet != nil {
+		k.drain(q.quiet)
+	}
+	q.closeOwn()
 	k.d.FreeQP(q.qp)
 	delete(k.pairs, q.serial)
 	delete(k.numbers, q.number)
-	q.pool.used -= q.room
+	q.giveBack()
 	q.qp = 0
 }
 
@@ -132,11 +162,11 @@ func (k *device) segments(p *posted) []adapter.Segment {
 		if t.N == 0 {
 			continue
 		}
-		key := t.Context
+		s := adapter.Segment{Addr: t.Addr, N: t.N, Key: t.Context}
 		if p.byRMR {
-			key = k.windows[t.Context].keys.Local
+			s.Key = k.windows[t.Context].keys.Local
 		}
-		list = append(list, adapter.Segment{Addr: t.Addr, N: t.N, Key: key})
+		list = append(list, s)
 	}
 	return list
 }
@@ -159,12 +189,21 @@ func (q *pair) Post(r *rc.Request) bool {
 		r.Status = rc.LocalProtection
 	case r.Op >= rc.Read && r.Op != rc.Bind && q.readsOut == 0:
 		r.Status = localEP
+	case r.Op == rc.Bind && p.bind.window != nil:
+		if q.postBind(p.bind, requestID(q.serial, at), r.Fence) == nil {
+			q.requests = append(q.requests, request{r, false})
+			return true
+		}
+		r.Status = rc.Transport
 	case r.Op != rc.Bind:
 		w := &adapter.Work{ID: requestID(q.serial, at), Op: ops[r.Op], Fence: r.Fence,
 			Solicited: r.Solicited, Segments: q.k.segments(p), RemoteAddr: r.Addr,
 			RemoteKey: r.Context, Immediate: r.Data, Operand: r.Operand, Compare: r.Compare}
-		if r.Immediate {
+		switch {
+		case r.Immediate:
 			w.Op = adapter.OpWriteWithData
+		case r.Invalidate:
+			w.Op = adapter.OpSendInvalidate
 		}
 		w.Inline = (r.Op == rc.Send || r.Op == rc.Write && !r.Immediate) &&
 			r.Bytes() <= uint32(q.k.info.MaxInline)
@@ -182,11 +221,7 @@ func (q *pair) Post(r *rc.Request) bool {
 // settle completes what the adapter does not know, as far as it is its turn.
 func (q *pair) settle() {
 	for len(q.requests) > 0 && q.requests[0].unknown && !q.failing {
-		r := q.next()
-		if r.Op == rc.Bind && r.Status == rc.Success && !r.Owner.(*posted).bind.apply() {
-			r.Status = rc.BindFailed
-		}
-		q.completed(r)
+		q.completed(q.next())
 	}
 	if q.closing && q.open && len(q.requests) == 0 {
 		q.k.endSoon(q)
@@ -198,6 +233,9 @@ func (q *pair) completed(r *rc.Request) {
 	if d, is := r.Owner.(*datagram); is {
 		q.e.sentUD(d, r.Status)
 		return
+	}
+	if r.Op == rc.Bind {
+		bound(r)
 	}
 	if r.Status != rc.Success && r.Status != rc.Flushed {
 		q.k.breakOff(q)
@@ -279,9 +317,11 @@ func (k *device) completeReceive(c *adapter.Completion, serial, number uint32) {
 	if r == nil {
 		return
 	}
-	// An adapter does not say which message was marked: each one wakes.
-	r.Status, r.N, r.Solicited = rc.Status(c.Status), c.N, true
+	r.Status, r.N = rc.Status(c.Status), c.N
 	r.HasData, r.ByWrite, r.Immediate = c.HasData, c.ByWrite, c.Immediate
+	if c.Invalidated {
+		r.Invalid, r.Context = q.invalidated(c.Key) || !c.Perhaps, c.Key
+	}
 	if r.Status != rc.Success && r.Status != rc.Flushed && q.e.ud == nil {
 		k.breakOff(q)
 	}

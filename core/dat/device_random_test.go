@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/transport/memory"
@@ -14,7 +16,8 @@ import (
 // TestDeviceRefused: whatever an adapter refuses is an error of the call, or of the connection, and
 // leaves nothing behind.
 func TestDeviceRefused(t *testing.T) {
-	for _, call := range []string{"Open", "NewZone", "Register", "NewCompletions", "NewQueue", "NewQP",
+	for _, call := range []string{"Open", "NewZone", "Register", "NewWindow", "Bind",
+		"NewCompletions", "NewQueue", "NewQP",
 		"Receive", "NewPath", "NewID", "Listen", "FindAddress", "FindRoute", "Connect", "Ready",
 		"Accept", "Establish", "Reject", "Disconnect", "Post"} {
 		l := newLab(t, 2)
@@ -31,6 +34,10 @@ func TestDeviceRefused(t *testing.T) {
 				Length: 10, PZ: h.pz.Handle(), Privileges: LocalRead})
 			if (r == codes.Success) == (call == "Register") || lmr == nil && r == codes.Success {
 				t.Errorf("%s: registration gives %#x", call, uint32(r))
+			}
+			window, r := h.ia.NewRMR(h.pz.Handle(), i == 0)
+			if (r == codes.Success) == (call == "NewWindow") {
+				t.Errorf("%s: a window gives %#x", call, uint32(r))
 			}
 			_, _ = h.ia.NewSRQ(h.pz.Handle(), 1, 1, 0)
 			_, _ = h.ia.NewPSP(9, h.crs.Handle(), false)
@@ -68,6 +75,10 @@ func TestDeviceRefused(t *testing.T) {
 				}
 				l.turn()
 				_ = ep.Post(PostArgs{Op: rc.Send, Triplets: h.local(0, 1)})
+				if window != nil {
+					_, _ = window.Bind(BindArgs{LMR: h.lmr.Handle(), Triplet: h.local(0, 8)[0],
+						EP: ep.Handle()})
+				}
 				l.turn()
 				_ = ep.Disconnect(false)
 				l.now += 2e9
@@ -96,6 +107,7 @@ func TestDeviceRandom(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		posted, over := 0, 0
 		var ends []*labEnd
+		var windows []*RMR
 		drain := func(e *labEnd) {
 			for _, q := range []*EVD{e.req, e.recv} {
 				for q.Len() > 0 {
@@ -107,10 +119,44 @@ func TestDeviceRandom(t *testing.T) {
 		for range 120 {
 			h := l.hosts[random.IntN(2)]
 			if len(ends) == 0 || random.IntN(20) == 0 {
-				ends = append(ends, h.end(nil))
+				ends = append(ends, h.end(func(a *Attr, _ *EPArgs) {
+					a.RecvFlags = Solicited * CompletionFlags(random.IntN(2))
+				}))
 			}
 			e := ends[random.IntN(len(ends))]
-			switch random.IntN(10) {
+			switch random.IntN(13) {
+			case 10, 11:
+				if len(windows) == 0 || random.IntN(6) == 0 {
+					m, r := e.h.ia.NewRMR(e.h.pz.Handle(), random.IntN(2) == 0)
+					l.must("rmr", r)
+					windows = append(windows, m)
+				}
+				m := windows[random.IntN(len(windows))]
+				x := BindArgs{LMR: e.h.lmr.Handle(), EP: e.Handle(), Privileges: RemoteRead,
+					Triplet:   e.h.local(0, uint32(random.IntN(3)*8))[0],
+					ZeroBased: random.IntN(8) == 0}
+				switch _, r := m.Bind(x); {
+				case r == codes.Success:
+					posted++
+				case random.IntN(9) == 0:
+					l.must("free", m.Free())
+					windows = slices.DeleteFunc(windows, func(o *RMR) bool { return o == m })
+				}
+			case 12:
+				if len(windows) == 0 {
+					continue
+				}
+				x := PostArgs{Op: rc.Send, Invalidate: true,
+					Remote: Triplet{Context: windows[random.IntN(len(windows))].Context}}
+				if e.Post(x) == codes.Success {
+					posted++
+				}
+				e.h.d.Fail = func(*adapter.Work) uint8 {
+					if random.IntN(40) == 0 {
+						return uint8(rc.RemoteResponder)
+					}
+					return 0
+				}
 			case 0:
 				o := l.hosts[0]
 				if e.h == o {
@@ -146,8 +192,14 @@ func TestDeviceRandom(t *testing.T) {
 			}
 			drain(e)
 		}
+		for _, m := range windows[:len(windows)/2] {
+			l.must("free", m.Free())
+		}
 		for _, e := range ends {
 			l.must("free", e.Free())
+		}
+		for _, m := range windows[len(windows)/2:] {
+			l.must("free", m.Free())
 		}
 		l.turn()
 		for _, e := range ends {
@@ -197,13 +249,6 @@ func TestDeviceIdentity(t *testing.T) {
 	}
 	if _, _, r := a.h.ia.NewMember(); r != codes.NotImplemented.Raw() {
 		t.Errorf("a member: %#x", uint32(r))
-	}
-	for what, x := range map[string]PostArgs{
-		"invalidate": {Op: rc.Send, Triplets: a.h.local(0, 1), Invalidate: true},
-	} {
-		if r := a.Post(x); r.Type() != codes.ModelNotSupported {
-			t.Errorf("%s: %#x", what, uint32(r))
-		}
 	}
 	if r := a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 1<<13), Flags: 0}); r != codes.Success {
 		t.Errorf("%#x", uint32(r))

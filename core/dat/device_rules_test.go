@@ -21,17 +21,17 @@ func TestDeviceAfterFailure(t *testing.T) {
 	l.expect(a.con, EventBroken)
 }
 
-// TestDeviceBindsInOrder: a bind takes effect after the requests before it, and is told of though
+// TestDeviceBindsInOrder: a bind takes effect after the requests before it, and is told of where
 // the adapter knows nothing of it.
 func TestDeviceBindsInOrder(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
 	a, b := l.pair(nil)
-	m, r := a.h.ia.NewRMR(a.h.pz.Handle())
+	m, r := a.h.ia.NewRMR(a.h.pz.Handle(), false)
 	l.must("rmr", r)
 	l.must("send", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 4)}))
 	_, r = m.Bind(BindArgs{LMR: a.h.lmr.Handle(), Triplet: a.h.local(64, 8)[0],
-		Privileges: RemoteRead, EP: a.Handle()})
+		Privileges: RemoteRead, EP: a.Handle(), ZeroBased: true})
 	l.must("bind", r)
 	l.expect(a.req, 0) // the send waits for a receive
 	l.must("receive", b.PostReceive(b.h.local(0, 8), 1, 0))
@@ -99,4 +99,41 @@ func TestDeviceSharedOrder(t *testing.T) {
 			t.Errorf("message %d is told of at receive %d", i, cookie)
 		}
 	}
+}
+
+// TestDeviceLow: the adapter tells that few receives are left, before anybody hears of the messages
+// that took them; once, and not of an SRQ that does not ask.
+func TestDeviceLow(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	q := l.hosts[1]
+	srq, r := q.ia.NewSRQ(q.pz.Handle(), 8, 1, 0)
+	l.must("srq", r)
+	a, b := l.hosts[0].end(nil), q.end(func(_ *Attr, p *EPArgs) { p.SRQ = srq.Handle() })
+	l.must("connect", a.Connect(q.ia.Addr, 7, 1e9, nil))
+	l.must("accept", l.request(q).Accept(b.Handle(), nil))
+	l.expect(a.con, EventEstablished)
+	l.expect(b.con, EventEstablished)
+	for range 4 {
+		l.must("post", srq.Post(q.local(0, 16), 0))
+	}
+	l.must("low", srq.SetLow(3))
+	l.expect(q.ia.Async, 0)
+	k := q.l.devices[0]
+	for i := range 3 {
+		l.must("send", a.Post(PostArgs{Op: rc.Send}))
+		if k.onAsync(q.d.Async()); (q.ia.Async.Len() > 0) != (i > 0) {
+			t.Fatalf("after %d messages %d events", i+1, q.ia.Async.Len())
+		}
+	}
+	if srq.posted != 4 || srq.LowWatermark != 0 {
+		t.Errorf("%d posted, low watermark %d", srq.posted, srq.LowWatermark)
+	}
+	l.expect(q.ia.Async, EventEPBroken)
+	l.expect(q.ia.Async, 0)
+	l.must("low", srq.SetLow(2)) // what is there already is found
+	l.expect(q.ia.Async, EventEPBroken)
+	l.must("low", srq.SetLow(0))
+	l.must("send", a.Post(PostArgs{Op: rc.Send}))
+	l.expect(q.ia.Async, 0)
 }

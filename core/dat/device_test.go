@@ -290,7 +290,7 @@ func TestDeviceWindows(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
 	a, b := l.pair(nil)
-	m, r := b.h.ia.NewRMR(b.h.pz.Handle())
+	m, r := b.h.ia.NewRMR(b.h.pz.Handle(), false)
 	l.must("rmr", r)
 	bind := func(n uint32) uint32 {
 		tr := b.h.local(64, n)

@@ -8,6 +8,7 @@
 //	engine.go         what an adapter does by its own means; engine_links.go over links
 //	device.go         an RDMA adapter; device_pair.go its queue pairs, device_call.go its
 //	                  connections, device_listen.go the passive side, device_datagram.go UD
+//	                  (device_window.go RMRs, device_solicited.go solicited receives)
 //	memory.go, rmr.go protection zones, regions, contexts, what a remote access is checked against
 //	shared.go         memory that processes share, told by a cookie
 //	ep.go, modify.go  endpoints

@@ -30,6 +30,7 @@ type Limits struct {
 	// PrivateConnect, PrivateAccept and PrivateReject are bytes of private data.
 	PrivateConnect, PrivateAccept, PrivateReject int
 	Groups                                       bool
+	RMRsForEP                                    bool // RMRs may be an endpoint's own
 }
 
 // engine is what an adapter does by its own means, below handles, states, events and the checks of
@@ -42,9 +43,13 @@ type engine interface {
 	// that. find is what a context of local memory names: an LMR, or by RMR what one is bound to.
 	register(r *region) codes.Return
 	deregister(r *region)
-	// promise gives a region that an RMR will be bound to its contexts, and grant has it take
-	// effect. A device's may be used from promise on: its adapter knows nothing in between.
-	promise(r *region) codes.Return
+	// openRMR gives an RMR its window, and closeWindow ends one, which may be nil. promise prepares
+	// a bind: its region gets contexts, or it is found which window it binds. grant has the region
+	// take effect. One without a window may be used from promise on where there is an adapter,
+	// which knows nothing in between.
+	openRMR(m *RMR) codes.Return
+	closeWindow(w *window)
+	promise(b *binding) codes.Return
 	grant(r *region)
 	find(context uint32, byRMR bool) *region
 	// openWay makes a way for an endpoint's data, which takes receives at once. changeWay makes it
@@ -57,7 +62,9 @@ type engine interface {
 	closeQueue(s *SRQ)
 	resizeQueue(s *SRQ, max int32) codes.Return
 	postShared(s *SRQ, r *rc.Receive) codes.Return
-	waiting(s *SRQ) int // receives that are not taken
+	waiting(s *SRQ) int // receives that are not taken, or may not be
+	// watch has a device tell when few receives are left. Links look at each message.
+	watch(s *SRQ)
 	// listen makes requests for a qualifier come to a service point; service is the one at it.
 	listen(qualifier uint64, sp any) (listening, codes.Return)
 	unlisten(l listening)

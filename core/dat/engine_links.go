@@ -24,14 +24,29 @@ func (links) openZone(*PZ) codes.Return { return codes.Success }
 func (links) closeZone(*PZ)             {}
 
 func (k links) register(r *region) codes.Return {
-	result := k.promise(r)
+	result := k.context(r)
 	if result == codes.Success {
 		k.grant(r)
 	}
 	return result
 }
 
-func (k links) promise(r *region) codes.Return {
+func (links) openRMR(m *RMR) codes.Return {
+	m.ForEP = false
+	return codes.Success
+}
+
+func (links) closeWindow(*window) {}
+
+func (k links) promise(b *binding) codes.Return {
+	if b.of == nil {
+		return codes.Success
+	}
+	return k.context(&b.region)
+}
+
+// context gives a region a context that does not name it yet.
+func (k links) context(r *region) codes.Return {
 	c, ok := k.ia.contexts.add(nil, k.ia.library.random())
 	if !ok {
 		return codes.InsufficientResources.With(codes.ResourceMemoryRegion)
@@ -75,6 +90,7 @@ func (links) changeWay(e, to *EP) codes.Return {
 func (links) fixed() uint64 { return 0 }
 
 func (links) openQueue(*SRQ) codes.Return          { return codes.Success }
+func (links) watch(*SRQ)                           {}
 func (links) closeQueue(*SRQ)                      {}
 func (links) resizeQueue(*SRQ, int32) codes.Return { return codes.Success }
 

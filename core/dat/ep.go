@@ -6,6 +6,7 @@ import (
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/transport/layout"
 )
 
 // Service types of an endpoint.
@@ -183,6 +184,7 @@ func (e *EP) use(n int) {
 	}
 	if e.Recv != nil && e.Attr.RecvFlags&Solicited != 0 {
 		e.Recv.solicited += n
+		e.Recv.queue.set(layout.QueueSolicited, e.Recv.solicited > 0)
 	}
 }
 

@@ -201,12 +201,20 @@ func (e *EVD) post(ev *Event) bool {
 	if !e.postSilent(ev) {
 		return false
 	}
+	e.wake()
+	return true
+}
+
+// wake has who waits look at all that has come, and triggers the CNO.
+func (e *EVD) wake() {
+	if e.freed || e.queue.length() == 0 {
+		return
+	}
 	e.slot.Ready = e.slot.Length
 	e.ia.library.host.Changed()
 	if e.CNO != nil && !e.disabled {
 		e.CNO.trigger(e)
 	}
-	return true
 }
 
 // postSilent is post of an event that is no news: it waits for who looks.
@@ -300,6 +308,9 @@ func (e *EVD) WaitBegin(threshold int, blocks bool) codes.Return {
 	case e.queue.has(layout.QueueWaiting):
 		return codes.InvalidState.With(codes.InvalidStateEVDWaiter)
 	}
+	if e.solicited > 0 { // an adapter keeps them until somebody looks
+		e.ia.library.Progress()
+	}
 	blocks = blocks && e.queue.length() < threshold
 	e.queue.set(layout.QueueWaiting, true)
 	e.queue.set(layout.QueueBlocked, blocks)
@@ -312,6 +323,9 @@ func (e *EVD) WaitBegin(threshold int, blocks bool) codes.Return {
 
 // WaitEnd ends it: with the oldest event if there are enough; more is how many are left.
 func (e *EVD) WaitEnd(threshold int) (ev Event, more int, r codes.Return) {
+	if e.solicited > 0 && e.queue.length() < threshold {
+		e.ia.library.Progress()
+	}
 	e.queue.set(layout.QueueWaiting, false)
 	switch {
 	case e.queue.has(layout.QueueUnwaitable):

@@ -72,6 +72,9 @@ type region struct {
 
 	keys adapter.Keys   // its contexts: in local triplets, and in those of peers
 	of   adapter.Region // of an RDMA adapter
+	// Of an adapter's window that is bound: it, and the queue pair that the bind went to.
+	window *window
+	pair   *pair
 }
 
 // contexts are what the contexts of triplets name, of all adapters: who looks one up knows the
@@ -265,7 +268,14 @@ type RMR struct {
 	LMR     *LMR // that it is bound to; nil: none
 	Triplet Triplet
 	Context uint32
-	region  region
+	// ForEP: only the peer of the endpoint that it is bound on may use it, where the adapter can
+	// see to that.
+	ForEP  bool
+	region region
+
+	window  *window  // of an RDMA adapter, for its next bind, or bound; nil: none
+	pending int      // binds that are not complete
+	last    *binding // the newest of them
 }
 
 // Triplet names local memory (DAT_LMR_TRIPLET), or a peer's (DAT_RMR_TRIPLET).
@@ -275,14 +285,18 @@ type Triplet struct {
 	Context uint32
 }
 
-// NewRMR is dat_rmr_create.
-func (ia *IA) NewRMR(pz Handle) (*RMR, codes.Return) {
+// NewRMR is dat_rmr_create, and dat_rmr_create_for_ep.
+func (ia *IA) NewRMR(pz Handle, forEP bool) (*RMR, codes.Return) {
 	p, r := findIn[*PZ](ia, pz, codes.InvalidHandlePZ, false)
 	if r != codes.Success {
 		return nil, r
 	}
-	m := &RMR{PZ: p}
+	m := &RMR{PZ: p, ForEP: forEP}
+	if r = ia.engine.openRMR(m); r != codes.Success {
+		return nil, r
+	}
 	if !ia.add(KindRMR, m) {
+		ia.engine.closeWindow(m.window)
 		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
 	p.users++

@@ -1,6 +1,7 @@
 package dat
 
 import (
+	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 )
@@ -20,19 +21,42 @@ type BindArgs struct {
 // will give, which names nothing yet.
 type binding struct {
 	rmr     *RMR
+	ep      *EP
 	of      *LMR // nil: it unbinds
 	triplet Triplet
 	region  region
-	over    bool // it has taken effect, or never will
+	window  *window // that it binds; nil: none
+	fresh   bool    // which was made for it
+	posted  bool    // the adapter has it
+	taken   bool    // the peer has invalidated what it binds, before that was told
+	over    bool    // it has taken effect, or never will
 }
 
-// Free is dat_rmr_free: what it was bound to is bound no more.
+// window is an RDMA adapter's; see device_window.go.
+type window struct {
+	w   adapter.Window // 0: it is gone
+	own bool           // of the queue pair that it is bound on
+}
+
+// Free is dat_rmr_free: what it was bound to is bound no more. While the adapter has a bind of its
+// window, that is so when this is over.
 func (m *RMR) Free() codes.Return {
-	m.unbind()
-	m.PZ.users--
 	m.ia.remove(m)
 	m.ia.count(iaRMRFree)
+	switch {
+	case m.pending == 0:
+		m.end()
+	case m.window == nil:
+		m.unbind()
+	}
 	return codes.Success
+}
+
+// end gives up what a freed one has.
+func (m *RMR) end() {
+	m.unbind()
+	m.setWindow(nil)
+	m.PZ.users--
 }
 
 // unbind makes its context useless.
@@ -41,6 +65,14 @@ func (m *RMR) unbind() {
 		m.ia.engine.deregister(&m.region)
 		m.LMR.users--
 		m.LMR, m.Context = nil, 0
+	}
+}
+
+// setWindow gives it another window. One that it has had ends.
+func (m *RMR) setWindow(w *window) {
+	if m.window != w {
+		m.ia.engine.closeWindow(m.window)
+		m.window = w
 	}
 }
 
@@ -58,10 +90,10 @@ func (m *RMR) boundTo(a BindArgs) (*LMR, codes.Return) {
 
 // prepare makes a binding to n bytes of an LMR; 0 bytes: to none. The LMR must have what is to be
 // granted.
-func (m *RMR) prepare(of *LMR, a BindArgs) (*binding, codes.Return) {
-	b := &binding{rmr: m, triplet: a.Triplet}
+func (m *RMR) prepare(e *EP, of *LMR, a BindArgs) (*binding, codes.Return) {
+	b := &binding{rmr: m, ep: e, triplet: a.Triplet}
 	if of == nil || a.Triplet.N == 0 {
-		return b, codes.Success
+		return b, m.ia.engine.promise(b)
 	}
 	p, has := a.Privileges, of.region.privileges
 	addr, ok := of.region.in(a.Triplet.Addr, uint64(a.Triplet.N))
@@ -71,38 +103,52 @@ func (m *RMR) prepare(of *LMR, a BindArgs) (*binding, codes.Return) {
 	}
 	b.region = region{addr: uint64(addr), n: uint64(a.Triplet.N), pz: m.PZ, privileges: p,
 		zeroBased: a.ZeroBased, lmr: of, owner: m}
-	if r := m.ia.engine.promise(&b.region); r != codes.Success {
+	b.of = of
+	if r := m.ia.engine.promise(b); r != codes.Success {
 		return nil, r
 	}
-	b.of = of
 	of.users++
 	return b, codes.Success
 }
 
-// apply has a binding take effect: what was bound before is bound no more. False: its window is
-// gone.
+// apply has a binding take effect: what was bound before is bound no more. False: its RMR is gone.
 func (b *binding) apply() bool {
 	m := b.rmr
 	if m.freed {
 		return false
 	}
 	m.unbind()
+	m.setWindow(b.window)
 	m.Triplet, b.over = b.triplet, true
 	if b.of != nil {
 		m.region, m.LMR, m.Context = b.region, b.of, b.region.keys.Remote
 		m.ia.engine.grant(&m.region)
 	}
+	if b.taken {
+		m.unbind()
+	}
 	return true
 }
 
-// drop is the end of a binding that has not taken effect.
+// drop is the end of a binding that has not taken effect. What an adapter has done of it is not
+// known: its window ends, and with it what was bound before.
 func (b *binding) drop() {
 	if b.over {
 		return
 	}
 	b.over = true
+	m := b.rmr
+	if b.window != nil && (b.posted || b.fresh) {
+		if b.window == m.window {
+			m.unbind()
+			m.window = nil
+		}
+		m.ia.engine.closeWindow(b.window)
+	}
 	if b.of != nil {
-		b.rmr.ia.engine.deregister(&b.region)
+		if b.window == nil {
+			m.ia.engine.deregister(&b.region)
+		}
 		b.of.users--
 	}
 }
@@ -128,10 +174,12 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	case e.PZ != m.PZ:
 		return 0, codes.InvalidState.With(codes.InvalidStateEPPZ)
 	}
-	b, r := m.prepare(of, a)
+	b, r := m.prepare(e, of, a)
 	if r != codes.Success {
 		return 0, r
 	}
+	m.last = b
+	m.pending++
 	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: dtoBind, pz: e.PZ, bind: b,
 		epoch: m.ia.freed}
 	q := &rc.Request{Op: rc.Bind, Fence: a.Flags&Fence != 0, Owner: p}
@@ -148,10 +196,16 @@ func (l *Library) Bind(_ *rc.Conn, owner any) bool { return owner.(*posted).bind
 
 // bound tells the consumer of a bind.
 func (e *EP) bound(r *rc.Request, p *posted) {
+	m := p.bind.rmr
 	p.bind.drop()
+	if m.pending--; m.pending == 0 {
+		if m.last = nil; m.freed {
+			m.end()
+		}
+	}
 	if r.Status == rc.Success && p.flags&Suppress != 0 {
 		return
 	}
-	ev := bindEvent(p.bind.rmr.handle, p.cookie, uint8(r.Status))
+	ev := bindEvent(m.handle, p.cookie, uint8(r.Status))
 	e.Request.post(&ev)
 }

@@ -99,13 +99,20 @@ func (s *SRQ) SetLow(low int32) codes.Return {
 		return codes.Arg(2)
 	}
 	s.LowWatermark = low
+	s.ia.engine.watch(s)
 	s.checkLow()
 	return codes.Success
 }
 
 // checkLow tells the consumer if few receives are left.
 func (s *SRQ) checkLow() {
-	if s.LowWatermark > 0 && s.ia.engine.waiting(s) < int(s.LowWatermark) {
+	if s.ia.engine.waiting(s) < int(s.LowWatermark) {
+		s.tellLow()
+	}
+}
+
+func (s *SRQ) tellLow() {
+	if s.LowWatermark > 0 {
 		s.LowWatermark = 0
 		s.ia.asyncError(EventEPBroken, s.handle, asyncSRQLow)
 	}

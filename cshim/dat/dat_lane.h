@@ -97,6 +97,7 @@ typedef struct dat_table {
 #define DAT_QUEUE_CNO 16u       /* constant or by core: an event is more than an event */
 #define DAT_QUEUE_TRANSFERS 32u /* constant: for nothing but what data transfers bring */
 #define DAT_QUEUE_DTO 64u       /* constant: DAT_EVD_DTO_FLAG */
+#define DAT_QUEUE_SOLICITED 128u /* by core: some receives wake only if solicited */
 
 #define DAT_QUEUE_COUNTERS 10 /* DAT_EVD_COUNTERS */
 

@@ -67,14 +67,14 @@ static DAT_RETURN ended(DAT_RETURN result)
 
 /*
  * What dat_evd_wait begins with, and ends with, as core does it (core/dat/evd.go). NULL: core
- * must, as a result is not DAT_SUCCESS.
+ * must, as a result is not DAT_SUCCESS, or there may be silent events that nobody has taken yet.
  */
 static dat_queue *wait_begin(dat_slot *slot, DAT_TIMEOUT timeout, DAT_COUNT threshold)
 {
 	dat_queue *queue = slot ? dat_queue_of(slot) : NULL;
 
 	if (!queue || threshold < 1 || (uint32_t)threshold > queue->size ||
-	    queue->flags & (DAT_QUEUE_UNWAITABLE | DAT_QUEUE_WAITING))
+	    queue->flags & (DAT_QUEUE_UNWAITABLE | DAT_QUEUE_WAITING | DAT_QUEUE_SOLICITED))
 		return NULL;
 	queue->counters[DCNT_EVD_WAIT]++;
 	queue->flags = (queue->flags | DAT_QUEUE_WAITING) & ~DAT_QUEUE_BLOCKED;

@@ -17,15 +17,21 @@ int cshim_rdma_free_zone(cshim_rdma_object zone)
 	return verbs.dealloc_pd(OBJECT(struct ibv_pd, zone));
 }
 
+/* What peers may do. */
+static int remote_access(int access)
+{
+	return (access & CSHIM_RDMA_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (access & CSHIM_RDMA_READ ? IBV_ACCESS_REMOTE_READ : 0) |
+	       (access & CSHIM_RDMA_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+}
+
 /* Whoever may write from afar, the adapter must be able to write here. */
-int cshim_rdma_register(cshim_rdma_object zone, uint64_t addr, uint64_t n, uint64_t as, int access,
-                        cshim_rdma_object *region, uint32_t *local, uint32_t *remote)
+int cshim_rdma_register(cshim_rdma_object zone, int windows, uint64_t addr, uint64_t n, uint64_t as,
+                        int access, cshim_rdma_object *region, uint32_t *local, uint32_t *remote)
 {
 	int writes = access & (CSHIM_RDMA_WRITE | CSHIM_RDMA_ATOMIC | CSHIM_RDMA_LOCAL);
-	int flags = (writes ? IBV_ACCESS_LOCAL_WRITE : 0) |
-	            (access & CSHIM_RDMA_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
-	            (access & CSHIM_RDMA_READ ? IBV_ACCESS_REMOTE_READ : 0) |
-	            (access & CSHIM_RDMA_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+	int flags = (writes ? IBV_ACCESS_LOCAL_WRITE : 0) | (windows ? IBV_ACCESS_MW_BIND : 0) |
+	            remote_access(access);
 	struct ibv_pd *pd = OBJECT(struct ibv_pd, zone);
 	void *at = OBJECT(void, addr);
 
@@ -43,6 +49,44 @@ int cshim_rdma_register(cshim_rdma_object zone, uint64_t addr, uint64_t n, uint6
 int cshim_rdma_deregister(cshim_rdma_object region)
 {
 	return verbs.dereg_mr(OBJECT(struct ibv_mr, region));
+}
+
+int cshim_rdma_new_window(cshim_rdma_object zone, int own, cshim_rdma_object *window)
+{
+	errno = 0;
+	*window = NUMBER(
+		ibv_alloc_mw(OBJECT(struct ibv_pd, zone), own ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1));
+	return *window ? 0 : rdma_reason();
+}
+
+int cshim_rdma_free_window(cshim_rdma_object window)
+{
+	return ibv_dealloc_mw(OBJECT(struct ibv_mw, window));
+}
+
+/* The key of a window of type 2 is the program's to choose, and to remember. */
+int cshim_rdma_bind(cshim_rdma_object qp_, const struct cshim_rdma_bind *b, uint32_t *key)
+{
+	struct ibv_qp *qp = OBJECT(struct ibv_qp, qp_);
+	struct ibv_mw *mw = OBJECT(struct ibv_mw, b->window);
+	unsigned flags = IBV_SEND_SIGNALED | (b->fence ? IBV_SEND_FENCE : 0u);
+	struct ibv_mw_bind_info info = {.mr = b->n ? OBJECT(struct ibv_mr, b->region) : NULL,
+	                                .addr = b->addr,
+	                                .length = b->n,
+	                                .mw_access_flags = (unsigned)remote_access(b->access)};
+	struct ibv_mw_bind bind = {.wr_id = b->id, .send_flags = flags, .bind_info = info};
+	struct ibv_send_wr *bad,
+		wr = {.wr_id = b->id,
+	              .opcode = IBV_WR_BIND_MW,
+	              .send_flags = flags,
+	              .bind_mw = {.mw = mw, .rkey = ibv_inc_rkey(mw->rkey), .bind_info = info}};
+	int type1 = mw->type == IBV_MW_TYPE_1;
+	int err = type1 ? ibv_bind_mw(qp, mw, &bind) : ibv_post_send(qp, &wr, &bad);
+
+	if (!err && !type1)
+		mw->rkey = wr.bind_mw.rkey;
+	*key = mw->rkey;
+	return err;
 }
 
 int cshim_rdma_new_queue(cshim_rdma_object zone, int receives, int segments,
@@ -66,6 +110,13 @@ int cshim_rdma_resize_queue(cshim_rdma_object queue, int receives)
 int cshim_rdma_free_queue(cshim_rdma_object queue)
 {
 	return verbs.destroy_srq(OBJECT(struct ibv_srq, queue));
+}
+
+int cshim_rdma_limit_queue(cshim_rdma_object queue, int receives)
+{
+	struct ibv_srq_attr attr = {.srq_limit = (uint32_t)receives};
+
+	return rdma.modify_srq(OBJECT(struct ibv_srq, queue), &attr, IBV_SRQ_LIMIT);
 }
 
 int cshim_rdma_new_completions(struct cshim_rdma *a, int entries, cshim_rdma_object *completions)

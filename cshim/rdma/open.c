@@ -56,6 +56,10 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
+/* soft-RoCE holds peers to the bounds of a window's region, and not to those of the window. So an
+ * RMR is better a region of its own there. */
+enum { SOFT_ROCE = 0xffffff };
+
 static int describe(struct cshim_rdma *a, struct cshim_rdma_info *info)
 {
 	struct ibv_context *context = a->bound->verbs;
@@ -75,6 +79,11 @@ static int describe(struct cshim_rdma *a, struct cshim_rdma_info *info)
 	info->port = a->port;
 	info->active = port.state == IBV_PORT_ACTIVE;
 	info->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
+	info->windows = attr.max_mw > 0 && attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW &&
+	                attr.vendor_id != SOFT_ROCE;
+	info->own_windows =
+		attr.max_mw > 0 && attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	info->invalidates = !!(attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS);
 	info->lid = port.lid;
 	info->mtu = 128 << port.active_mtu;
 	info->max_message = port.max_msg_sz;

@@ -39,6 +39,7 @@ type Device struct {
 
 type memory struct {
 	work     C.struct_cshim_rdma_work
+	bind     C.struct_cshim_rdma_bind
 	segments [C.CSHIM_RDMA_SEGMENTS]C.struct_cshim_rdma_segment
 	found    [most]C.struct_cshim_rdma_completion
 	event    C.struct_cshim_rdma_event
@@ -78,7 +79,9 @@ func infoOf(i *C.struct_cshim_rdma_info, addr netip.Addr) adapter.Info {
 		MaxCompletions: int(i.max_cqe), MaxQPs: int(i.max_qps), MaxZones: int(i.max_zones),
 		MaxRegions: int(i.max_regions), MaxQueues: int(i.max_queues),
 		MaxQueueReceives: int(i.max_queue_receives), MaxReadsIn: int(i.max_reads_in),
-		MaxReadsOut: int(i.max_reads_out), MaxQueuesOfEvents: int(i.max_cqs)}
+		MaxReadsOut: int(i.max_reads_out), Windows: i.windows != 0,
+		OwnWindows: i.own_windows != 0, Invalidates: i.invalidates != 0,
+		MaxQueuesOfEvents: int(i.max_cqs)}
 	for k := range i.gid {
 		out.GID[k] = byte(i.gid[k])
 	}
@@ -180,8 +183,9 @@ func (d *Device) Register(z adapter.Zone, addr, n, as uint64,
 	access adapter.Access) (adapter.Region, adapter.Keys, error) {
 	var o C.cshim_rdma_object
 	var local, remote C.uint32_t
-	err := C.cshim_rdma_register(object(z), C.uint64_t(addr), C.uint64_t(n), C.uint64_t(as),
-		C.int(access), &o, &local, &remote)
+	windows := C.int(flag[uint8](d.info.Windows || d.info.OwnWindows))
+	err := C.cshim_rdma_register(object(z), windows, C.uint64_t(addr), C.uint64_t(n),
+		C.uint64_t(as), C.int(access), &o, &local, &remote)
 	r, e := made[adapter.Region](o, "ibv_reg_mr", err)
 	return r, adapter.Keys{Local: uint32(local), Remote: uint32(remote)}, e
 }
@@ -189,6 +193,28 @@ func (d *Device) Register(z adapter.Zone, addr, n, as uint64,
 // Deregister implements adapter.Device.
 func (d *Device) Deregister(r adapter.Region) error {
 	return failure("ibv_dereg_mr", C.cshim_rdma_deregister(object(r)))
+}
+
+// NewWindow implements adapter.Device.
+func (d *Device) NewWindow(z adapter.Zone, own bool) (adapter.Window, error) {
+	var o C.cshim_rdma_object
+	err := C.cshim_rdma_new_window(object(z), C.int(flag[uint8](own)), &o)
+	return made[adapter.Window](o, "ibv_alloc_mw", err)
+}
+
+// FreeWindow implements adapter.Device.
+func (d *Device) FreeWindow(w adapter.Window) error {
+	return failure("ibv_dealloc_mw", C.cshim_rdma_free_window(object(w)))
+}
+
+// Bind implements adapter.Device.
+func (d *Device) Bind(qp adapter.QP, b *adapter.Bind) (uint32, error) {
+	d.m.bind = C.struct_cshim_rdma_bind{id: C.uint64_t(b.ID), addr: C.uint64_t(b.Addr),
+		n: C.uint64_t(b.N), window: object(b.Window), region: object(b.Region),
+		access: C.int(b.Access), fence: flag[C.uint8_t](b.Fence)}
+	var key C.uint32_t
+	err := C.cshim_rdma_bind(object(qp), &d.m.bind, &key)
+	return uint32(key), failure("ibv_bind_mw", err)
 }
 
 // NewCompletions implements adapter.Device.
@@ -210,7 +236,8 @@ func (d *Device) Poll(q adapter.Completions, out []adapter.Completion) int {
 		c := &d.m.found[i]
 		out[i] = adapter.Completion{ID: uint64(c.id), QPN: uint32(c.qpn), Status: uint8(c.status),
 			N: uint32(c.n), HasData: c.has_data != 0, ByWrite: c.by_write != 0,
-			Immediate: uint32(c.immediate)}
+			Immediate: uint32(c.immediate), Invalidated: c.invalidated != 0,
+			Perhaps: c.perhaps != 0, Key: uint32(c.key)}
 	}
 	return max(n, 0)
 }
@@ -230,6 +257,11 @@ func (d *Device) ResizeQueue(q adapter.Queue, receives int) error {
 // FreeQueue implements adapter.Device.
 func (d *Device) FreeQueue(q adapter.Queue) error {
 	return failure("ibv_destroy_srq", C.cshim_rdma_free_queue(object(q)))
+}
+
+// LimitQueue implements adapter.Device.
+func (d *Device) LimitQueue(q adapter.Queue, receives int) error {
+	return failure("ibv_modify_srq", C.cshim_rdma_limit_queue(object(q), C.int(receives)))
 }
 
 func flag[T ~uint8](b bool) T {
@@ -310,16 +342,24 @@ func (d *Device) FreePath(p adapter.Path) { C.cshim_rdma_free_path(object(p)) }
 func (d *Device) Files() []int { return d.files }
 
 // Arm implements adapter.Device.
-func (d *Device) Arm(c adapter.Completions) { C.cshim_rdma_arm(object(c)) }
+func (d *Device) Arm(c adapter.Completions, solicited bool) {
+	C.cshim_rdma_arm(object(c), C.int(flag[uint8](solicited)))
+}
 
 // Quiet implements adapter.Device.
-func (d *Device) Quiet() { C.cshim_rdma_quiet(d.c) }
+func (d *Device) Quiet(told func(adapter.Completions)) {
+	for c := C.cshim_rdma_told(d.c); c != 0; c = C.cshim_rdma_told(d.c) {
+		told(adapter.Completions(c))
+	}
+}
 
 // Async implements adapter.Device.
 func (d *Device) Async() adapter.Async {
 	var qpn C.uint32_t
-	kind := C.cshim_rdma_async(d.c, &qpn)
-	return adapter.Async{Kind: adapter.AsyncKind(kind), QPN: uint32(qpn)}
+	var queue C.cshim_rdma_object
+	kind := C.cshim_rdma_async(d.c, &qpn, &queue)
+	return adapter.Async{Kind: adapter.AsyncKind(kind), QPN: uint32(qpn),
+		Queue: adapter.Queue(queue)}
 }
 
 // Close implements adapter.Device.

@@ -28,7 +28,7 @@ struct cshim_rdma_address {
 struct cshim_rdma_info {
 	char name[64];
 	struct cshim_rdma_address address;
-	uint8_t port, active, atomics, gid[16], guid[8];
+	uint8_t port, active, atomics, windows, own_windows, invalidates, gid[16], guid[8];
 	uint16_t lid;
 	int mtu, max_inline, max_requests, max_segments, max_read_segments, max_cqe, max_qps, max_cqs;
 	int max_zones, max_regions, max_queues, max_queue_receives, max_reads_in, max_reads_out;
@@ -58,11 +58,19 @@ struct cshim_rdma_work {
 	int segments;
 };
 
+/* As adapter.Bind. */
+struct cshim_rdma_bind {
+	uint64_t id, addr, n;
+	cshim_rdma_object window, region;
+	int access;
+	uint8_t fence;
+};
+
 /* As adapter.Completion. */
 struct cshim_rdma_completion {
 	uint64_t id;
-	uint32_t qpn, n, immediate;
-	uint8_t status, has_data, by_write;
+	uint32_t qpn, n, immediate, key;
+	uint8_t status, has_data, by_write, invalidated, perhaps;
 };
 
 /* What a connection is asked for with, as adapter.Terms. */
@@ -92,19 +100,25 @@ int cshim_rdma_active(struct cshim_rdma *);
 
 int cshim_rdma_new_zone(struct cshim_rdma *, cshim_rdma_object *);
 int cshim_rdma_free_zone(cshim_rdma_object);
-int cshim_rdma_register(cshim_rdma_object zone, uint64_t addr, uint64_t n, uint64_t as, int access,
-                        cshim_rdma_object *, uint32_t *local, uint32_t *remote);
+/* windows: windows may be bound to it. */
+int cshim_rdma_register(cshim_rdma_object zone, int windows, uint64_t addr, uint64_t n, uint64_t as,
+                        int access, cshim_rdma_object *, uint32_t *local, uint32_t *remote);
 int cshim_rdma_deregister(cshim_rdma_object);
+int cshim_rdma_new_window(cshim_rdma_object zone, int own, cshim_rdma_object *);
+int cshim_rdma_free_window(cshim_rdma_object);
 int cshim_rdma_new_queue(cshim_rdma_object zone, int receives, int segments, cshim_rdma_object *);
 int cshim_rdma_resize_queue(cshim_rdma_object, int receives);
 int cshim_rdma_free_queue(cshim_rdma_object);
+int cshim_rdma_limit_queue(cshim_rdma_object, int receives);
 int cshim_rdma_new_completions(struct cshim_rdma *, int entries, cshim_rdma_object *);
 int cshim_rdma_free_completions(cshim_rdma_object);
 int cshim_rdma_poll(cshim_rdma_object completions, int max, struct cshim_rdma_completion *);
-int cshim_rdma_arm(cshim_rdma_object completions);
-void cshim_rdma_quiet(struct cshim_rdma *);
-/* The kind of the next event of an adapter, 0 if there is none; and the queue pair's number. */
-int cshim_rdma_async(struct cshim_rdma *, uint32_t *qpn);
+int cshim_rdma_arm(cshim_rdma_object completions, int solicited);
+/* The next completion queue that there is something in since it was armed; 0: none. */
+cshim_rdma_object cshim_rdma_told(struct cshim_rdma *);
+/* The kind of the next event of an adapter, 0 if there is none; and the queue pair's number, or the
+ * shared queue. */
+int cshim_rdma_async(struct cshim_rdma *, uint32_t *qpn, cshim_rdma_object *queue);
 
 /* Makes a queue pair that takes receives, and if it is for datagrams sends too. */
 int cshim_rdma_new_qp(struct cshim_rdma *, struct cshim_rdma_qp *, uint32_t qkey,
@@ -115,6 +129,8 @@ int cshim_rdma_free_qp(cshim_rdma_object);
 int cshim_rdma_ready(cshim_rdma_object id, cshim_rdma_object qp, int reads_in, int reads_out);
 int cshim_rdma_post(cshim_rdma_object qp, const struct cshim_rdma_work *,
                     const struct cshim_rdma_segment *);
+/* Posts a bind, and tells the key that the window will have. */
+int cshim_rdma_bind(cshim_rdma_object qp, const struct cshim_rdma_bind *, uint32_t *key);
 /* qp or the shared queue: the other is 0. */
 int cshim_rdma_receive(cshim_rdma_object qp, cshim_rdma_object queue, uint64_t id,
                        const struct cshim_rdma_segment *, int segments);

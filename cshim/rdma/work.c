@@ -5,8 +5,8 @@
 #include "rdma.h"
 
 /* The numbers of adapter.Op, and of adapter.Async. */
-enum { SEND, WRITE, WRITE_WITH_DATA, READ, COMPARE_SWAP, FETCH_ADD, DATAGRAM };
-enum { NOTHING, FAILED, QP_FAILED, OTHER };
+enum { SEND, SEND_INVALIDATE, WRITE, WRITE_WITH_DATA, READ, COMPARE_SWAP, FETCH_ADD, DATAGRAM };
+enum { NOTHING, FAILED, QP_FAILED, QUEUE_LOW, OTHER };
 
 static void take(const struct cshim_rdma_segment *from, int n, struct ibv_sge *to)
 {
@@ -20,6 +20,7 @@ int cshim_rdma_post(cshim_rdma_object qp, const struct cshim_rdma_work *w,
 {
 	static const enum ibv_wr_opcode ops[] = {
 		[SEND] = IBV_WR_SEND,
+		[SEND_INVALIDATE] = IBV_WR_SEND_WITH_INV,
 		[WRITE] = IBV_WR_RDMA_WRITE,
 		[WRITE_WITH_DATA] = IBV_WR_RDMA_WRITE_WITH_IMM,
 		[READ] = IBV_WR_RDMA_READ,
@@ -38,6 +39,9 @@ int cshim_rdma_post(cshim_rdma_object qp, const struct cshim_rdma_work *w,
 
 	take(segments, w->segments, list);
 	switch (w->op) {
+	case SEND_INVALIDATE:
+		wr.invalidate_rkey = w->remote_key;
+		break;
 	case WRITE_WITH_DATA:
 		wr.imm_data = w->immediate; /* in this host's order, as the original has it */
 		/* fallthrough */
@@ -102,6 +106,21 @@ static uint8_t status_of(enum ibv_wc_status status)
 	}
 }
 
+/*
+ * Which window a send has freed. soft-RoCE has the kernel's flag for that in what it gives to
+ * programs, which there says that an IP checksum is good: of a connection's receive it can mean
+ * nothing else, but nobody promises that.
+ */
+static void take_key(const struct ibv_wc *c, struct cshim_rdma_completion *out)
+{
+	if (!(c->opcode & IBV_WC_RECV) || c->wc_flags & IBV_WC_WITH_IMM ||
+	    !(c->wc_flags & (IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK)))
+		return;
+	out->invalidated = 1;
+	out->perhaps = !(c->wc_flags & IBV_WC_WITH_INV);
+	out->key = c->invalidated_rkey;
+}
+
 int cshim_rdma_poll(cshim_rdma_object completions, int max, struct cshim_rdma_completion *out)
 {
 	enum { BATCH = 32 };
@@ -118,25 +137,28 @@ int cshim_rdma_poll(cshim_rdma_object completions, int max, struct cshim_rdma_co
 		out[i].has_data = c->opcode & IBV_WC_RECV && c->wc_flags & IBV_WC_WITH_IMM;
 		out[i].by_write = c->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
 		out[i].immediate = c->imm_data;
+		take_key(c, &out[i]);
 	}
 	return n;
 }
 
-int cshim_rdma_arm(cshim_rdma_object completions)
+int cshim_rdma_arm(cshim_rdma_object completions, int solicited)
 {
-	return ibv_req_notify_cq(OBJECT(struct ibv_cq, completions), 0);
+	return ibv_req_notify_cq(OBJECT(struct ibv_cq, completions), solicited);
 }
 
-void cshim_rdma_quiet(struct cshim_rdma *a)
+cshim_rdma_object cshim_rdma_told(struct cshim_rdma *a)
 {
 	struct ibv_cq *cq;
 	void *context;
 
-	while (!verbs.get_cq_event(a->completions, &cq, &context))
-		verbs.ack_cq_events(cq, 1);
+	if (verbs.get_cq_event(a->completions, &cq, &context))
+		return 0;
+	verbs.ack_cq_events(cq, 1);
+	return NUMBER(cq);
 }
 
-int cshim_rdma_async(struct cshim_rdma *a, uint32_t *qpn)
+int cshim_rdma_async(struct cshim_rdma *a, uint32_t *qpn, cshim_rdma_object *queue)
 {
 	struct ibv_async_event event;
 	int kind = OTHER;
@@ -153,6 +175,10 @@ int cshim_rdma_async(struct cshim_rdma *a, uint32_t *qpn)
 	case IBV_EVENT_QP_ACCESS_ERR:
 		kind = QP_FAILED;
 		*qpn = event.element.qp->qp_num;
+		break;
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		kind = QUEUE_LOW;
+		*queue = NUMBER(event.element.srq);
 		break;
 	default:
 		break;

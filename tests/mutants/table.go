@@ -31,6 +31,7 @@ var areas = []struct {
 	{"Jobs over several nodes", hubs},
 	{"RDMA verbs", verbsLink},
 	{"uDAPL on RDMA adapters", datDevice},
+	{"Windows and solicited receives on RDMA adapters", datWindows},
 	{"UDP", udp},
 	{"uDAPL", dat},
 	{"Fast lane of uDAPL", datLane},

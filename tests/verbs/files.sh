@@ -3,13 +3,14 @@
 # shellcheck source=tests/c/dat/packages.sh
 . "$here/../c/dat/packages.sh"
 
-# dat_files BUILD FOLDER: uDAPL's programs, both libraries and dat.side. Prints why there are none.
+# dat_files BUILD FOLDER: Debian's programs of uDAPL and windows, both libraries and
+# dat.side. Prints why there are none.
 dat_files() {
 	local packages=$1/verbs/dat/package to=$2 libraries line
 	mkdir -p "$to"/{bin,ours,theirs}
 	unpack "$packages" usr/lib/x86_64-linux-gnu/libdat2.so.2 dapl2-utils libdapl2 || return
 	libraries=$packages/usr/lib/x86_64-linux-gnu
-	cp "$packages"/usr/bin/* "$to/bin/"
+	cp "$packages"/usr/bin/* "$1/verbs/windows" "$to/bin/" || return
 	cp -L "$libraries"/libdat2.so.2 "$libraries"/libdaplofa.so.2 "$to/theirs/"
 	cp -L "$1/lib/liblapi_r.so.1" "$to/ours/" || return
 	ln -sf liblapi_r.so.1 "$to/ours/libdat2.so.2"

@@ -19,11 +19,12 @@ VERBS_CONFORM := $(addprefix $(CONFORM_BUILD)/,\
 .PHONY: verbs-lapi-full bench-verbs
 verbs-test: verbs-link-test verbs-lapi-test verbs-dat-test
 
-verbs-dat-test: $(LIB)
+verbs-dat-test: $(LIB) $(BUILD)/verbs/windows
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/dat $(BUILD) $(ROWS)
 
-verbs-short-test: $(VERBS_LAPI) $(CONFORM_BUILD)/put $(CONFORM_BUILD)/rmw $(CONFORM_BUILD)/victim
+verbs-short-test: $(VERBS_LAPI) $(BUILD)/verbs/windows \
+  $(addprefix $(CONFORM_BUILD)/,put rmw victim)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@mkdir -p $(BUILD)/verbs
 	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/verbs
@@ -39,6 +40,10 @@ verbs-link-test:
 $(BUILD)/verbs/perf: tests/verbs/perf.c include/lapi.h $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
+
+$(BUILD)/verbs/windows: tests/verbs/windows.c tests/c/dat/programs/pair.h $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< -L$(BUILD)/lib -ldat2 -o $@
 
 verbs-lapi-test: $(VERBS_LAPI) $(VERBS_CONFORM)
 	@scripts/setup.sh $(VERBS_TOOLS)

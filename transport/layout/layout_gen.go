@@ -627,6 +627,7 @@ const (
 	QueueCNO         = 0x10
 	QueueTransfers   = 0x20
 	QueueDTO         = 0x40
+	QueueSolicited   = 0x80
 
 	ClosedLink  = 0x1
 	ClosedOwner = 0x2

@@ -116,6 +116,7 @@ const (
 	QueueCNO         = C.DAT_QUEUE_CNO
 	QueueTransfers   = C.DAT_QUEUE_TRANSFERS
 	QueueDTO         = C.DAT_QUEUE_DTO
+	QueueSolicited   = C.DAT_QUEUE_SOLICITED
 
 	ClosedLink  = C.NODE_CLOSED_LINK
 	ClosedOwner = C.NODE_CLOSED_OWNER

@@ -12,6 +12,7 @@ import "net/netip"
 type (
 	Zone        uintptr // what memory and queue pairs must have in common
 	Region      uintptr // registered memory
+	Window      uintptr // what opens a part of a region to peers
 	Completions uintptr // a completion queue
 	Queue       uintptr // receives that several queue pairs share
 	QP          uintptr // a queue pair
@@ -30,7 +31,12 @@ type Info struct {
 	MTU    int    // bytes
 	Active bool   // the port, when it was opened
 	// Atomics says that the device has them.
-	Atomics    bool
+	Atomics bool
+	// Windows says that it has windows which any queue pair of their zone may use, OwnWindows that
+	// it has some which only the queue pair that they are bound on may. Invalidates says that a
+	// send can free one of the latter at the peer.
+	Windows, OwnWindows, Invalidates bool
+
 	MaxMessage uint64
 	MaxInline  int // bytes of a request that may be inline
 	// MaxRequests is how many requests, or receives, a queue pair may have.
@@ -85,7 +91,8 @@ type Op uint8
 
 // The operations.
 const (
-	OpSend Op = iota
+	OpSend           Op = iota
+	OpSendInvalidate    // RemoteKey is freed at the peer
 	OpWrite
 	OpWriteWithData
 	OpRead
@@ -113,6 +120,18 @@ type Work struct {
 	QPN, QKey uint32
 }
 
+// Bind is a request that binds a window: from then on its key names N bytes at Addr of Region, and
+// no other key does. One that is its queue pair's own must be free. N is 0: it names nothing, of
+// one that is not its own.
+type Bind struct {
+	ID      uint64
+	Window  Window
+	Region  Region
+	Addr, N uint64
+	Access  Access
+	Fence   bool
+}
+
 // Completion tells of a request or receive that is over. Status is uDAPL's
 // (DAT_DTO_COMPLETION_STATUS); the rest is valid if it is 0.
 type Completion struct {
@@ -123,6 +142,10 @@ type Completion struct {
 	HasData   bool   // Immediate is valid
 	ByWrite   bool   // the receive was taken by a write
 	Immediate uint32
+	// Invalidated: the send has freed the window of Key. Perhaps: that is so if Key is one that is
+	// bound; soft-RoCE says it by the wrong flag.
+	Invalidated, Perhaps bool
+	Key                  uint32
 }
 
 // Terms are what a connection is asked for, or accepted, with.
@@ -180,13 +203,15 @@ const (
 	NoAsync  AsyncKind = iota
 	Broken             // the adapter, or a completion queue of it, is of no use any more
 	QPBroken           // a queue pair is
+	QueueLow           // fewer receives are left in a queue than LimitQueue has asked to hear of
 	Other
 )
 
 // Async is what a device tells beside completions and events.
 type Async struct {
-	Kind AsyncKind
-	QPN  uint32
+	Kind  AsyncKind
+	QPN   uint32
+	Queue Queue
 }
 
 // Device is an adapter's port with an address of this process's, opened.
@@ -200,7 +225,12 @@ type Device interface {
 	// Register makes n bytes at addr known, which are then named from as on. The error is the
 	// kernel's, such as EFAULT or ENOMEM.
 	Register(z Zone, addr, n, as uint64, access Access) (Region, Keys, error)
+	// Deregister fails while a window is bound to it.
 	Deregister(r Region) error
+	// NewWindow makes one that is free; own: of the queue pair that it will be bound on. One that
+	// is bound so must be freed before the queue pair is.
+	NewWindow(z Zone, own bool) (Window, error)
+	FreeWindow(w Window) error
 	NewCompletions(entries int) (Completions, error)
 	FreeCompletions(c Completions) error
 	// Poll takes completions.
@@ -208,6 +238,8 @@ type Device interface {
 	NewQueue(z Zone, receives, segments int) (Queue, error)
 	ResizeQueue(q Queue, receives int) error
 	FreeQueue(q Queue) error
+	// LimitQueue has the device tell, once, when a message leaves fewer receives than that.
+	LimitQueue(q Queue, receives int) error
 	// NewQP makes a queue pair that takes receives. One of datagrams takes requests, too.
 	NewQP(a QPAttr) (qp QP, number uint32, err error)
 	// FailQP makes it complete what is posted with status 1; FreeQP returns when the adapter
@@ -215,6 +247,8 @@ type Device interface {
 	FailQP(qp QP)
 	FreeQP(qp QP)
 	Post(qp QP, w *Work) error
+	// Bind posts a bind, and tells the key that the window then has.
+	Bind(qp QP, b *Bind) (key uint32, err error)
 	// Receive posts a receive to a queue pair, or to a queue; the other is 0.
 	Receive(qp QP, q Queue, id uint64, segments []Segment) error
 	NewPath(z Zone, gid [16]byte, lid uint16) (Path, error)
@@ -240,10 +274,11 @@ type Device interface {
 	Async() Async
 
 	// Files become readable when there is a completion, once Arm was called, an event, an Async.
+	// solicited: of completions, when one has failed, or is of what its sender has marked so.
 	Files() []int
-	Arm(c Completions)
-	// Quiet takes what Arm has made readable.
-	Quiet()
+	Arm(c Completions, solicited bool)
+	// Quiet takes what Arm has made readable, and tells whose it was.
+	Quiet(told func(Completions))
 	// Close closes it. Its objects were freed before.
 	Close()
 }

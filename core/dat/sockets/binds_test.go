@@ -13,7 +13,7 @@ import (
 func TestBindsInOrder(t *testing.T) {
 	sides(t, func(t *testing.T, p, q *process) {
 		const far = memorySize / 2
-		w, r := q.ia.NewRMR(q.pz.Handle())
+		w, r := q.ia.NewRMR(q.pz.Handle(), false)
 		must(t, "rmr", r)
 		for _, c := range []struct {
 			name     string

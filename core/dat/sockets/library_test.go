@@ -423,7 +423,7 @@ func TestWindows(t *testing.T) {
 		for _, byHandle := range []bool{true, false} {
 			a, b := p.end(nil, 0), q.end(nil, 0)
 			connect(t, a, b)
-			w, r := q.ia.NewRMR(q.pz.Handle())
+			w, r := q.ia.NewRMR(q.pz.Handle(), false)
 			must(t, "rmr", r)
 			bind := dat.BindArgs{Triplet: q.triplet(far, 100), Privileges: dat.RemoteWrite,
 				EP: b.ep.Handle(), Cookie: 8}

@@ -35,7 +35,7 @@ func TestTakenAway(t *testing.T) {
 			a, b := p.end(nil, 0), q.end(nil, 0)
 			connect(t, a, b)
 			byShm(t, 1, p, q)
-			w, r := q.ia.NewRMR(q.pz.Handle())
+			w, r := q.ia.NewRMR(q.pz.Handle(), false)
 			must(t, "rmr", r)
 			if name == "rmr" {
 				_, r = w.Bind(dat.BindArgs{LMR: q.lmr.Handle(), Triplet: q.triplet(0, 64),

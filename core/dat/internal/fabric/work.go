@@ -13,9 +13,11 @@ const (
 	success         = 0
 	flushed         = 1
 	localLength     = 2
+	localEP         = 3
 	localProtection = 4
 	remoteAccess    = 6
 	remoteResponder = 7
+	untold          = 255 // no completion is made
 )
 
 type qp struct {
@@ -26,7 +28,15 @@ type qp struct {
 	failed   bool
 	peer     *qp
 	receives []receive
-	waiting  []adapter.Work // the first of them has found no receive
+	waiting  []todo // the first of them has found no receive
+}
+
+// todo is a request that was posted.
+type todo struct {
+	adapter.Work
+	bind     adapter.Window // 0: it is none
+	to       adapter.Bind
+	was, key uint32 // of its window: the one that it must have, and the one that it gets
 }
 
 // NewQP implements adapter.Device.
@@ -51,26 +61,40 @@ func (q *qp) fail() {
 		q.complete(w.ID, flushed)
 	}
 	for _, r := range q.receives {
-		q.received(adapter.Completion{ID: r.id, Status: flushed})
+		q.received(adapter.Completion{ID: r.id, Status: flushed}, false)
 	}
 	q.waiting, q.receives = nil, nil
 }
 
 // FreeQP implements adapter.Device.
 func (d *Device) FreeQP(h adapter.QP) {
+	for _, w := range d.windows {
+		if w.qp != nil && w.qp == d.qps[h] {
+			d.wrong("a queue pair is freed that has windows")
+		}
+	}
 	d.qps[h].failed = true
 	delete(d.qps, h)
 }
 
 func (q *qp) complete(id uint64, status uint8) {
-	c := q.d.cqs[q.Requests]
-	c.list = append(c.list, adapter.Completion{ID: id, QPN: q.number, Status: status})
+	q.d.add(q.Requests, adapter.Completion{ID: id, QPN: q.number, Status: status}, false)
 }
 
-func (q *qp) received(e adapter.Completion) {
+func (q *qp) received(e adapter.Completion, solicited bool) {
 	e.QPN = q.number
-	c := q.d.cqs[q.QPAttr.Receives]
-	c.list = append(c.list, e)
+	q.d.add(q.QPAttr.Receives, e, solicited)
+}
+
+func (d *Device) add(to adapter.Completions, e adapter.Completion, solicited bool) {
+	c := d.cqs[to]
+	if c.list = append(c.list, e); len(c.list) > c.size {
+		d.wrong("a completion queue is full")
+	}
+	if c.armed == forAny || c.armed == forSolicited && (solicited || e.Status != success) {
+		c.armed = forNothing
+		d.told = append(d.told, to)
+	}
 }
 
 // Receive implements adapter.Device.
@@ -101,17 +125,28 @@ func (d *Device) Receive(h adapter.QP, q adapter.Queue, id uint64,
 	return nil
 }
 
+func (q *qp) posted() *[]receive {
+	if q.Queue != 0 {
+		return &q.d.queues[q.Queue].receives
+	}
+	return &q.receives
+}
+
+// has says whether there is a receive.
+func (q *qp) has() bool { return len(*q.posted()) > 0 }
+
 // take takes the oldest receive; nil: there is none.
 func (q *qp) take() *receive {
-	from := &q.receives
-	if q.Queue != 0 {
-		from = &q.d.queues[q.Queue].receives
-	}
-	if len(*from) == 0 {
+	from := q.posted()
+	if !q.has() {
 		return nil
 	}
 	r := (*from)[0]
 	*from = (*from)[1:]
+	if o := q.d.queues[q.Queue]; o != nil && len(o.receives) < o.limit {
+		o.limit = 0
+		q.d.Tell(adapter.Async{Kind: adapter.QueueLow, Queue: q.Queue})
+	}
 	return &r
 }
 
@@ -121,7 +156,7 @@ func (d *Device) Post(h adapter.QP, w *adapter.Work) error {
 		return err
 	}
 	q := d.qps[h]
-	one := *w
+	one := todo{Work: *w}
 	one.Segments = append([]adapter.Segment(nil), w.Segments...)
 	q.waiting = append(q.waiting, one)
 	q.goOn()
@@ -137,7 +172,9 @@ func (q *qp) goOn() {
 			return
 		}
 		q.waiting = q.waiting[1:]
-		q.complete(w.ID, status)
+		if status != untold {
+			q.complete(w.ID, status)
+		}
 		if status != success {
 			q.fail()
 		}
@@ -180,11 +217,15 @@ func (q *qp) scatter(segments []adapter.Segment, b []byte) uint8 {
 }
 
 // do does a request; false: it waits for a receive.
-func (q *qp) do(w *adapter.Work) (status uint8, done bool) {
+func (q *qp) do(t *todo) (status uint8, done bool) {
+	w := &t.Work
 	if q.d.Fail != nil {
 		if status := q.d.Fail(w); status != success {
 			return status, true
 		}
+	}
+	if t.bind != 0 {
+		return q.doBind(t), true
 	}
 	p := q.peer
 	if w.Op == adapter.OpDatagram {
@@ -193,12 +234,8 @@ func (q *qp) do(w *adapter.Work) (status uint8, done bool) {
 	if p == nil || p.failed || q.d.f.Silent[p.d.addr] {
 		return 8, true // nobody answers
 	}
-	if w.Op == adapter.OpSend {
-		b, ok := q.gather(w.Segments)
-		if !ok {
-			return localProtection, true
-		}
-		return p.deliver(adapter.Completion{N: uint32(len(b))}, b)
+	if w.Op == adapter.OpSend || w.Op == adapter.OpSendInvalidate {
+		return q.send(w)
 	}
 	n := uint64(0)
 	for _, s := range w.Segments {
@@ -207,7 +244,7 @@ func (q *qp) do(w *adapter.Work) (status uint8, done bool) {
 	need := map[adapter.Op]adapter.Access{adapter.OpWrite: adapter.Write,
 		adapter.OpWriteWithData: adapter.Write, adapter.OpRead: adapter.Read,
 		adapter.OpCompareSwap: adapter.Atomic, adapter.OpFetchAdd: adapter.Atomic}[w.Op]
-	at, ok := p.d.at(p.Zone, w.RemoteKey&^(1<<31), w.RemoteAddr, n, need)
+	at, ok := p.remote(w.RemoteKey, w.RemoteAddr, n, need)
 	if !ok {
 		p.fail()
 		return remoteAccess, true
@@ -220,7 +257,7 @@ func (q *qp) do(w *adapter.Work) (status uint8, done bool) {
 		}
 		if w.Op == adapter.OpWriteWithData {
 			status, done = p.deliver(adapter.Completion{N: uint32(n), HasData: true, ByWrite: true,
-				Immediate: w.Immediate}, nil)
+				Immediate: w.Immediate}, nil, w.Solicited)
 			if status != success || !done {
 				return status, done
 			}
@@ -245,14 +282,34 @@ func (q *qp) do(w *adapter.Work) (status uint8, done bool) {
 	return q.scatter(w.Segments, b), true
 }
 
+// send does one.
+func (q *qp) send(w *adapter.Work) (status uint8, done bool) {
+	b, ok := q.gather(w.Segments)
+	if !ok {
+		return localProtection, true
+	}
+	p, c := q.peer, adapter.Completion{N: uint32(len(b))}
+	if w.Op == adapter.OpSendInvalidate {
+		if !p.has() {
+			return 0, false
+		}
+		if !p.invalidate(w.RemoteKey) {
+			p.fail()
+			return remoteResponder, true
+		}
+		c.Invalidated, c.Perhaps, c.Key = true, p.d.Vague, w.RemoteKey
+	}
+	return p.deliver(c, b, w.Solicited)
+}
+
 // deliver gives data to the next receive; done is false if there is none.
-func (q *qp) deliver(c adapter.Completion, b []byte) (status uint8, done bool) {
+func (q *qp) deliver(c adapter.Completion, b []byte, solicited bool) (status uint8, done bool) {
 	r := q.take()
 	if r == nil {
 		return 0, false
 	}
 	c.ID, c.Status = r.id, q.scatter(r.segments, b)
-	q.received(c)
+	q.received(c, solicited)
 	if c.Status != success {
 		q.fail()
 		return remoteResponder, true
@@ -273,7 +330,8 @@ func (q *qp) datagram(w *adapter.Work) uint8 {
 	for _, p := range to.qps {
 		if p.number == w.QPN && p.Datagrams && p.QKey == w.QKey && !p.failed {
 			head := make([]byte, 40)
-			p.deliver(adapter.Completion{N: uint32(40 + len(b))}, append(head, b...))
+			p.deliver(adapter.Completion{N: uint32(40 + len(b))}, append(head, b...),
+				w.Solicited)
 		}
 	}
 	return success

@@ -1,0 +1,147 @@
+package dat
+
+import (
+	"testing"
+
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+)
+
+func solicitedReceives(a *Attr, _ *EPArgs) { a.RecvFlags = Solicited }
+
+// TestDeviceSolicited: what an adapter tells of as solicited, or failed, wakes; the rest is queued.
+func TestDeviceSolicited(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	a, b := l.pair(solicitedReceives)
+	cno, r := b.h.ia.NewCNO(Agent{}, -1)
+	l.must("cno", r)
+	l.must("modify_cno", b.recv.ModifyCNO(cno.Handle()))
+	receive := func() { l.must("receive", b.PostReceive(b.h.local(0, 100), 1, 0)) }
+	send := func(flags CompletionFlags, ready, there uint32, fired int) {
+		t.Helper()
+		receive()
+		l.must("send", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 8), Flags: flags}))
+		l.turn()
+		l.wantDTO(a.req, rc.Success, 8, dtoSend)
+		if s := b.recv.slot; s.Ready != ready || s.Length != there || len(cno.fired) != fired {
+			t.Errorf("%d wake of %d, %d have triggered; not %d, %d, %d", s.Ready, s.Length,
+				len(cno.fired), ready, there, fired)
+		}
+	}
+	l.must("wait", b.recv.WaitBegin(1, true))
+	send(0, 0, 1, 0)
+	send(0, 0, 2, 0)
+	send(Solicited, 3, 3, 1)
+	send(0, 3, 4, 1)
+	_, _, r = b.recv.WaitEnd(1)
+	l.must("wait", r)
+	for b.recv.Len() > 0 {
+		b.recv.take()
+	}
+	send(Solicited, 1, 1, 1) // the queue is armed again
+	b.recv.take()
+
+	receive() // what nobody has taken yet is found by a wait that begins, or ends
+	l.must("send", a.Post(PostArgs{Op: rc.Send}))
+	l.must("wait", b.recv.WaitBegin(1, true))
+	if b.recv.slot.Ready != 1 {
+		t.Errorf("a wait that begins finds %d", b.recv.slot.Ready)
+	}
+	receive()
+	l.must("send", a.Post(PostArgs{Op: rc.Send}))
+	if _, _, r = b.recv.WaitEnd(2); r != codes.Success {
+		t.Errorf("a wait that ends: %#x", uint32(r))
+	}
+	b.recv.take()
+	for b.recv.Len() > 0 {
+		b.recv.take()
+	}
+	receive()
+	l.must("send", a.Post(PostArgs{Op: rc.Send, Flags: Solicited}))
+	b.h.l.devices[0].notice() // before anybody has looked
+	if b.recv.slot.Ready != 1 {
+		t.Error("what is told of is not taken")
+	}
+	b.recv.take()
+	receive()
+	l.must("wait", b.recv.WaitBegin(1, true))
+	l.must("disconnect", a.Disconnect(false))
+	l.expect(b.con, EventDisconnected)
+	if b.recv.slot.Ready != 1 {
+		t.Error("a flushed receive wakes nobody")
+	}
+	_, _, r = b.recv.WaitEnd(1)
+	l.must("wait", r)
+
+	a, b = l.pair(solicitedReceives) // what has come before the end is no flushed receive
+	receive()
+	l.must("send", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 8)}))
+	l.must("disconnect", b.Disconnect(false))
+	l.wantDTO(b.recv, rc.Success, 8, dtoReceive)
+}
+
+// TestDeviceSolicitedSleep: a thread that sleeps is told of the other queues, whoever takes what
+// the adapter has told; of solicited receives it is told as they are.
+func TestDeviceSolicitedSleep(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	a, b := l.pair(solicitedReceives)
+	k := b.h.l.devices[0]
+	if !k.arm() {
+		t.Fatal("there is something to do")
+	}
+	for i, flags := range []CompletionFlags{0, 0, Solicited} {
+		l.must("receive", b.PostReceive(b.h.local(0, 100), 1, 0))
+		l.must("send", a.Post(PostArgs{Op: rc.Send, Flags: flags}))
+		if told := len(b.h.d.Told()); (told > 0) != (flags == Solicited) {
+			t.Errorf("message %d: told of %d queues", i, told)
+		}
+	}
+	for range 3 { // another thread takes them, and the one that sleeps hears of the next
+		l.must("write", b.Post(PostArgs{Op: rc.Write, Triplets: b.h.local(0, 8),
+			Remote: a.h.remote(0, 8)}))
+		if len(b.h.d.Told()) == 0 {
+			t.Error("the queue of requests is not armed any more")
+		}
+		k.turns = 0
+		k.progress()
+	}
+	k.disarm()
+}
+
+// TestDeviceSolicitedQueues: an EVD's endpoints share its queue, which ends with the last of them;
+// endpoints of other kinds have none.
+func TestDeviceSolicitedQueues(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	h := l.hosts[0]
+	k := h.l.devices[0]
+	first := h.end(solicitedReceives)
+	second := h.end(func(a *Attr, p *EPArgs) {
+		a.RecvFlags, p.Recv = Solicited, first.recv.Handle()
+	})
+	plain := h.end(nil)
+	if len(k.pools) != 2 || k.quiet != 1 || plain.way.(*pair).quiet != nil ||
+		first.way.(*pair).quiet != second.way.(*pair).quiet {
+		t.Fatalf("%d queues, %d of EVDs", len(k.pools), k.quiet)
+	}
+	l.must("free", first.Free())
+	if k.quiet != 1 {
+		t.Error("the queue has ended with the first")
+	}
+	l.must("free", second.Free())
+	l.must("free", plain.Free())
+	if k.quiet != 0 || len(k.pools) != 1 || k.pools[0].used != 0 {
+		t.Errorf("%d queues are left, %d of EVDs, %d places taken", len(k.pools), k.quiet,
+			k.pools[0].used)
+	}
+	h.d.Refuse["NewCompletions"] = errNoPair
+	attr := DefaultAttr
+	attr.RecvFlags = Solicited
+	_, r := h.ia.NewEP(EPArgs{PZ: h.pz.Handle(), Recv: first.recv.Handle(),
+		Request: first.req.Handle(), Connect: first.con.Handle(), Attr: &attr})
+	if r.Type() != codes.InsufficientResources {
+		t.Errorf("without a queue: %#x", uint32(r))
+	}
+}
