@@ -4,9 +4,23 @@
  * There are two sets of names with the same operations. They differ in what a size is of, and in
  * where the parts of the v-calls are, so core is told by which set a call has come: never by what
  * its counts look like.
+ *
+ * Another provider's object goes through its function for extended operations. That takes what the
+ * dat_ib_ set does. Of the other set so do the calls without sizes of parts; the rest is for this
+ * library's own groups.
  */
 #include "collective.h"
 #include "godat.h"
+#include "providers.h"
+
+#define PROVIDED(operation, handle, ...) \
+	DAT_PROVIDED_OP(DAT_IB_COLLECTIVE_##operation##_OP, handle, ##__VA_ARGS__)
+/* Of a call that stands for one of each set. */
+#define PROVIDED_PARTS(set, operation, handle, ...)               \
+	do {                                                      \
+		if ((set) == DAT_COLL_OF_RANK)                    \
+			PROVIDED(operation, handle, __VA_ARGS__); \
+	} while (0)
 
 #define OPERATE(group, operation, set, context, flags, ...)               \
 	dat_collective_post((const uint64_t[DAT_COLL_ARGUMENTS]){         \
@@ -40,27 +54,32 @@ static DAT_RETURN set_clock(uint64_t group, uint64_t value, uint64_t context)
 	(DAT_IA_HANDLE ia_handle, void *progress_func, DAT_IB_COLLECTIVE_MEMBER *member,          \
 	 DAT_UINT32 *member_size)                                                                 \
 	{                                                                                         \
+		PROVIDED(CREATE_MEMBER, ia_handle, progress_func, member, member_size);           \
 		return DAT_CALL(collective_create_member, DAT_P(ia_handle), DAT_P(progress_func), \
 		                DAT_P(member), DAT_P(member_size));                               \
 	}                                                                                         \
 	DAT_RETURN(name##_free_member)                                                            \
 	(DAT_IA_HANDLE ia_handle, DAT_IB_COLLECTIVE_MEMBER member)                                \
 	{                                                                                         \
+		PROVIDED(FREE_MEMBER, ia_handle, member);                                         \
 		return DAT_CALL(collective_free_member, DAT_P(ia_handle), DAT_P(member));         \
 	}                                                                                         \
 	DAT_RETURN(name##_free_group)(DAT_IB_COLLECTIVE_HANDLE collective_handle)                 \
 	{                                                                                         \
+		PROVIDED(FREE_GROUP, collective_handle);                                          \
 		return DAT_CALL(collective_free_group, DAT_P(collective_handle));                 \
 	}                                                                                         \
 	DAT_RETURN(name##_set_clock)                                                              \
 	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 clock_value,                      \
 	 DAT_CONTEXT user_context)                                                                \
 	{                                                                                         \
+		PROVIDED(SET_CLOCK, collective_handle, clock_value, user_context);                \
 		return set_clock(DAT_P(collective_handle), clock_value, user_context.as_64);      \
 	}                                                                                         \
 	DAT_RETURN(name##_read_clock)                                                             \
 	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 * clock_value)                    \
 	{                                                                                         \
+		PROVIDED(READ_CLOCK, collective_handle, clock_value);                             \
 		return DAT_CALL(collective_read_clock, DAT_P(collective_handle),                  \
 		                DAT_P(clock_value));                                              \
 	}
@@ -73,6 +92,8 @@ DAT_RETURN(dat_ib_collective_create_group)
  DAT_IB_COLLECTIVE_ID group_id, DAT_IB_COLLECTIVE_GROUP *group_info, DAT_EVD_HANDLE evd_handle,
  DAT_PZ_HANDLE pz_handle, DAT_CONTEXT user_context)
 {
+	PROVIDED(CREATE_GROUP, evd_handle, members, group_size, self, group_id, group_info,
+	         pz_handle, user_context);
 	return DAT_CALL(collective_create_group, DAT_P(evd_handle), DAT_P(members),
 	                DAT_I(group_size), DAT_I(self), DAT_I(group_id), DAT_P(group_info),
 	                DAT_P(pz_handle), user_context.as_64);
@@ -95,6 +116,8 @@ DAT_RETURN(dat_collective_create_group)
 	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                    \
 	 DAT_COMPLETION_FLAGS completion_flags)                                                    \
 	{                                                                                          \
+		PROVIDED(BROADCAST, collective_handle, buffer, byte_count, root, user_context,     \
+		         completion_flags);                                                        \
 		return OPERATE(collective_handle, BROADCAST, set, user_context, completion_flags,  \
 		               PLAIN(buffer, byte_count, NULL, 0), [DAT_COLL_ROOT] = DAT_I(root)); \
 	}                                                                                          \
@@ -102,6 +125,7 @@ DAT_RETURN(dat_collective_create_group)
 	(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_CONTEXT user_context,                     \
 	 DAT_COMPLETION_FLAGS completion_flags)                                                    \
 	{                                                                                          \
+		PROVIDED(BARRIER, collective_handle, user_context, completion_flags);              \
 		return OPERATE(collective_handle, BARRIER, set, user_context, completion_flags);   \
 	}
 
@@ -113,6 +137,9 @@ DAT_RETURN(dat_collective_create_group)
 	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                   \
 	 DAT_COMPLETION_FLAGS completion_flags)                                                   \
 	{                                                                                         \
+		PROVIDED_PARTS(set, operation, collective_handle, send_buffer, send_byte_count,   \
+		               recv_buffer, recv_byte_count, root, user_context,                  \
+		               completion_flags);                                                 \
 		return OPERATE(collective_handle, operation, set, user_context, completion_flags, \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count), \
 		               [DAT_COLL_ROOT] = DAT_I(root));                                    \
@@ -123,6 +150,8 @@ DAT_RETURN(dat_collective_create_group)
 	 DAT_COUNT send_byte_count, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,              \
 	 DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)                          \
 	{                                                                                          \
+		PROVIDED_PARTS(set, operation, collective_handle, send_buffer, send_byte_count,    \
+		               recv_buffer, recv_byte_count, user_context, completion_flags);      \
 		return OPERATE(collective_handle, operation, set, user_context, completion_flags,  \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count)); \
 	}
@@ -133,6 +162,9 @@ DAT_RETURN(dat_collective_create_group)
 	 DAT_IB_COLLECTIVE_REDUCE_DATA_OP reduce_operation, DAT_IB_COLLECTIVE_DATA_TYPE data_type, \
 	 DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)                          \
 	{                                                                                          \
+		PROVIDED_PARTS(set, operation, collective_handle, send_buffer, send_byte_count,    \
+		               recv_buffer, recv_byte_count, reduce_operation, data_type,          \
+		               user_context, completion_flags);                                    \
 		return OPERATE(collective_handle, operation, set, user_context, completion_flags,  \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count),  \
 		               [DAT_COLL_OPERATION] = DAT_I(reduce_operation),                     \
@@ -146,6 +178,9 @@ DAT_RETURN(dat_collective_create_group)
 	 DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context,                                    \
 	 DAT_COMPLETION_FLAGS completion_flags)                                                    \
 	{                                                                                          \
+		PROVIDED_PARTS(set, REDUCE, collective_handle, send_buffer, send_byte_count,       \
+		               recv_buffer, recv_byte_count, reduce_operation, data_type, root,    \
+		               user_context, completion_flags);                                    \
 		return OPERATE(collective_handle, REDUCE, set, user_context, completion_flags,     \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, recv_byte_count),  \
 		               [DAT_COLL_OPERATION] = DAT_I(reduce_operation),                     \
@@ -157,6 +192,9 @@ DAT_RETURN(dat_collective_create_group)
 	 DAT_IB_COLLECTIVE_REDUCE_DATA_OP reduce_operation, DAT_IB_COLLECTIVE_DATA_TYPE data_type, \
 	 DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)                          \
 	{                                                                                          \
+		PROVIDED_PARTS(set, REDUCE_SCATTER, collective_handle, send_buffer,                \
+		               send_byte_count, recv_buffer, recv_byte_counts, reduce_operation,   \
+		               data_type, user_context, completion_flags);                         \
 		return OPERATE(collective_handle, REDUCE_SCATTER, set, user_context,               \
 		               completion_flags,                                                   \
 		               PLAIN(send_buffer, send_byte_count, recv_buffer, 0),                \
@@ -184,6 +222,8 @@ DAT_RETURN(dat_ib_collective_scatterv)
  DAT_COUNT *displacements, DAT_PVOID recv_buffer, DAT_COUNT recv_byte_count,
  DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
+	PROVIDED(SCATTERV, collective_handle, send_buffer, send_byte_counts, displacements,
+	         recv_buffer, recv_byte_count, root, user_context, completion_flags);
 	return OPERATE(
 		collective_handle, SCATTERV, DAT_COLL_OF_RANK, user_context, completion_flags,
 		PLAIN(send_buffer, 0, recv_buffer, recv_byte_count),
@@ -196,6 +236,8 @@ DAT_RETURN(dat_ib_collective_gatherv)
  DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts, DAT_COUNT *displacements,
  DAT_IB_COLLECTIVE_RANK root, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
+	PROVIDED(GATHERV, collective_handle, send_buffer, send_byte_count, recv_buffer,
+	         recv_byte_counts, displacements, root, user_context, completion_flags);
 	return OPERATE(
 		collective_handle, GATHERV, DAT_COLL_OF_RANK, user_context, completion_flags,
 		PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
@@ -208,6 +250,8 @@ DAT_RETURN(dat_ib_collective_allgatherv)
  DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts, DAT_COUNT *displacements,
  DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
+	PROVIDED(ALLGATHERV, collective_handle, send_buffer, send_byte_count, recv_buffer,
+	         recv_byte_counts, displacements, user_context, completion_flags);
 	return OPERATE(collective_handle, ALLGATHERV, DAT_COLL_OF_RANK, user_context,
 	               completion_flags, PLAIN(send_buffer, send_byte_count, recv_buffer, 0),
 	               [DAT_COLL_RECV_SIZES] = DAT_P(recv_byte_counts),
@@ -219,6 +263,8 @@ DAT_RETURN(dat_ib_collective_alltoallv)
  DAT_COUNT *send_displacements, DAT_PVOID recv_buffer, DAT_COUNT *recv_byte_counts,
  DAT_COUNT *recv_displacements, DAT_CONTEXT user_context, DAT_COMPLETION_FLAGS completion_flags)
 {
+	PROVIDED(ALLTOALLV, collective_handle, send_buffer, send_byte_counts, send_displacements,
+	         recv_buffer, recv_byte_counts, recv_displacements, user_context, completion_flags);
 	return OPERATE(collective_handle, ALLTOALLV, DAT_COLL_OF_RANK, user_context,
 	               completion_flags, PLAIN(send_buffer, 0, recv_buffer, 0),
 	               [DAT_COLL_SEND_SIZES] = DAT_P(send_byte_counts),

@@ -13,7 +13,8 @@
 enum {
 	BATCH = 64,      /* messages of one ring in one turn */
 	SEEN_TURNS = 16, /* of core, from one in which it sees to all links to the next */
-	CLOCK_TURNS = 64 /* turns of a thread that polls between looks at the clock */
+	CLOCK_TURNS = 64, /* turns of a thread that polls between looks at the clock */
+	ANSWERS = 64      /* connections whose latest answer's slot is known */
 };
 
 /* The peer says that it is done with everything before a number; 0: core must deal with it. */
@@ -167,6 +168,23 @@ static int receive_for(dat_end *end, const dat_header *header, const node_arriva
 	return 0;
 }
 
+/*
+ * A program is going to be told of a message, and may answer: the line of the slot that the answer
+ * goes to is asked for. Its peer looks at it, and so has it. Once for each slot: who is sent to and
+ * does not answer would only take the line away from the sender.
+ */
+static void expect_answer(const dat_end *end, const node_peer *peer)
+{
+	static const node_slot *expected[ANSWERS]; /* by connection; two may share one */
+	const node_slot **last = &expected[end->index % ANSWERS];
+	const node_slot *slot = node_slot_at(peer->out_slots, peer->sender.tail);
+
+	if (*last == slot)
+		return;
+	*last = slot;
+	node_prefetch_to_write(slot);
+}
+
 /* The message at the head of a ring: its end if it was dealt with; NULL: it is core's. */
 static dat_end *receive(const node_link *link, const node_peer *peer, const node_arrival *arrival)
 {
@@ -183,6 +201,8 @@ static dat_end *receive(const node_link *link, const node_peer *peer, const node
 	 * next lock, of the program's next call, would wait for it. */
 	if (end->own)
 		node_prefetch_to_write(&((const dat_open *)(uintptr_t)end->own)->done);
+	if (arrival->kind == DAT_MSG_DATA && takes_receive(&header))
+		expect_answer(end, peer);
 	return receive_for(end, &header, arrival) ? end : NULL;
 }
 

@@ -52,7 +52,7 @@ DAT_RETURN dat_provider_extended(const DAT_PROVIDER *table, DAT_HANDLE handle, D
 		if (__builtin_expect(__atomic_load_n(&dat_unusual, __ATOMIC_RELAXED) != 0, 0)) {  \
 			const DAT_PROVIDER *dat_table = dat_provider_of(handle);                  \
 			if (dat_table)                                                            \
-				return dat_provider_extended(dat_table, handle, op, __VA_ARGS__); \
+				return dat_provider_extended(dat_table, handle, op, ##__VA_ARGS__); \
 		}                                                                                 \
 	} while (0)
 

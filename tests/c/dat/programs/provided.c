@@ -401,7 +401,7 @@ int main(void)
 	threads();
 	forked();
 	CHECK(unlink(getenv("DAT_OVERRIDE")) == 0);
-	if (checked < 86)
+	if (checked < 113)
 		return 1;
 	printf("provided: passed\n");
 	return 0;

@@ -142,6 +142,67 @@ static void every_call(DAT_IA_HANDLE ia)
 		same_words("handle_extendedop", shape, handle, 1);           \
 	} while (0)
 
+#define COLLECTIVE(operation, shape, function, ...) \
+	FUNCTION(DAT_IB_COLLECTIVE_##operation##_OP, shape, function, object(), ##__VA_ARGS__)
+
+/* What both sets have alike. */
+#define COLLECTIVES_ALIKE(set)                                                                    \
+	do {                                                                                      \
+		FUNCTION(DAT_IB_COLLECTIVE_CREATE_MEMBER_OP, "h-888", set##_create_member, ia,    \
+		         P(1), P(2), P(3));                                                       \
+		FUNCTION(DAT_IB_COLLECTIVE_FREE_MEMBER_OP, "h-8", set##_free_member, ia, P(1));   \
+		COLLECTIVE(FREE_GROUP, "h-", set##_free_group);                                   \
+		COLLECTIVE(SET_CLOCK, "h-88", set##_set_clock, V(1), CONTEXT(2));                 \
+		COLLECTIVE(READ_CLOCK, "h-8", set##_read_clock, P(1));                            \
+		COLLECTIVE(BROADCAST, "h-84484", set##_broadcast, P(1), W(2), W(3), CONTEXT(4),   \
+		           W(5));                                                                 \
+		COLLECTIVE(BARRIER, "h-84", set##_barrier, CONTEXT(1), W(2));                     \
+	} while (0)
+
+/* Their handle is the EVD, which is not the first argument. */
+static void collective_groups(DAT_HANDLE h)
+{
+	CHECK((dat_ib_collective_create_group)(P(1), W(2), W(3), W(4), P(5), h, P(6), CONTEXT(7)) ==
+	      PROVIDED_RESULT);
+	CHECK(loaded()->words[1] == DAT_IB_COLLECTIVE_CREATE_GROUP_OP);
+	same_words("handle_extendedop", "h-8444888", h, 1);
+	CHECK((dat_collective_create_group)(P(1), W(2), W(3), W(4), h, P(6), CONTEXT(7)) ==
+	      PROVIDED_RESULT);
+	CHECK(loaded()->words[1] == DAT_IB_COLLECTIVE_CREATE_GROUP_OP && loaded()->words[6] == 0);
+}
+
+/* Those that have sizes of parts: of the InfiniBand extension's set. */
+static void collectives_of_parts(void)
+{
+	COLLECTIVE(SCATTER, "h-8484484", dat_ib_collective_scatter, P(1), W(2), P(3), W(4), W(5),
+	           CONTEXT(6), W(7));
+	COLLECTIVE(GATHER, "h-8484484", dat_ib_collective_gather, P(1), W(2), P(3), W(4), W(5),
+	           CONTEXT(6), W(7));
+	COLLECTIVE(ALLGATHER, "h-848484", dat_ib_collective_allgather, P(1), W(2), P(3), W(4),
+	           CONTEXT(5), W(6));
+	COLLECTIVE(ALLTOALL, "h-848484", dat_ib_collective_alltoall, P(1), W(2), P(3), W(4),
+	           CONTEXT(5), W(6));
+	COLLECTIVE(REDUCE, "h-848444484", dat_ib_collective_reduce, P(1), W(2), P(3), W(4), W(5),
+	           W(6), W(7), CONTEXT(8), W(9));
+	COLLECTIVE(ALLREDUCE, "h-84844484", dat_ib_collective_allreduce, P(1), W(2), P(3), W(4),
+	           W(5), W(6), CONTEXT(7), W(8));
+	COLLECTIVE(SCAN, "h-84844484", dat_ib_collective_scan, P(1), W(2), P(3), W(4), W(5), W(6),
+	           CONTEXT(7), W(8));
+	COLLECTIVE(REDUCE_SCATTER, "h-84884484", dat_ib_collective_reduce_scatter, P(1), W(2),
+	           P(3), P(4), W(5), W(6), CONTEXT(7), W(8));
+	COLLECTIVE(SCATTERV, "h-88884484", dat_ib_collective_scatterv, P(1), P(2), P(3), P(4),
+	           W(5), W(6), CONTEXT(7), W(8));
+	COLLECTIVE(GATHERV, "h-84888484", dat_ib_collective_gatherv, P(1), W(2), P(3), P(4),
+	           P(5), W(6), CONTEXT(7), W(8));
+	COLLECTIVE(ALLGATHERV, "h-8488884", dat_ib_collective_allgatherv, P(1), W(2), P(3), P(4),
+	           P(5), CONTEXT(6), W(7));
+	COLLECTIVE(ALLTOALLV, "h-88888884", dat_ib_collective_alltoallv, P(1), P(2), P(3), P(4),
+	           P(5), P(6), CONTEXT(7), W(8));
+	/* of whole buffers: this library's own groups have it, and this is none */
+	CHECK(DAT_GET_TYPE((dat_collective_allgather)(object(), P(1), W(2), P(3), W(4),
+	                                              CONTEXT(5), 0)) == DAT_INVALID_HANDLE);
+}
+
 static void extensions(DAT_IA_HANDLE ia)
 {
 	DAT_HANDLE h = object();
@@ -163,6 +224,10 @@ static void extensions(DAT_IA_HANDLE ia)
 	FUNCTION(DAT_IB_PRINT_COUNTERS_OP, "h-44", dat_ib_print_counters, ia, W(1), W(2));
 	FUNCTION(DAT_IB_START_COUNTERS_OP, "h-4", dat_ib_start_counter, ia, W(1));
 	FUNCTION(DAT_IB_STOP_COUNTERS_OP, "h-4", dat_ib_stop_counter, ia, W(1));
+	COLLECTIVES_ALIKE(dat_ib_collective);
+	COLLECTIVES_ALIKE(dat_collective);
+	collective_groups(h);
+	collectives_of_parts();
 }
 
 static void query_by_name(void)
