@@ -1,6 +1,6 @@
 /*
  * abi.h - of the binary interface of libpmix.so.2 what pmix.c uses, so that no header is needed to
- * build. Tried with PMIx 4.2.
+ * build. Tried with PMIx 4.2 and 5.0.
  */
 #ifndef CSHIM_PMIX_ABI_H
 #define CSHIM_PMIX_ABI_H

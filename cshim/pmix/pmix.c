@@ -12,7 +12,10 @@
 static struct pmix_calls calls;
 static struct pmix_proc self;
 static pid_t connected; /* the process that is connected; 0: none */
+static pid_t left;      /* the process that has left the server to its MPI; 0: none */
 static int handler;     /* the exit handler is there */
+
+enum { FAR_SECONDS = 60 }; /* in which a server of another node is to answer */
 
 static int fail(char *why, const char *what, int status)
 {
@@ -65,6 +68,22 @@ static int mpi_has_ended(void)
 	int flag = 0;
 
 	return finalized && finalized(&flag) == 0 && flag;
+}
+
+/*
+ * Whether an Open MPI of this process is still to begin that wants the server for itself. From 5 on it
+ * calls PMIx_Init only where nobody has, and otherwise does not learn who it is: MPI_Init fails.
+ */
+static int mpi_is_to_begin(void)
+{
+	int (*initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
+	int (*version)(char *, int *) =
+		(int (*)(char *, int *))dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
+	char text[8192] = ""; /* no MPI's is longer */
+	int flag = 1, length, major;
+
+	return initialized && version && initialized(&flag) == 0 && !flag &&
+	       version(text, &length) == 0 && sscanf(text, "Open MPI v%d", &major) == 1 && major >= 5;
 }
 
 static int number(const struct pmix_value *v, uint32_t *n)
@@ -164,14 +183,26 @@ int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length,
 {
 	struct pmix_proc whose = self;
 	struct pmix_value *v = NULL;
-	/* what the fence has brought is here; to ask the other's server may take for ever */
-	struct pmix_info here = {.key = "pmix.optional",
-	                         .value = {.type = PMIX_BOOL, .of.flag = 1}};
+	/*
+	 * What the fence has brought is in this process, but with PMIx 5 that of the node's other tasks
+	 * is with its server only, and under prun that of other nodes' tasks with theirs.
+	 */
+	struct pmix_info ways[] = {
+		{.key = "pmix.optional", .value = {.type = PMIX_BOOL, .of.flag = 1}},
+		{.key = "pmix.immediate", .value = {.type = PMIX_BOOL, .of.flag = 1}},
+		/* a server that does not have it could wait for it for ever */
+		{.key = "pmix.timeout", .value = {.type = PMIX_INT, .of.int32 = FAR_SECONDS}},
+	};
+	int status = PMIX_OK;
 
 	if (disconnected(why))
 		return -1;
 	whose.rank = rank;
-	int status = calls.get(&whose, key, &here, 1, &v);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		status = calls.get(&whose, key, &ways[i], 1, &v);
+		if (status == PMIX_OK)
+			break;
+	}
 	if (status != PMIX_OK)
 		return fail(why, "a card", status);
 	if (v->type != PMIX_BYTES) {
@@ -185,8 +216,22 @@ int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length,
 	return 0;
 }
 
+void cshim_pmix_leave_to_mpi(void)
+{
+	if (connected != getpid() || !mpi_is_to_begin())
+		return;
+	cshim_pmix_end();
+	left = getpid();
+}
+
 int cshim_pmix_abort(int code, char *why)
 {
+	if (left == getpid() && connected != left) {
+		int status = calls.init(&self, NULL, 0);
+		if (status != PMIX_OK)
+			return fail(why, "the PMIx server cannot be reached again", status);
+		connected = left;
+	}
 	if (disconnected(why))
 		return -1;
 	int status = calls.abort(code, "LAPI ends the job", NULL, 0);

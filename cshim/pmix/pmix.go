@@ -57,7 +57,7 @@ func (c *Client) Rank() int { return c.rank }
 func (c *Client) Size() int { return c.size }
 
 // Exchange gives card to all tasks and returns theirs, by rank. All tasks call it, once: a server
-// may keep the first card.
+// may keep the first card, and the connection may be left to an MPI of this process.
 func (c *Client) Exchange(card []byte) ([][]byte, error) {
 	if len(card) == 0 || len(card) > math.MaxInt32 {
 		return nil, fmt.Errorf("a card of %d bytes", len(card))
@@ -82,6 +82,7 @@ func (c *Client) Exchange(card []byte) ([][]byte, error) {
 		cards[rank] = C.GoBytes(bytes, C.int(length))
 		C.free(bytes)
 	}
+	C.cshim_pmix_leave_to_mpi()
 	return cards, nil
 }
 

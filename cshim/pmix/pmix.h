@@ -29,6 +29,12 @@ int cshim_pmix_give(const char *key, const void *card, size_t length, char *why)
 /* A task's value of key, which the caller frees. After cshim_pmix_give with that key. */
 int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length, char *why);
 
+/*
+ * After the last cshim_pmix_take: ends the connection if an MPI of this process is to begin that can
+ * do so only where there is none. cshim_pmix_abort then makes another.
+ */
+void cshim_pmix_leave_to_mpi(void);
+
 /* Has the server end all tasks of the job, this one included, with that exit code. */
 int cshim_pmix_abort(int code, char *why);
 

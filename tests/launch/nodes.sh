@@ -23,7 +23,7 @@ command_for() {
 		for host in ${1//,/ }; do
 			for ((i = 0; i < ${host#*:}; i++)); do names=$names,${host%:*}; done
 		done
-		echo "$remote -N $(echo ${1//,/ } | wc -w) -m arbitrary -w ${names#,} -n $(places $1)"
+		echo "$remote -m arbitrary -w ${names#,} -n $(places $1)"
 		;;
 	*) echo "$remote $1 -n $(places $1)" ;;
 	esac
@@ -289,9 +289,17 @@ nodes_cases() {
 		sealed_keys
 	fi
 	all=${FULL-}
-	part=mpirun launcher=mpirun exited=21 killed=137 daemon_killed=205 lenient=''
-	remote='mpirun.openmpi --oversubscribe --mca plm_rsh_agent node-shell -H'
+	# 0: Open MPI 5's mpirun, when its daemon was killed
+	part=mpirun launcher=mpirun exited=21 killed=137 daemon_killed='205|0' lenient=''
+	# Open MPI 5 fills the first host unless it is to map by slots
+	remote='mpirun.openmpi --map-by slot:OVERSUBSCRIBE --bind-to none --mca plm_rsh_agent node-shell -H'
 	away="${remote% -H} --mca oob_tcp_if_include eth1 -H"
 	cases_over_nodes
+	if command -v prun > /dev/null; then
+		part=prun launcher=prun remote='prun --map-by slot:OVERSUBSCRIBE --bind-to none --host' around=dvm away='' daemon_killed=''
+		cases_over_nodes
+	else
+		skip 'prun over nodes' 'there is no PRRTE here'
+	fi
 	slurm_cases
 }
