@@ -301,7 +301,8 @@ static const char *route_taken(counts c)
 static void bulk_forced_route(void)
 {
 	const char *route = variable("LAPI_ROUTE");
-	const char *wanted = strcmp(route, "wide") == 0 ? "pipeline" : route;
+	int wide = strcmp(route, "wide") == 0 || strcmp(route, "streaming") == 0;
+	const char *wanted = wide ? "pipeline" : route;
 	int i, taken = 0, direct = direct_way();
 	if (num_tasks < 2 || !direct || !*route || strcmp(route, "auto") == 0 ||
 	    strcmp(route, "show") == 0)
