@@ -85,9 +85,9 @@ static int put_whole(cshim_context *context, cshim_lane *lane, node_peer *peer,
 }
 
 /*
- * route: one of the pipelines, or any other: as is best for what no route is chosen for. *waited: it
- * is to be timed, so it waits for room, bounded, rather than leave its rest to core; what is left to
- * core all the same has no time.
+ * route: one of the pipelines, or any other: as is best for what no route is chosen for. *waited:
+ * it is to be timed, so it waits for room, bounded, rather than leave its rest to core; what is
+ * left to core all the same has no time.
  */
 static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *peer,
                            node_transfer put, uint64_t org_cntr, uint32_t route, int *waited)
@@ -268,7 +268,8 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 		put.notice[1] = completion;
 	else if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]--;
-	if (!peer->closed && put_in_messages(context, lane, peer, put, org_cntr, NODE_ROUTES, &(int){0}))
+	if (!peer->closed &&
+	    put_in_messages(context, lane, peer, put, org_cntr, NODE_ROUTES, &(int){0}))
 		return;
 	cshim_lane_used(lane, peer);
 	memcpy(link->transfer, &put, sizeof(put));

@@ -23,7 +23,7 @@
 #define NODE_ROUTE_TARGET 5 /* the target copies straight from the origin's memory */
 #define NODE_ROUTE_HALVES 6 /* the origin one half, the target the other, at once */
 #define NODE_ROUTES 7
-/* Bytes from which streaming is chosen: so much is in no cache of the reader's, nor of use there. */
+/* Bytes from which streaming is chosen: so much is in no cache, nor of use there. */
 #define NODE_STREAM_MIN (16u << 20)
 #define NODE_STRING_MIN 1024 /* bytes of a copy for which a string instruction is worth its begin */
 /* or'd: the transfer is to be timed */
