@@ -391,7 +391,8 @@ func (r *reader) fastLane() FastLane {
 // route reads LAPI_ROUTE, which is this library's own.
 func (r *reader) route() (route Route, show bool) {
 	names := map[string]Route{"auto": RouteAuto, "pipeline": RoutePipeline, "origin": RouteOrigin,
-		"target": RouteTarget, "halves": RouteHalves, "wide": RouteWide}
+		"target": RouteTarget, "halves": RouteHalves, "wide": RouteWide,
+		"string": RouteString, "streaming": RouteStreaming}
 	s, ok := r.get("LAPI_ROUTE")
 	if !ok || s == "show" {
 		return RouteAuto, ok
@@ -399,7 +400,7 @@ func (r *reader) route() (route Route, show bool) {
 	route, ok = names[s]
 	if !ok {
 		r.warnf(0, "LAPI_ROUTE=%q is not valid; auto is used. Set it to auto, show, pipeline, "+
-			"wide, origin, target or halves", s)
+			"wide, string, streaming, origin, target or halves", s)
 	}
 	return route, false
 }

@@ -36,6 +36,8 @@ const (
 	RouteTarget
 	RouteHalves
 	RouteWide
+	RouteString
+	RouteStreaming
 )
 
 // Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All

@@ -39,7 +39,8 @@ func (n *Net) chooseNode() error {
 // routes has LAPI_ROUTE in the link's words.
 var routes = [...]shm.Route{job.RouteAuto: shm.RouteAuto, job.RoutePipeline: shm.RoutePipeline,
 	job.RouteOrigin: shm.RouteOrigin, job.RouteTarget: shm.RouteTarget,
-	job.RouteHalves: shm.RouteHalves, job.RouteWide: shm.RouteWide}
+	job.RouteHalves: shm.RouteHalves, job.RouteWide: shm.RouteWide,
+	job.RouteString: shm.RouteString, job.RouteStreaming: shm.RouteStreaming}
 
 // openShared makes this task's segment. Without it the tasks are reached by UDP, where that is
 // allowed.

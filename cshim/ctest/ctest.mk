@@ -25,7 +25,8 @@ $(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread
 $(CSHIM_TEST_DIR)/address: CSHIM_TEST_EXTRA := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(CSHIM_TEST_DIR)/plain $(CSHIM_TEST_DIR)/thread $(CSHIM_TEST_DIR)/address: $(CSHIM_TEST_SOURCES) $(CSHIM_TEST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(CSHIM_TEST_FLAGS) $(CSHIM_TEST_EXTRA) -o $@ $(CSHIM_TEST_SOURCES)
+	$(CC) $(CSHIM_TEST_FLAGS) $(CSHIM_TEST_EXTRA) \
+	  -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string -o $@ $(CSHIM_TEST_SOURCES)
 
 $(CSHIM_TEST_SECOND): $(CSHIM_TEST_DIR)/second_%.c: cshim/dat/%.c cshim/ctest/dat/second.h
 	@mkdir -p $(@D)

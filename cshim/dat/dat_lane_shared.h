@@ -21,9 +21,10 @@
 #define DAT_FLAG_IMMEDIATE 1u
 #define DAT_FLAG_INVALIDATE 2u
 #define DAT_FLAG_SOLICITED 4u
-/* Of a read that is asked for: by which pipeline the answer is to come; neither: any. */
-#define DAT_FLAG_NARROW 16u
-#define DAT_FLAG_WIDE 32u
+/* Of a read that is asked for: how the answer is written to chunks, NODE_HOW_ << DAT_FLAG_HOW_AT.
+ * Without the flag that is the target's choice. */
+#define DAT_FLAG_HOW 16u
+#define DAT_FLAG_HOW_AT 5
 
 /* In front of every message, as wire.go has it. */
 typedef struct dat_header {

@@ -17,9 +17,9 @@ int dat_lane_ask(dat_end *end, uint32_t seq, dat_request *request)
 
 	if (rc != NODE_SENT)
 		return rc;
-	if (request->route == NODE_ROUTE_PIPELINE || request->route == NODE_ROUTE_WIDE)
-		ask.header.flags |= request->route == NODE_ROUTE_WIDE ? DAT_FLAG_WIDE
-		                                                      : DAT_FLAG_NARROW;
+	if (node_route_is_pipeline(request->route))
+		ask.header.flags |= DAT_FLAG_HOW | node_how(link, request->route)
+		                                           << DAT_FLAG_HOW_AT;
 	memcpy(message.header, &ask, sizeof(ask));
 	request->sent = 1;
 	return node_end(link, dat_peer_of(end), &message, DAT_MSG_ASK, sizeof(ask));
@@ -82,12 +82,11 @@ static int answer_from(dat_end *end, const dat_header *asked, uint64_t from)
 	return NODE_SENT;
 }
 
-/* The pipeline that a request for data names. */
-static uint32_t route_asked(const dat_header *asked)
+/* How a request for data wants it. */
+static uint32_t how_asked(const node_link *link, const dat_header *asked)
 {
-	return asked->flags & DAT_FLAG_WIDE     ? NODE_ROUTE_WIDE
-	       : asked->flags & DAT_FLAG_NARROW ? NODE_ROUTE_PIPELINE
-	                                        : NODE_ROUTES;
+	return asked->flags & DAT_FLAG_HOW ? asked->flags >> DAT_FLAG_HOW_AT & NODE_HOW_ALL
+	                                   : node_how(link, NODE_ROUTES);
 }
 
 /* Sends an answer from end->got on; its request is coming. */
@@ -102,7 +101,7 @@ static int answer(dat_end *end)
 	                     DAT_MEM_PRIV_REMOTE_READ_FLAG, 1);
 	if (!from)
 		return NODE_BAD_LOCAL;
-	node_chunks_limit(dat_link_of(end), route_asked(&asked));
+	node_chunks_how(dat_link_of(end), how_asked(dat_link_of(end), &asked));
 	rc = answer_from(end, &asked, from);
 	node_chunks_limit(dat_link_of(end), NODE_ROUTES);
 	if (rc == NODE_SENT)

@@ -27,12 +27,6 @@ static int drained(node_peer *peer, uint64_t n)
 	               : NODE_WAIT_NOT;
 }
 
-/* Both ends copy, through chunks. */
-static int is_pipeline(uint32_t route)
-{
-	return route == NODE_ROUTE_PIPELINE || route == NODE_ROUTE_WIDE;
-}
-
 static int takes_part(cshim_lane *lane, const node_peer *peer)
 {
 	return node_takes_part(cshim_link_of(lane), peer, peer->direct != 0, cshim_processors());
@@ -90,18 +84,28 @@ static int put_whole(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	return CSHIM_LANE_DONE;
 }
 
-/* route: one of the pipelines, or any other: as is best for what no route is chosen for. */
+/*
+ * route: one of the pipelines, or any other: as is best for what no route is chosen for. *waited:
+ * it is to be timed, so it waits for room, bounded, rather than leave its rest to core; what is
+ * left to core all the same has no time.
+ */
 static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                           node_transfer put, uint64_t org_cntr, uint32_t route)
+                           node_transfer put, uint64_t org_cntr, uint32_t route, int *waited)
 {
 	node_link *link = cshim_link_of(lane);
-	int rc;
+	int rc, tries = *waited ? node_looks_for(put.n) / NODE_CHUNK_LOOKS : 1;
 
 	node_chunks_limit(link, route);
-	rc = node_put(link, peer, &put);
+	if (route == NODE_ROUTE_WIDE)
+		node_chunks_widen(link, peer);
+	do
+		rc = node_put(link, peer, &put, node_streams(link, route, put.n));
+	while (rc == NODE_BUSY && --tries > 0 && node_polls(peer));
 	node_chunks_limit(link, NODE_ROUTES);
-	if (rc != NODE_SENT)
+	if (rc != NODE_SENT) {
+		*waited = NODE_WAIT_NOT;
 		return put_rest(context, lane, peer, &put, org_cntr);
+	}
 	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
 	return CSHIM_LANE_DONE;
 }
@@ -160,7 +164,7 @@ static int put_by(cshim_context *context, cshim_lane *lane, node_peer *peer,
 		return put_pulled(context, lane, peer, *put, org_cntr, route == NODE_ROUTE_HALVES,
 		                  waited);
 	}
-	done = put_in_messages(context, lane, peer, *put, org_cntr, route);
+	done = put_in_messages(context, lane, peer, *put, org_cntr, route, waited);
 	if (*waited)
 		*waited = done ? drained(peer, put->n) : NODE_WAIT_NOT;
 	return done;
@@ -195,16 +199,15 @@ static int put_chosen(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	uint64_t begin;
 
 	route &= ~NODE_ROUTE_TIMED;
-	if (timed && route == NODE_ROUTE_WIDE)
-		node_chunks_widen(cshim_link_of(lane), peer);
 	begin = timed ? node_now_ns() : 0;
 	done = put_by(context, lane, peer, put, org_cntr, route, &timed);
 	if (__builtin_expect(timed && done, 0))
 		node_time(cshim_link_of(lane), NODE_ROUTE_PUT, put->n, route, begin, timed);
 	/* What a single copy cannot do messages may: they also say which address is bad. */
-	return done || is_pipeline(route)
+	return done || node_route_is_pipeline(route)
 	               ? done
-	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
+	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES,
+		                 &(int){0});
 }
 
 /* A put to a target that does not poll, by a single copy: nobody else takes part in it. */
@@ -219,7 +222,8 @@ static int put_to_idle(cshim_context *context, cshim_lane *lane, node_peer *peer
 	if (node_route_wakes(&link->routes, NODE_ROUTE_PUT, put->n, NODE_ROUTE_ORIGIN) &&
 	    wakes(link, peer)) {
 		node_route_try_soon(&link->routes, NODE_ROUTE_PUT, put->n);
-		return put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
+		return put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES,
+		                 &(int){0});
 	}
 	begin = timed ? node_now_ns() : 0;
 	done = put_written(context, lane, peer, *put, org_cntr);
@@ -245,7 +249,8 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 		return put_chosen(context, lane, peer, put, org_cntr);
 	return peer->direct && put->n >= DIRECT_MIN
 	               ? put_to_idle(context, lane, peer, put, org_cntr)
-	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES);
+	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES,
+		                 &(int){0});
 }
 
 void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *peer,
@@ -263,7 +268,8 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 		put.notice[1] = completion;
 	else if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]--;
-	if (!peer->closed && put_in_messages(context, lane, peer, put, org_cntr, NODE_ROUTES))
+	if (!peer->closed &&
+	    put_in_messages(context, lane, peer, put, org_cntr, NODE_ROUTES, &(int){0}))
 		return;
 	cshim_lane_used(lane, peer);
 	memcpy(link->transfer, &put, sizeof(put));
@@ -289,14 +295,16 @@ static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
                      const node_transfer *get, uint64_t org_cntr, uint32_t route, int *waited)
 {
 	node_link *link = cshim_link_of(lane);
-	node_op *op = is_pipeline(route)
-	                      ? node_get(link, peer, NODE_BY_OWNER, get->remote, get->local, get->n,
-	                                 get->notice[0], 0, node_get_flag(route))
-	                      : node_pushed_get(link, peer, NODE_BY_OWNER, get,
-	                                        route == NODE_ROUTE_HALVES);
+	int sent = node_route_is_pipeline(route);
+	node_op *op = sent ? node_get(link, peer, NODE_BY_OWNER, get->remote, get->local, get->n,
+	                              get->notice[0], 0, node_get_flag(link, route))
+	                   : node_pushed_get(link, peer, NODE_BY_OWNER, get,
+	                                     route == NODE_ROUTE_HALVES);
 
 	if (!op)
 		return CSHIM_LANE_PASS;
+	if (sent && node_streams(link, route, get->n))
+		op->width = NODE_GET_STREAMED;
 	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);
 	if (*waited)
 		*waited = cshim_lane_settle(context, lane, peer, op, get->n);

@@ -92,7 +92,7 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 	if (padding)
 		memset(message.header + header_bytes - 8, 0, 8);
 	if (node_guarded_copy(header + 1, (const void *)(uintptr_t)uhdr, uhdr_len) ||
-	    node_guarded_copy(message.bytes, (const void *)(uintptr_t)udata, udata_len))
+	    node_fill(cshim_link_of(lane), message.bytes, (uintptr_t)udata, udata_len))
 		return CSHIM_LANE_PASS;
 	if (node_end(cshim_link_of(lane), peer, &message, CSHIM_MSG_AM_SMALL, header_bytes) !=
 	    NODE_SENT)

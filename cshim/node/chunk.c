@@ -10,7 +10,8 @@
 #include "send.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
 #endif
 
 static node_place *place_of(node_slot *slot)
@@ -56,14 +57,14 @@ static int few(const node_link *link)
 	return link->rings <= NODE_CHUNK_AREA_RINGS;
 }
 
-/* Has the kernel make all of this memory now: cheaper than page by page, and no transfer that is
- * timed (route.h) pays for it. Where the kernel cannot, pages come as they are touched. Keeps
- * errno. */
-static void touch(uint64_t address, uint64_t n)
+/* Has the kernel make or map all of this memory now: cheaper than page by page, and few transfers
+ * that are timed (route.h) pay for it. Where the kernel cannot, pages come as they are touched.
+ * Keeps errno. */
+static void touch(uint64_t address, uint64_t n, int how)
 {
 	int saved = errno;
 
-	(void)madvise((void *)(uintptr_t)address, n, MADV_POPULATE_WRITE);
+	(void)madvise((void *)(uintptr_t)address, n, how);
 	errno = saved;
 }
 
@@ -83,7 +84,7 @@ static int grow(const node_link *link, node_peer *peer, uint64_t units)
 	chunks->used = (uint32_t)(used < link->chunk_limit ? used : link->chunk_limit);
 	if (few(link))
 		touch(peer->out_chunks + before * NODE_CHUNK_UNIT,
-		      (chunks->used - before) * NODE_CHUNK_UNIT);
+		      (chunks->used - before) * NODE_CHUNK_UNIT, MADV_POPULATE_WRITE);
 	peer->blocked = 0;
 	return 1;
 }
@@ -121,7 +122,7 @@ void node_chunks_widen(const node_link *link, node_peer *peer)
 		return;
 	peer->chunks.used = link->chunk_units;
 	touch(peer->out_chunks + before * NODE_CHUNK_UNIT,
-	      (link->chunk_units - before) * NODE_CHUNK_UNIT);
+	      (link->chunk_units - before) * NODE_CHUNK_UNIT, MADV_POPULATE_WRITE);
 }
 
 int node_chunk_begin(const node_link *link, node_peer *peer, uint64_t header, uint64_t data,
@@ -190,7 +191,19 @@ void node_give_back(uint64_t address, uint64_t n)
 	errno = saved;
 }
 
-int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arrival)
+/* Where few tasks share the node's memory a sender has made what it uses of its area, a power of
+ * two, in one piece (grow): so the receiver maps it. */
+static void map_to(node_peer *peer, uint64_t end)
+{
+	uint64_t before = peer->receiver.mapped, all = before ? before : NODE_PAGE;
+
+	while (all < end)
+		all *= 2;
+	touch(peer->in_chunks + before, all - before, MADV_POPULATE_READ);
+	peer->receiver.mapped = all;
+}
+
+int node_chunk_arrived(node_peer *peer, node_slot *slot, node_arrival *arrival)
 {
 	/* Each read once: the peer may write there. */
 	uint64_t offset = __atomic_load_n(&place_of(slot)->offset, __ATOMIC_RELAXED);
@@ -199,6 +212,8 @@ int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arr
 	if (arrival->data != 0 || arrival->header + length > NODE_CHUNK_MAX ||
 	    offset + length > peer->chunk_area)
 		return 0;
+	if (offset + length > peer->receiver.mapped && peer->chunk_area == NODE_CHUNK_AREA)
+		map_to(peer, offset + length);
 	arrival->data = length;
 	arrival->body += sizeof(node_place);
 	arrival->bytes = peer->in_chunks + offset;

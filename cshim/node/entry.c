@@ -131,7 +131,7 @@ int node_link_transfer(node_link *link, uint32_t ring, int how)
 	case NODE_ANSWER:
 		return node_answer_get(link, peer, (uint32_t)t->remote, t->local, t->n, &t->at);
 	default:
-		return node_put(link, peer, t);
+		return node_put(link, peer, t, node_streams(link, NODE_ROUTES, t->n));
 	}
 }
 

@@ -41,6 +41,15 @@ int node_guarded_copy_short(void *to, const void *from, size_t n);
 /* The same, but what is written does not push other things out of the cache: to memory that is too
  * much for it, twice as fast. */
 int node_guarded_stream(void *to, const void *from, size_t n);
+/*
+ * The same by a string instruction: a processor may write whole lines without reading them, which
+ * matters where another one has them, and has its own way to read ahead. The last byte need not be
+ * stored last. Where a processor is slow at it unless to and from agree modulo 32, the same as
+ * node_guarded_copy for those that do not.
+ */
+int node_guarded_string(void *to, const void *from, size_t n);
+/* 1 if there is such an instruction here. */
+int node_has_string(void);
 /* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers.
    Release: who sees the counter sees what was written before. */
 int node_guarded_count(int32_t *at, int shared);

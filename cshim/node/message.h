@@ -45,9 +45,7 @@ typedef struct node_part_header {
 } node_part_header;
 
 #define NODE_PART_FIRST 1u /* a put begins with it */
-#define NODE_PART_HUGE 2u  /* the put has NODE_HUGE_MIN bytes or more */
-/* Bytes from which a transfer's destination is taken to be in no cache, nor of use there. */
-#define NODE_HUGE_MIN (16u << 20)
+#define NODE_PART_STREAMED 2u /* the target's stores pass its caches */
 
 typedef struct node_copied_header {
 	uint64_t n; /* bytes */
@@ -70,9 +68,10 @@ typedef struct node_get_header {
 	uint64_t token; /* the origin's, which the answer repeats; with NODE_GET_ flags */
 } node_get_header;
 
-/* Of the two pipelines the one for the answer; neither flag: the target's choice. */
-#define NODE_GET_NARROW ((uint64_t)1 << 32)
-#define NODE_GET_WIDE ((uint64_t)1 << 33)
+/* How the answer is written to chunks (NODE_HOW_, send.h): NODE_GET_HOW | bits << NODE_GET_HOW_AT.
+ * Without the flag that is the target's choice. */
+#define NODE_GET_HOW ((uint64_t)1 << 32)
+#define NODE_GET_HOW_AT 33
 
 /* A get whose data its target writes. The origin reads the first half by itself unless it is
  * NODE_PUSH_WHOLE. */

@@ -49,7 +49,8 @@ typedef struct node_receiver {
 	uint64_t turn;      /* the progress call that last found a message */
 	uint64_t chunked;   /* bytes of chunks read since consumed was last stored */
 	uint64_t placed;    /* bytes of the parts of the put that is coming in */
-	uint8_t line[24];
+	uint64_t mapped;    /* bytes of the peer's chunk area that this process has mapped */
+	uint8_t line[16];
 } node_receiver;
 
 /* Receivers publish consumed when so many bytes of chunks are free: the sender waits for them
@@ -147,7 +148,9 @@ typedef struct node_op {
 #define NODE_PULL_ALL 0       /* none: the target reads all */
 #define NODE_PULL_HALF 1      /* the first half */
 #define NODE_PULL_UNWRITTEN 2 /* it should have, and could not */
-/* likewise of a get that the target writes: which part of it this task reads */
+/* of a get that comes in messages: what this task stores of it passes its caches */
+#define NODE_GET_STREAMED 3
+/* of a get that the target writes: which part of it this task reads */
 #define NODE_PUSH_HALF 4   /* the first half */
 #define NODE_PUSH_UNREAD 5 /* it should have, and could not: all of it follows in messages */
 #define NODE_PUSH_NONE 6   /* the target writes all */
@@ -217,6 +220,9 @@ typedef struct node_link {
 	uint32_t messages_only;
 	/* so many units of each area messages use now: chunk_units or chunk_narrow */
 	uint32_t chunk_limit;
+	/* some: and they are written to them by a string instruction */
+	uint32_t string;
+	uint8_t line[60];
 	node_barrier barrier;
 	node_routes routes;
 	node_op op[NODE_OPS];

@@ -47,10 +47,16 @@ static inline node_op *node_op_sent(node_link *link, node_op *op, int rc)
 	return NULL;
 }
 
-/* The flag of a get whose answer is to come by a route. */
-static inline uint64_t node_get_flag(uint32_t route)
+/* 1 if it is a get that the target writes. */
+static inline int node_is_pushed(const node_op *op)
 {
-	return route == NODE_ROUTE_WIDE ? NODE_GET_WIDE : NODE_GET_NARROW;
+	return op->width >= NODE_PUSH_HALF;
+}
+
+/* The flag of a get whose answer is to come by a route. */
+static inline uint64_t node_get_flag(const node_link *link, uint32_t route)
+{
+	return NODE_GET_HOW | (uint64_t)node_how(link, route) << NODE_GET_HOW_AT;
 }
 
 /*

@@ -6,23 +6,24 @@
 
 #include "guard.h"
 
-static int send_part(node_link *link, node_peer *peer, const node_transfer *put, uint64_t step)
+static int send_part(node_link *link, node_peer *peer, const node_transfer *put, int streamed,
+                     uint64_t step)
 {
-	uint64_t huge = put->n >= NODE_HUGE_MIN ? NODE_PART_HUGE : 0;
 	node_part_header part = {put->remote + put->at,
-	                         huge | (put->at == 0 ? NODE_PART_FIRST : 0)};
+	                         (put->at == 0 ? NODE_PART_FIRST : 0) |
+	                                 (streamed ? NODE_PART_STREAMED : 0)};
 
 	return node_send(link, peer, NODE_PART, &part, sizeof(part), put->local + put->at, step);
 }
 
-int node_put(node_link *link, node_peer *peer, node_transfer *put)
+int node_put(node_link *link, node_peer *peer, node_transfer *put, int streamed)
 {
 	uint64_t step = put->n <= NODE_INLINE_MAX ? NODE_INLINE_MAX : node_chunk_step(link, put->n);
 	node_put_header last = {.notice = {put->notice[0], put->notice[1]}};
 	int rc;
 
 	for (; put->n - put->at > step; put->at += step) {
-		rc = send_part(link, peer, put, step);
+		rc = send_part(link, peer, put, streamed, step);
 		if (rc != NODE_SENT)
 			return rc;
 	}

@@ -33,9 +33,9 @@ static inline int node_put_short(node_link *link, node_peer *peer, uint64_t remo
 	return node_short_end(link, peer, NODE_PUT, sizeof(*header), n);
 }
 
-/* A put in messages: whole, or in parts through chunks so that both ends copy at once. NODE_SENT:
- * all went. */
-int node_put(node_link *link, node_peer *peer, node_transfer *put);
+/* A put in messages: whole, or in parts through chunks so that both ends copy at once. streamed:
+ * the target's stores pass its caches. NODE_SENT: all went. */
+int node_put(node_link *link, node_peer *peer, node_transfer *put, int streamed);
 
 /*
  * cma.c: single-copy transfers (cross-memory attach): to the peer, or from it. The notice follows

@@ -19,7 +19,7 @@
 
 /* chunk.c: finds the data of a message in a slot. 1 if it lies within the area. arrival has what
  * the head word says, and body. */
-int node_chunk_arrived(const node_peer *peer, node_slot *slot, node_arrival *arrival);
+int node_chunk_arrived(node_peer *peer, node_slot *slot, node_arrival *arrival);
 
 /* receive.c: what was read is free; wakes the sender if it waits for that. */
 void node_publish_consumed(node_peer *peer);
@@ -36,7 +36,7 @@ static inline int node_holds(const node_peer *peer)
 }
 
 /* Finds what a head word says, other than padding. 1 if that fits where it is. */
-static inline int node_examine(const node_peer *peer, node_slot *slot, uint64_t word,
+static inline int node_examine(node_peer *peer, node_slot *slot, uint64_t word,
                                uint64_t position, node_arrival *arrival)
 {
 	arrival->kind = word >> 32 & 0xff;

@@ -25,6 +25,7 @@ enum {
 	SHARE = 64,        /* trials may cost the time of one transfer in so many */
 	TRIAL = 3,         /* transfers of a trial; the last is timed */
 	FIRST_TRIAL = 2,   /* of a route's first one */
+	DOUBTFUL = 2,      /* times of the route in use: a first sample of more is not trusted */
 	COMPARED_MIN = 16 << 10, /* bytes from which the two pipelines differ by more than noise */
 	COST_MAX = 16, /* a trial's loss counts as so many transfers at most: it was disturbed */
 	/* what long traffic without a trial may have saved up, in transfers: that of the dearest */
@@ -75,6 +76,19 @@ static void lost(node_route_class *class, uint32_t route)
 {
 	if (class->patience[route] < PATIENCE_MAX)
 		class->patience[route]++;
+}
+
+/*
+ * Its time was so long. The first one of a pipeline that is much longer was disturbed, or had to
+ * touch new chunks: pipelines differ by less. It has another first trial. (Of a single copy, which
+ * may well take that long, another would cost too much.)
+ */
+static void lost_by(node_route_class *class, uint32_t route, uint32_t ns)
+{
+	lost(class, route);
+	if (node_route_is_pipeline(route) && !class->sample[route][1] &&
+	    ns > DOUBTFUL * class->in_use)
+		class->tried &= (uint8_t)~(1u << route);
 }
 
 static void begin_run(node_route_class *class, uint32_t route)
@@ -176,25 +190,33 @@ static void save(node_route_class *class, uint32_t best)
 		class->credit = (int64_t)best * SAVED_MAX;
 }
 
+/* The fastest pipeline up to one of them, of those whose time is known. */
+static uint32_t best_pipeline(const node_route_class *class, uint32_t last)
+{
+	uint32_t route, best = NODE_ROUTE_PIPELINE;
+
+	for (route = best; route <= last; route++) {
+		uint32_t ns = node_route_time(class, route), least = node_route_time(class, best);
+
+		if (ns && (!least || ns < least))
+			best = route;
+	}
+	return best;
+}
+
 /*
  * Of transfers that follow each other at once the pipeline takes less time each than of one alone:
  * the target copies the last chunk out while the origin copies the next one in.
  */
 static uint32_t in_use(const node_route_class *class, uint64_t n, uint64_t chunk, int stream)
 {
-	uint32_t route = NODE_ROUTE_PIPELINE, pipeline, wide;
+	uint32_t route = best_pipeline(class, NODE_ROUTE_STREAMING), pipeline;
 	uint64_t chunks;
 
-	if (!stream || class->best == NODE_ROUTE_PIPELINE || class->best == NODE_ROUTE_WIDE)
+	if (!stream || node_route_is_pipeline(class->best))
 		return class->best;
 	chunks = (n + chunk - 1) / chunk;
-	pipeline = node_route_time(class, NODE_ROUTE_PIPELINE);
-	wide = node_route_time(class, NODE_ROUTE_WIDE);
-	if (wide && wide < pipeline) {
-		pipeline = wide;
-		route = NODE_ROUTE_WIDE;
-	}
-	pipeline = (uint32_t)((uint64_t)pipeline * chunks / (chunks + 1));
+	pipeline = (uint32_t)((uint64_t)node_route_time(class, route) * chunks / (chunks + 1));
 	return clearly_less(pipeline, class->in_use) ? route : class->best;
 }
 
@@ -211,10 +233,14 @@ static int is_good_moment(const node_route_class *class, int stream)
 	return !stream || class->transfers % STREAM_EACH == 0;
 }
 
-/* The first transfer of a class: what others have found of the two pipelines holds for it. */
+/* The first transfer of a class: what others have found of the pipelines holds for it. */
 static void begin_class(const node_routes *routes, node_route_class *class, uint32_t allowed)
 {
-	if (routes->wide && allowed >> NODE_ROUTE_WIDE & 1)
+	if (routes->streaming && allowed >> NODE_ROUTE_STREAMING & 1)
+		class->best = NODE_ROUTE_STREAMING;
+	else if (routes->string && allowed >> NODE_ROUTE_STRING & 1)
+		class->best = NODE_ROUTE_STRING;
+	else if (routes->wide && allowed >> NODE_ROUTE_WIDE & 1)
 		class->best = NODE_ROUTE_WIDE;
 }
 
@@ -316,14 +342,22 @@ static void reconsider(node_route_class *class)
 		}
 }
 
-/* Which of the two pipelines is for all that no route is chosen for. */
-static void compare_widths(node_routes *routes, const node_route_class *class)
+/* *better: whether a pipeline is faster than each before it, if that is known. */
+static void compare_pipeline(const node_route_class *class, uint32_t route, uint32_t *better)
 {
-	uint32_t narrow = node_route_time(class, NODE_ROUTE_PIPELINE);
-	uint32_t wide = node_route_time(class, NODE_ROUTE_WIDE);
+	uint32_t before = node_route_time(class, best_pipeline(class, route - 1));
+	uint32_t ns = node_route_time(class, route);
 
-	if (narrow && wide)
-		routes->wide = wide < narrow;
+	if (before && ns)
+		*better = ns < before;
+}
+
+/* Which of the pipelines is for all that no route is chosen for. */
+static void compare_pipelines(node_routes *routes, const node_route_class *class)
+{
+	compare_pipeline(class, NODE_ROUTE_WIDE, &routes->wide);
+	compare_pipeline(class, NODE_ROUTE_STRING, &routes->string);
+	compare_pipeline(class, NODE_ROUTE_STREAMING, &routes->streaming);
 }
 
 static void pay(node_route_class *class, uint32_t ns)
@@ -345,7 +379,7 @@ void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t r
 	scaled = one < 1 ? 1 : one > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)one;
 	keep_sample(class, route, scaled);
 	if (n >= COMPARED_MIN)
-		compare_widths(routes, class);
+		compare_pipelines(routes, class);
 	if (route == class->best) {
 		reconsider(class);
 		return;
@@ -357,5 +391,5 @@ void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t r
 	if (clearly_less(scaled, class->in_use))
 		begin_run(class, route);
 	else
-		lost(class, route);
+		lost_by(class, route, scaled);
 }

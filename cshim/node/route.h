@@ -11,13 +11,21 @@
 
 #include <stdint.h>
 
-/* The routes. */
+/* The routes, as they are tried at first. */
 #define NODE_ROUTE_PIPELINE 0 /* through a few chunks: both ends copy, one behind the other */
-#define NODE_ROUTE_ORIGIN 1   /* the origin copies straight to or from the target's memory */
-#define NODE_ROUTE_TARGET 2   /* the target copies straight from the origin's memory */
-#define NODE_ROUTE_HALVES 3   /* the origin one half, the target the other, at once */
-#define NODE_ROUTE_WIDE 4     /* as the pipeline, through the whole chunk area */
-#define NODE_ROUTES 5
+#define NODE_ROUTE_WIDE 1     /* as the pipeline, through the whole chunk area */
+/* as the faster of these, but the writer's copy is a string instruction: that need not read a line
+ * before it writes all of it */
+#define NODE_ROUTE_STRING 2
+/* as the faster of these, but what the reader stores passes its caches */
+#define NODE_ROUTE_STREAMING 3
+#define NODE_ROUTE_ORIGIN 4 /* the origin copies straight to or from the target's memory */
+#define NODE_ROUTE_TARGET 5 /* the target copies straight from the origin's memory */
+#define NODE_ROUTE_HALVES 6 /* the origin one half, the target the other, at once */
+#define NODE_ROUTES 7
+/* Bytes from which streaming is chosen: so much is in no cache, nor of use there. */
+#define NODE_STREAM_MIN (16u << 20)
+#define NODE_STRING_MIN 1024 /* bytes of a copy for which a string instruction is worth its begin */
 /* or'd: the transfer is to be timed */
 #define NODE_ROUTE_TIMED 8u
 
@@ -47,7 +55,7 @@ typedef struct node_route_class {
 	uint8_t run;                   /* transfers left of the candidate's run */
 	uint8_t running; /* 1: a trial, 2: a run is under way, or waits for its verdict */
 	uint8_t tried; /* a bit for each route that was, once */
-	uint8_t line[5];
+	uint8_t line[33];
 } node_route_class;
 
 typedef struct node_routes {
@@ -55,9 +63,17 @@ typedef struct node_routes {
 	uint32_t forced;
 	/* 1: the wide pipeline is the faster of the two, as far as is known */
 	uint32_t wide;
-	uint32_t line[14];
+	/* 1: so is a string instruction; and, for what is long enough, streaming */
+	uint32_t string, streaming;
+	uint32_t line[12];
 	node_route_class class[NODE_ROUTE_DIRECTIONS][NODE_ROUTE_CLASSES];
 } node_routes;
+
+/* Both ends copy, through chunks. */
+static inline int node_route_is_pipeline(uint32_t route)
+{
+	return route <= NODE_ROUTE_STREAMING;
+}
 
 /* The class of n bytes, and the least length of a class. */
 static inline uint32_t node_route_class_of(uint64_t n)
@@ -100,7 +116,7 @@ void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t r
 uint32_t node_route_time(const node_route_class *class, uint32_t route);
 
 #ifndef __cplusplus
-_Static_assert(sizeof(node_route_class) == 128 && sizeof(node_routes) % 64 == 0, "whole lines");
+_Static_assert(sizeof(node_route_class) == 192 && sizeof(node_routes) % 64 == 0, "whole lines");
 #endif
 
 #endif

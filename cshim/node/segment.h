@@ -42,7 +42,7 @@
 #include "barrier.h"
 
 #define NODE_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
-#define NODE_SEGMENT_VERSION 8
+#define NODE_SEGMENT_VERSION 9
 #define NODE_MAX_RINGS 128 /* tasks of one node: MAX_SHM_TASKS of the LAPI guide's Appendix F */
 #define NODE_SLOT_SIZE 64  /* one cache line */
 /* 16 KiB: rings of 64 slots halve the message rate, 1024 gain nothing */

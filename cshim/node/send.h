@@ -252,17 +252,41 @@ int node_chunk_end(node_link *link, node_peer *peer, const node_message *message
 /* Nothing was sent in chunks for long: gives all but a page of the memory back, if the peer has
  * consumed everything. 1: something was. */
 int node_chunks_rest(node_peer *peer);
-/* Makes the whole area of a sender's ready, so that no transfer that is timed pays for it. */
+/* Makes the whole area of a sender's ready, if it is not: else the first round in it would. */
 void node_chunks_widen(const node_link *link, node_peer *peer);
-/* How much of each area messages use from now on: for those by one of the two pipelines, and
- * (any other route) for all others. */
+/* How data is written to chunks, bits. */
+#define NODE_HOW_WIDE 1u   /* to the whole area */
+#define NODE_HOW_STRING 2u /* by a string instruction */
+#define NODE_HOW_ALL 3u
+/* How it is by a route; where that does not say (another than the pipelines: none was chosen), as
+ * is known best. */
+static inline uint32_t node_how(const node_link *link, uint32_t route)
+{
+	uint32_t best = (link->routes.wide ? NODE_HOW_WIDE : 0) |
+	                (link->routes.string ? NODE_HOW_STRING : 0);
+
+	return route == NODE_ROUTE_PIPELINE ? 0
+	       : route == NODE_ROUTE_WIDE   ? NODE_HOW_WIDE
+	       : route == NODE_ROUTE_STRING ? best | NODE_HOW_STRING
+	                                    : best;
+}
+/* That is how from now on. */
+static inline void node_chunks_how(node_link *link, uint32_t how)
+{
+	link->chunk_limit = how & NODE_HOW_WIDE ? link->chunk_units : link->chunk_narrow;
+	link->string = how & NODE_HOW_STRING;
+}
+/* The same for messages by a route, and (NODE_ROUTES) for all others. */
 static inline void node_chunks_limit(node_link *link, uint32_t route)
 {
-	int wide = route == NODE_ROUTE_PIPELINE ? 0
-	           : route == NODE_ROUTE_WIDE   ? 1
-	                                        : link->routes.wide != 0;
-
-	link->chunk_limit = wide ? link->chunk_units : link->chunk_narrow;
+	node_chunks_how(link, node_how(link, route));
+}
+/* 1 if what goes by a route (another than the pipelines: none was chosen) passes the reader's
+ * caches. */
+static inline int node_streams(const node_link *link, uint32_t route, uint64_t n)
+{
+	return node_route_is_pipeline(route) ? route == NODE_ROUTE_STREAMING
+	                                     : link->routes.streaming && n >= NODE_STREAM_MIN;
 }
 /* Memory of a segment that holds nothing any more. */
 void node_give_back(uint64_t address, uint64_t n);
@@ -296,6 +320,14 @@ static inline int node_end(node_link *link, node_peer *peer, const node_message 
 	                    message->data);
 }
 
+/* Copies a message's data from memory of this process to where it goes; 1 if that is bad. */
+static inline int node_fill(const node_link *link, unsigned char *to, uint64_t from, uint64_t n)
+{
+	return n >= NODE_STRING_MIN && link->string
+	               ? node_guarded_string(to, node_memory_at(from), n)
+	               : node_guarded_copy(to, node_memory_at(from), n);
+}
+
 /* A message with its data from memory of this process: NODE_SENT, or why nothing was published. */
 int node_send(node_link *link, node_peer *peer, uint32_t kind, const void *header,
               uint64_t header_bytes, uint64_t from, uint64_t n);
@@ -311,7 +343,7 @@ node_send_inline(node_link *link, node_peer *peer, uint32_t kind, const void *he
 	if (rc != NODE_SENT)
 		return rc;
 	memcpy(message.header, header, header_bytes);
-	if (node_guarded_copy(message.bytes, node_memory_at(from), n)) {
+	if (node_fill(link, message.bytes, from, n)) {
 		link->event.addr = node_bad_address(from, n);
 		return NODE_BAD_LOCAL;
 	}

@@ -4,14 +4,13 @@
 
 #include "guard.h"
 
-/* Copies a message's data to an address; 1 if that is bad. huge: it is part of more than the cache
- * holds. */
-static int place_data(uint64_t to, const node_arrival *arrival, int huge)
+/* Copies a message's data to an address; 1 if that is bad. streamed: past the caches. */
+static int place_data(uint64_t to, const node_arrival *arrival, int streamed)
 {
 	const void *from = (const void *)(uintptr_t)arrival->bytes;
 
-	return huge ? node_guarded_stream(node_memory_at(to), from, arrival->data)
-	            : node_guarded_copy(node_memory_at(to), from, arrival->data);
+	return streamed ? node_guarded_stream(node_memory_at(to), from, arrival->data)
+	                : node_guarded_copy(node_memory_at(to), from, arrival->data);
 }
 
 /* The data of a put could not be placed. */
@@ -57,7 +56,7 @@ static int serve_part(node_peer *peer, const node_arrival *arrival, node_event *
 	}
 	if (peer->put_failed)
 		return NODE_SERVED;
-	if (!place_data(part.addr, arrival, (part.flags & NODE_PART_HUGE) != 0)) {
+	if (!place_data(part.addr, arrival, (part.flags & NODE_PART_STREAMED) != 0)) {
 		peer->receiver.placed += arrival->data;
 		return NODE_SERVED;
 	}
@@ -163,9 +162,13 @@ static int serve_get(node_link *link, node_peer *peer, const node_arrival *arriv
 	take_notice(event, get.notice);
 	if (node_answer_slots_get(link, peer, &get))
 		return NODE_WAS_READ;
-	if (get.token & (NODE_GET_NARROW | NODE_GET_WIDE))
-		node_chunks_limit(link, get.token & NODE_GET_WIDE ? NODE_ROUTE_WIDE
-		                                                  : NODE_ROUTE_PIPELINE);
+	if (get.token & NODE_GET_HOW) {
+		uint32_t how = get.token >> NODE_GET_HOW_AT & NODE_HOW_ALL;
+
+		node_chunks_how(link, how);
+		if (how & NODE_HOW_WIDE)
+			node_chunks_widen(link, peer);
+	}
 	result = node_serve_long_get(link, peer, &get, 0, event);
 	node_chunks_limit(link, NODE_ROUTES);
 	return result;
@@ -243,12 +246,13 @@ static int serve_reply(node_link *link, node_peer *peer, const node_arrival *arr
 		event->addr = answer.value;
 		result = NODE_FAILED;
 	} else if (op->kind == NODE_OP_GET &&
-	           place_data(op->local + answer.value, arrival, op->n >= NODE_HUGE_MIN)) {
+	           place_data(op->local + answer.value, arrival, op->width == NODE_GET_STREAMED)) {
 		event->addr = node_bad_address(op->local + answer.value, arrival->data);
 		result = NODE_STRANDED;
 	} else if (answer.state == NODE_REPLY_PART) {
 		return NODE_SERVED;
-	} else if (op->width && op->kind == NODE_OP_GET && node_push_goes_on(link, op, arrival->data)) {
+	} else if (op->kind == NODE_OP_GET && node_is_pushed(op) &&
+	           node_push_goes_on(link, op, arrival->data)) {
 		return NODE_SERVED;
 	}
 	event->op = op->kind;

@@ -1,6 +1,8 @@
 /* timed.c - see timed.h. */
 #include "timed.h"
 
+#include "guard.h"
+
 enum { LOOKS = 4000, LOOK_BYTES = 16 /* one more for so many */ };
 
 int node_takes_part(const node_link *link, const node_peer *peer, int reached, int processors)
@@ -15,6 +17,10 @@ uint32_t node_routes_for(const node_link *link, uint64_t n, int reached)
 
 	if (link->chunk_units > link->chunk_narrow)
 		routes |= 1u << NODE_ROUTE_WIDE;
+	if (node_has_string())
+		routes |= 1u << NODE_ROUTE_STRING;
+	if (n >= NODE_STREAM_MIN || link->routes.forced < NODE_ROUTES)
+		routes |= 1u << NODE_ROUTE_STREAMING;
 	if (!reached)
 		return routes;
 	routes |= 1u << NODE_ROUTE_ORIGIN;

@@ -139,7 +139,8 @@ type (
 		Turn      uint64
 		Chunked   uint64
 		Placed    uint64
-		Line      [24]uint8
+		Mapped    uint64
+		Line      [16]uint8
 	}
 	TraceRecord struct {
 		Ns     uint64
@@ -228,6 +229,8 @@ type (
 		Transfer        [6]uint64
 		MessagesOnly    uint32
 		ChunkLimit      uint32
+		String          uint32
+		Line            [60]uint8
 		Barrier         Barrier
 		Routes          NodeRoutes
 		Op              [256]NodeOp
@@ -261,26 +264,28 @@ type (
 		Done      uint32
 	}
 	NodeRoutes struct {
-		Forced uint32
-		Wide   uint32
-		Line   [14]uint32
-		Class  [2][32]RouteClass
+		Forced    uint32
+		Wide      uint32
+		String    uint32
+		Streaming uint32
+		Line      [12]uint32
+		Class     [2][32]RouteClass
 	}
 	RouteClass struct {
-		Sample    [5][4]uint32
+		Sample    [7][4]uint32
 		Transfers uint64
 		Credit    int64
 		InUse     uint32
 		ToTime    uint32
 		ToTry     uint32
-		Next      [5]uint8
-		Patience  [5]uint8
+		Next      [7]uint8
+		Patience  [7]uint8
 		Best      uint8
 		Candidate uint8
 		Run       uint8
 		Running   uint8
 		Tried     uint8
-		Line      [5]uint8
+		Line      [33]uint8
 	}
 	NodeArrival struct {
 		Kind   uint32
@@ -574,7 +579,7 @@ const (
 	ProgressError  = 0x4
 
 	SegmentMagic   = 0x315f6d68736c4150
-	SegmentVersion = 0x8
+	SegmentVersion = 0x9
 	MaxRings       = 0x80
 	SlotSize       = 0x40
 	RingSlots      = 0x100
@@ -647,16 +652,18 @@ const (
 	NodeFailed   = 0x14
 	NodeStranded = 0x15
 
-	Routes        = 0x5
-	RoutePut      = 0x0
-	RouteGet      = 0x1
-	RouteClasses  = 0x20
-	RouteLeastLog = 0x9
-	RoutePipeline = 0x0
-	RouteOrigin   = 0x1
-	RouteTarget   = 0x2
-	RouteHalves   = 0x3
-	RouteWide     = 0x4
+	Routes         = 0x7
+	RoutePut       = 0x0
+	RouteGet       = 0x1
+	RouteClasses   = 0x20
+	RouteLeastLog  = 0x9
+	RoutePipeline  = 0x0
+	RouteOrigin    = 0x4
+	RouteTarget    = 0x5
+	RouteHalves    = 0x6
+	RouteWide      = 0x1
+	RouteStreaming = 0x3
+	RouteString    = 0x2
 
 	PeerUsed     = 0x0
 	PeerKind     = 0x1

@@ -136,16 +136,18 @@ const (
 	NodeFailed   = C.NODE_FAILED
 	NodeStranded = C.NODE_STRANDED
 
-	Routes        = C.NODE_ROUTES
-	RoutePut      = C.NODE_ROUTE_PUT
-	RouteGet      = C.NODE_ROUTE_GET
-	RouteClasses  = C.NODE_ROUTE_CLASSES
-	RouteLeastLog = C.NODE_ROUTE_LEAST_LOG
-	RoutePipeline = C.NODE_ROUTE_PIPELINE
-	RouteOrigin   = C.NODE_ROUTE_ORIGIN
-	RouteTarget   = C.NODE_ROUTE_TARGET
-	RouteHalves   = C.NODE_ROUTE_HALVES
-	RouteWide     = C.NODE_ROUTE_WIDE
+	Routes         = C.NODE_ROUTES
+	RoutePut       = C.NODE_ROUTE_PUT
+	RouteGet       = C.NODE_ROUTE_GET
+	RouteClasses   = C.NODE_ROUTE_CLASSES
+	RouteLeastLog  = C.NODE_ROUTE_LEAST_LOG
+	RoutePipeline  = C.NODE_ROUTE_PIPELINE
+	RouteOrigin    = C.NODE_ROUTE_ORIGIN
+	RouteTarget    = C.NODE_ROUTE_TARGET
+	RouteHalves    = C.NODE_ROUTE_HALVES
+	RouteWide      = C.NODE_ROUTE_WIDE
+	RouteStreaming = C.NODE_ROUTE_STREAMING
+	RouteString    = C.NODE_ROUTE_STRING
 
 	PeerUsed     = C.CSHIM_PEER_USED
 	PeerKind     = C.CSHIM_PEER_KIND

@@ -19,24 +19,31 @@ const (
 	RouteTarget
 	RouteHalves
 	RouteWide
+	RouteString
+	RouteStreaming
 )
 
 // RouteNamed is the route that LAPI_ROUTE names so, else RouteAuto.
 func RouteNamed(name string) Route {
-	return map[string]Route{"pipeline": RoutePipeline, "origin": RouteOrigin,
-		"target": RouteTarget, "halves": RouteHalves}[name]
+	for route := RoutePipeline; route <= RouteStreaming; route++ {
+		if routeNames[route.forced()] == name {
+			return route
+		}
+	}
+	return RouteAuto
 }
 
 // forced is r for C.
 func (r Route) forced() uint32 {
 	return [...]uint32{RouteAuto: layout.Routes, RoutePipeline: layout.RoutePipeline,
 		RouteOrigin: layout.RouteOrigin, RouteTarget: layout.RouteTarget,
-		RouteHalves: layout.RouteHalves, RouteWide: layout.RouteWide}[r]
+		RouteHalves: layout.RouteHalves, RouteWide: layout.RouteWide,
+		RouteString: layout.RouteString, RouteStreaming: layout.RouteStreaming}[r]
 }
 
 var routeNames = [layout.Routes]string{layout.RoutePipeline: "pipeline",
 	layout.RouteOrigin: "origin", layout.RouteTarget: "target", layout.RouteHalves: "halves",
-	layout.RouteWide: "wide"}
+	layout.RouteWide: "wide", layout.RouteString: "string", layout.RouteStreaming: "streaming"}
 
 // Routes is a table of what was found, a line for each class of lengths that was used; "" if none
 // was.

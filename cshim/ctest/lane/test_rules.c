@@ -70,6 +70,72 @@ static int fenced(void)
 	return over;
 }
 
+/* How often something was stored past the caches, and by a string instruction. */
+static int streamed, strung;
+
+int __real_node_guarded_stream(void *to, const void *from, size_t n);
+int __wrap_node_guarded_stream(void *to, const void *from, size_t n);
+int __real_node_guarded_string(void *to, const void *from, size_t n);
+int __wrap_node_guarded_string(void *to, const void *from, size_t n);
+
+/* Instead of node_guarded_stream and _string, everywhere (ctest.mk). */
+int __wrap_node_guarded_stream(void *to, const void *from, size_t n)
+{
+	__atomic_fetch_add(&streamed, 1, __ATOMIC_RELAXED);
+	return __real_node_guarded_stream(to, from, n);
+}
+
+int __wrap_node_guarded_string(void *to, const void *from, size_t n)
+{
+	__atomic_fetch_add(&strung, 1, __ATOMIC_RELAXED);
+	return __real_node_guarded_string(to, from, n);
+}
+
+/* A put or get of many chunks by a route. */
+static void long_one(uint32_t route, int get)
+{
+	enum { LONG = 100000 };
+	static unsigned char from[LONG], to[LONG];
+	lapi_cntr_t over;
+	int value = 0;
+
+	streamed = strung = 0;
+	cshim_link_of(lane_of(0))->routes.forced = route;
+	memset(from, 5, sizeof(from));
+	memset(to, 0, sizeof(to));
+	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
+	if (get)
+		CHECK(LAPI_Get(handles[0], 1, LONG, from, to, NULL, &over) == LAPI_SUCCESS);
+	else
+		CHECK(LAPI_Put(handles[0], 1, LONG, to, from, NULL, NULL, &over) == LAPI_SUCCESS);
+	while (!value) {
+		probe(1);
+		probe(0);
+		CHECK(LAPI_Getcntr(handles[0], &over, &value) == LAPI_SUCCESS);
+	}
+	CHECK(memcmp(from, to, sizeof(to)) == 0);
+}
+
+/* The reader's stores pass its caches, and the writer uses a string instruction, by the routes for
+ * that, and by no other. */
+static void ways_to_store(void)
+{
+	int get;
+
+	start();
+	for (get = 0; get < 2; get++) {
+		long_one(NODE_ROUTE_PIPELINE, get);
+		CHECK(streamed == 0 && strung == 0);
+		long_one(NODE_ROUTE_STREAMING, get);
+		CHECK(streamed > 10 && strung == 0);
+		long_one(NODE_ROUTE_STRING, get);
+		CHECK(streamed == 0 && (strung > 10 || !node_has_string()));
+		long_one(NODE_ROUTE_WIDE, get);
+		CHECK(streamed == 0 && strung == 0);
+	}
+	stop();
+}
+
 /* Until the very last message was taken, and none of them is held. */
 static void fence_of_messages(void)
 {
@@ -305,6 +371,7 @@ static void counted_in_two_contexts(void)
 void test_rules(void)
 {
 	node_guard_install();
+	ways_to_store();
 	fence_of_messages();
 	fence_of_operations();
 	bulk_is_cores();

@@ -47,6 +47,10 @@ static void every_length(unsigned char *from, unsigned char *to)
 			CHECK(node_guarded_copy(b, a, n) == 0);
 			CHECK(memcmp(a, b, n) == 0);
 			CHECK(b[-1] == 0xEE && (offsets[k] == 0 || b[n] == 0xEE));
+			memset(b, 0xEE, n);
+			CHECK(node_guarded_string(b, a, n) == 0);
+			CHECK(memcmp(a, b, n) == 0);
+			CHECK(b[-1] == 0xEE && (offsets[k] == 0 || b[n] == 0xEE));
 		}
 }
 
@@ -61,6 +65,8 @@ static void bad_addresses(unsigned char *good, unsigned char *end)
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		CHECK(node_guarded_copy(end - lengths[i] + 1, good, lengths[i]) == 1);
 		CHECK(node_guarded_copy(good, end - lengths[i] + 1, lengths[i]) == 1);
+		CHECK(node_guarded_string(end - lengths[i] + 1, good, lengths[i]) == 1);
+		CHECK(node_guarded_string(good, end - lengths[i] + 1, lengths[i]) == 1);
 		CHECK(node_guarded_copy((void *)16, good, lengths[i]) == 1);
 		/* Not canonical: the processor tells no address. */
 		CHECK(node_guarded_copy((void *)0x0123456789abcdef, good, lengths[i]) == 1);

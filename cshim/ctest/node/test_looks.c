@@ -145,7 +145,7 @@ static void put_given_up(void)
 	CHECK(node_send(fake_node_link(0), fake_node_peer(0), NODE_PART, &bad, sizeof(bad),
 	                (uintptr_t)source, 8192) == NODE_SENT);
 	CHECK(serve_all(&bytes) == 0);
-	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &good) == NODE_SENT);
+	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &good, 0) == NODE_SENT);
 	CHECK(serve_all(&bytes) == 1 && bytes == 40000 && memcmp(sink, source, 40000) == 0);
 }
 

@@ -143,7 +143,7 @@ static void put(uint64_t n, uint64_t notice)
 	node_transfer transfer = {(uintptr_t)source, (uintptr_t)sink, n, 0, {notice, ~n}};
 	int rc;
 
-	while ((rc = node_put(fake_node_link(0), fake_node_peer(0), &transfer)) != NODE_SENT) {
+	while ((rc = node_put(fake_node_link(0), fake_node_peer(0), &transfer, 0)) != NODE_SENT) {
 		CHECK(rc == NODE_BUSY && transfer.at < (n ? n : 1));
 		sched_yield();
 	}
@@ -225,8 +225,8 @@ static void bad_put(void)
 	node_event event;
 
 	start();
-	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &bad) == NODE_SENT);
-	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &good) == NODE_SENT);
+	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &bad, 0) == NODE_SENT);
+	CHECK(node_put(fake_node_link(0), fake_node_peer(0), &good, 0) == NODE_SENT);
 	while ((found = node_next(peer, &arrival)) != NODE_NONE) {
 		int result = node_serve(link, peer, &arrival, NODE_BY_LINK, &event);
 
@@ -236,6 +236,8 @@ static void bad_put(void)
 		      (event.notice[0] == 3 && event.notice[1] == 4 && event.n == 40000));
 	}
 	CHECK(results[NODE_FAULT] == 1 && results[NODE_ARRIVED] == 1);
+	/* what the sender has come to use was mapped in one piece */
+	CHECK(peer->receiver.mapped >= 80000 && peer->receiver.mapped <= NODE_CHUNK_AREA);
 	CHECK(memcmp(sink, source, 40000) == 0);
 	memset(sink, 0, sizeof(sink));
 }

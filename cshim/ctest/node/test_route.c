@@ -8,6 +8,7 @@
 #include "arm.h"
 #include "fake.h"
 #include "fake_node.h"
+#include "guard.h"
 #include "timed.h"
 
 /* What a route takes: ns, and ns for each KiB. */
@@ -25,14 +26,24 @@ typedef struct machine {
 enum { ALL = (1 << NODE_ROUTES) - 1 };
 
 /* Fast caches and dear system calls; the other way about; a target that reads faster than the
- * origin writes. */
+ * origin writes; stores that had better pass the caches, or be a string instruction's. */
 static const machine
-	pipelined = {{{300, 20}, {2000, 100}, {2300, 100}, {2400, 50}, {350, 30}}, 0.1, 0.03},
-	widely = {{{300, 90}, {2000, 100}, {2300, 100}, {2400, 50}, {320, 30}}, 0.1, 0.03},
-	direct = {{{500, 90}, {420, 40}, {700, 40}, {800, 20}, {500, 100}}, 0.1, 0.03},
-	reading = {{{500, 90}, {900, 80}, {700, 30}, {1500, 60}, {550, 90}}, 0.1, 0.03},
-	kernel_faster = {{{300, 20}, {200, 10}, {2300, 100}, {2400, 50}, {400, 20}}, 0.1, 0.03},
-	steady = {{{500, 90}, {420, 40}, {700, 40}, {800, 20}, {600, 90}}, 0, 0};
+	pipelined = {{{300, 20}, {350, 30}, {380, 40}, {350, 40},
+		{2000, 100}, {2300, 100}, {2400, 50}}, 0.1, 0.03},
+	widely = {{{300, 90}, {320, 30}, {350, 40}, {320, 40},
+		{2000, 100}, {2300, 100}, {2400, 50}}, 0.1, 0.03},
+	direct = {{{500, 90}, {500, 100}, {530, 110}, {530, 100},
+		{420, 40}, {700, 40}, {800, 20}}, 0.1, 0.03},
+	reading = {{{500, 90}, {550, 90}, {580, 100}, {550, 120},
+		{900, 80}, {700, 30}, {1500, 60}}, 0.1, 0.03},
+	kernel_faster = {{{300, 20}, {400, 20}, {430, 30}, {400, 20},
+		{200, 10}, {2300, 100}, {2400, 50}}, 0.1, 0.03},
+	streamed = {{{300, 60}, {320, 50}, {350, 60}, {320, 30},
+		{2000, 100}, {2300, 100}, {2400, 50}}, 0.1, 0.03},
+	stringed = {{{300, 60}, {320, 50}, {320, 30}, {320, 40},
+		{2000, 100}, {2300, 100}, {2400, 50}}, 0.1, 0.03},
+	steady = {{{500, 90}, {600, 90}, {630, 100}, {600, 80},
+		{420, 40}, {700, 40}, {800, 20}}, 0, 0};
 
 static uint64_t seed;
 
@@ -156,6 +167,29 @@ static void soon(const machine *m)
 	}
 }
 
+/* A first transfer by the best route that is disturbed is no reason to go without it for long. */
+static void second_chance(void)
+{
+	static node_routes routes;
+	node_route_class *class = &routes.class[NODE_ROUTE_PUT][node_route_class_of(64 << 10)];
+	int i, disturbed = 1;
+
+	begin(&routes);
+	for (i = 0; i < 100; i++) {
+		uint32_t chosen = node_route_choose(&routes, NODE_ROUTE_PUT, 64 << 10, ALL, 1, 0);
+		uint32_t route = chosen & ~NODE_ROUTE_TIMED;
+		double ns = time_of(&stringed, route, 64 << 10);
+
+		if (route == NODE_ROUTE_STRING && chosen & NODE_ROUTE_TIMED && disturbed) {
+			ns *= 20;
+			disturbed = 0;
+		}
+		if (chosen & NODE_ROUTE_TIMED)
+			node_route_timed(&routes, NODE_ROUTE_PUT, 64 << 10, route, (uint64_t)ns);
+	}
+	CHECK(!disturbed && class->best == NODE_ROUTE_STRING);
+}
+
 /* A machine that becomes another: some thousand transfers later the route is the other's. */
 static void follows(const machine *first, const machine *then)
 {
@@ -270,6 +304,67 @@ static void widths(void)
 	CHECK(routes.wide == 0);
 }
 
+/* Whether stores had better pass the caches, likewise. */
+static void streaming(void)
+{
+	static node_routes routes;
+	uint32_t chosen;
+
+	begin(&routes);
+	run(&routes, &streamed, NODE_STREAM_MIN, 200);
+	CHECK(routes.streaming == 1);
+	chosen = node_route_choose(&routes, NODE_ROUTE_GET, NODE_STREAM_MIN, ALL, 1, 0);
+	CHECK((chosen & ~NODE_ROUTE_TIMED) == NODE_ROUTE_STREAMING);
+	chosen = node_route_choose(&routes, NODE_ROUTE_GET, 1 << 20, 1, 1, 0);
+	CHECK((chosen & ~NODE_ROUTE_TIMED) == NODE_ROUTE_PIPELINE);
+	run(&routes, &pipelined, NODE_STREAM_MIN, 20000);
+	CHECK(routes.streaming == 0);
+	run(&routes, &stringed, 1 << 20, 2000);
+	CHECK(routes.string == 1);
+	chosen = node_route_choose(&routes, NODE_ROUTE_GET, 64 << 10, ALL, 1, 0);
+	CHECK((chosen & ~NODE_ROUTE_TIMED) == NODE_ROUTE_STRING);
+	run(&routes, &pipelined, 1 << 20, 20000);
+	CHECK(routes.string == 0);
+}
+
+/* How a route says that data is written, and how it is where none was chosen. */
+static void hows(void)
+{
+	static node_link link;
+
+	begin(&link.routes);
+	link.chunk_units = 16;
+	link.chunk_narrow = 8;
+	CHECK(node_how(&link, NODE_ROUTES) == 0);
+	link.routes.wide = 1;
+	CHECK(node_how(&link, NODE_ROUTES) == NODE_HOW_WIDE);
+	CHECK(node_how(&link, NODE_ROUTE_PIPELINE) == 0);
+	CHECK(node_how(&link, NODE_ROUTE_STRING) == NODE_HOW_ALL);
+	link.routes.wide = 0;
+	link.routes.string = 1;
+	CHECK(node_how(&link, NODE_ROUTE_WIDE) == NODE_HOW_WIDE);
+	CHECK(node_how(&link, NODE_ROUTE_STREAMING) == NODE_HOW_STRING);
+	node_chunks_limit(&link, NODE_ROUTES);
+	CHECK(link.string && link.chunk_limit == 8);
+	node_chunks_limit(&link, NODE_ROUTE_WIDE);
+	CHECK(!link.string && link.chunk_limit == 16);
+}
+
+/* What a route says of the stores, and what holds where none was chosen. */
+static void streams_or_not(void)
+{
+	static node_link link;
+
+	begin(&link.routes);
+	CHECK(!node_streams(&link, NODE_ROUTES, NODE_STREAM_MIN));
+	link.routes.streaming = 1;
+	CHECK(node_streams(&link, NODE_ROUTES, NODE_STREAM_MIN));
+	CHECK(!node_streams(&link, NODE_ROUTES, NODE_STREAM_MIN - 1));
+	CHECK(!node_streams(&link, NODE_ROUTE_WIDE, NODE_STREAM_MIN));
+	CHECK(!node_streams(&link, NODE_ROUTE_PIPELINE, NODE_STREAM_MIN));
+	CHECK(node_streams(&link, NODE_ROUTE_STREAMING, 1));
+}
+
 /* Transfers past the chooser pay for trials, and the next of the others may be one at once. */
 static void past_chooser(void)
 {
@@ -317,6 +412,8 @@ static void slow_asleep(void)
 	begin(&routes);
 	run(&routes, &pipelined, 1 << 20, 1000);
 	run(&routes, &kernel_faster, 1 << 20, 50000);
+	while (class->running)
+		run(&routes, &kernel_faster, 1 << 20, 1);
 	CHECK(class->best == NODE_ROUTE_ORIGIN);
 	CHECK(asleep(&routes, &kernel_faster, 5000) > 5000);
 	i = asleep(&routes, &pipelined, 5000);
@@ -344,8 +441,8 @@ static void bounds(void)
 	begin(&routes);
 	run(&routes, &direct, 1 << 20, 5000);
 	for (i = 0; i < 5000; i++)
-		CHECK(node_route_choose(&routes, 0, 1 << 20, 1 | 1 << NODE_ROUTE_ORIGIN, 4, 0) <
-		      NODE_ROUTE_TARGET + NODE_ROUTE_TIMED);
+		CHECK((node_route_choose(&routes, 0, 1 << 20, 1 | 1 << NODE_ROUTE_ORIGIN, 4, 0) &
+		       ~NODE_ROUTE_TIMED & ~NODE_ROUTE_ORIGIN) == NODE_ROUTE_PIPELINE);
 	begin(&routes);
 	for (i = 0; i < 5000; i++)
 		CHECK((node_route_choose(&routes, 0, 1 << 20, ALL, 4, 0) & ~NODE_ROUTE_TIMED) ==
@@ -418,18 +515,24 @@ static void one_processor(void)
 static void routes_there_are(void)
 {
 	enum { TWO = 1 << NODE_ROUTE_TARGET | 1 << NODE_ROUTE_HALVES };
+	const uint32_t string = node_has_string() ? 1u << NODE_ROUTE_STRING : 0;
+	const uint32_t all = (ALL & ~(1u << NODE_ROUTE_STRING)) | string;
+	const uint32_t many = all & ~(1u << NODE_ROUTE_STREAMING);
 	static node_link link;
 
 	begin(&link.routes);
 	link.chunk_units = link.chunk_narrow = 8;
-	CHECK(node_routes_for(&link, 1 << 20, 0) == 1 << NODE_ROUTE_PIPELINE);
+	CHECK(node_routes_for(&link, 1 << 20, 0) == (1 << NODE_ROUTE_PIPELINE | string));
 	link.chunk_units = 16;
 	CHECK(node_routes_for(&link, 1 << 20, 0) ==
-	      (1 << NODE_ROUTE_PIPELINE | 1 << NODE_ROUTE_WIDE));
-	CHECK(node_routes_for(&link, 1 << 20, 1) == ALL);
-	CHECK(node_routes_for(&link, NODE_TARGET_MIN - 1, 1) == (ALL & ~TWO));
+	      (1 << NODE_ROUTE_PIPELINE | 1 << NODE_ROUTE_WIDE | string));
+	CHECK(node_routes_for(&link, 1 << 20, 1) == many);
+	CHECK(node_routes_for(&link, NODE_TARGET_MIN - 1, 1) == (many & ~TWO));
+	CHECK(node_routes_for(&link, NODE_STREAM_MIN - 1, 1) == many);
+	CHECK(node_routes_for(&link, NODE_STREAM_MIN, 1) == all);
+	CHECK(node_routes_for(&link, NODE_STREAM_MIN, 0) & 1 << NODE_ROUTE_STREAMING);
 	link.routes.forced = NODE_ROUTE_HALVES;
-	CHECK(node_routes_for(&link, NODE_TARGET_MIN - 1, 1) == ALL);
+	CHECK(node_routes_for(&link, NODE_TARGET_MIN - 1, 1) == all);
 }
 
 void test_route(void)
@@ -440,10 +543,15 @@ void test_route(void)
 	finds(&reading);
 	finds(&steady);
 	finds(&widely);
+	finds(&streamed);
+	soon(&streamed);
+	finds(&stringed);
+	soon(&stringed);
 	soon(&widely);
 	soon(&pipelined);
 	soon(&direct);
 	soon(&reading);
+	second_chance();
 	follows(&pipelined, &direct);
 	follows(&direct, &pipelined);
 	follows(&direct, &reading);
@@ -452,6 +560,9 @@ void test_route(void)
 	past_chooser();
 	slow_asleep();
 	widths();
+	streaming();
+	streams_or_not();
+	hows();
 	apart();
 	streams();
 	interrupts();

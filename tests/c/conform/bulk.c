@@ -290,7 +290,7 @@ enum { ROUTED = 256 << 10, ROUTED_PARTS = 8, ROUTED_TRIES = 30 };
 static const char *route_taken(counts c)
 {
 	if (c.sent == ROUTED_PARTS && c.received == 1)
-		return "pipeline"; /* either of the two */
+		return "pipeline"; /* any of them */
 	if (c.sent == 2) /* the copy, and the message that tells or asks */
 		return c.received == 1 ? "origin" : "target";
 	return c.sent == 4 && c.received == 2 ? "halves" : "unknown";
@@ -301,7 +301,9 @@ static const char *route_taken(counts c)
 static void bulk_forced_route(void)
 {
 	const char *route = variable("LAPI_ROUTE");
-	const char *wanted = strcmp(route, "wide") == 0 ? "pipeline" : route;
+	int alike = strcmp(route, "wide") == 0 || strcmp(route, "string") == 0 ||
+	            strcmp(route, "streaming") == 0;
+	const char *wanted = alike ? "pipeline" : route;
 	int i, taken = 0, direct = direct_way();
 	if (num_tasks < 2 || !direct || !*route || strcmp(route, "auto") == 0 ||
 	    strcmp(route, "show") == 0)

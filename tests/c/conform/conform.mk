@@ -103,7 +103,7 @@ conform-lane: conform-build
 CONFORM_ROUTES := put get bulk xfer vector amsend fence errors threads
 .PHONY: conform-routes
 conform-routes: conform-build
-	@for route in pipeline wide origin target halves; do \
+	@for route in pipeline wide string streaming origin target halves; do \
 	  echo "LAPI_ROUTE=$$route"; \
 	  LAPI_ROUTE=$$route WAYS="2:only:polling:on:l2 3:yes:interrupt:off:last" BUILD=$(BUILD) \
 	    bash tests/c/run-tests quick $(CONFORM_ROUTES) || exit 1; \
