@@ -277,7 +277,7 @@ func slurm(d *delegation) error {
 }
 
 // slurmHosts adds the nodes. Where they have different numbers of tasks each stands in the list
-// once for each task; the layout arbitrary keeps that order.
+// once for each task; the layout arbitrary keeps that order, and newer srun refuses it with -N.
 func (d *delegation) slurmHosts() {
 	p := &d.o.place
 	var names []string
@@ -297,8 +297,7 @@ func (d *delegation) slurmHosts() {
 			"--ntasks-per-node="+strconv.Itoa(p.hosts[0].tasks),
 			"--nodelist="+strings.Join(slices.Compact(names), ","))
 	default:
-		d.add("-N", strconv.Itoa(len(p.hosts)), "--distribution=arbitrary",
-			"--nodelist="+strings.Join(names, ","))
+		d.add("--distribution=arbitrary", "--nodelist="+strings.Join(names, ","))
 	}
 }
 

@@ -42,7 +42,7 @@ func TestDelegation(t *testing.T) {
 		{slurm, "-H n1:2,n2:2 p", "--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=1 --cpu-bind=none " +
 			"--input=0 --chdir=DIR -n 4 -N 2 --distribution=block --ntasks-per-node=2 --nodelist=n1,n2 p", ""},
 		{slurm, "-H n1:2,n2 p", "--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=1 --cpu-bind=none " +
-			"--input=0 --chdir=DIR -n 3 -N 2 --distribution=arbitrary --nodelist=n1,n1,n2 p", ""},
+			"--input=0 --chdir=DIR -n 3 --distribution=arbitrary --nodelist=n1,n1,n2 p", ""},
 		{slurm, "-H n1:3 -cmdfile " + commands, "--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=1 " +
 			"--cpu-bind=none --input=0 --chdir=DIR -n 3 -N 1 --distribution=block --ntasks-per-node=3 --nodelist=n1 " +
 			"sh -c case $SLURM_PROCID in 0) exec './a' '1';; 1) exec './a' '1';; 2) exec 'sh' '-c' 'its';; esac", ""},

@@ -289,8 +289,8 @@ nodes_cases() {
 		sealed_keys
 	fi
 	all=${FULL-}
-	# 0: Open MPI 5's mpirun, when its daemon was killed
-	part=mpirun launcher=mpirun exited=21 killed=137 daemon_killed='205|0' lenient=''
+	# 0 and 1: that of Open MPI 5 and 6, when its daemon was killed
+	part=mpirun launcher=mpirun exited=21 killed=137 daemon_killed='205|0|1' lenient=''
 	# Open MPI 5 fills the first host unless it is to map by slots
 	remote='mpirun.openmpi --map-by slot:OVERSUBSCRIBE --bind-to none --mca plm_rsh_agent node-shell -H'
 	away="${remote% -H} --mca oob_tcp_if_include eth1 -H"
