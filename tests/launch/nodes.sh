@@ -148,8 +148,10 @@ ends_over_nodes() {
 	over 2 1 "1|$killed" 0 '^end of' n0:1,n1:3 -- "$ends" La
 	over 2 1 0 4 '^end of Lt$' n0:1,n1:3 -- "$ends" Lt
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
-	over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
-	over 1 1 137 2 "$waits" n0:2 --when 2 "$waits" kill-launcher -- "$ends" Lw
+	if [ "$launcher" != prun ]; then # who has started its tasks is the DVM, which goes on
+		over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
+		over 1 1 137 2 "$waits" n0:2 --when 2 "$waits" kill-launcher -- "$ends" Lw
+	fi
 	[ -z "$daemon_killed" ] ||
 		over 2 1 "$daemon_killed" 4 "$waits" n0:2,n1:2 \
 			--when 4 "$waits" kill-daemon -- "$ends" Lw
@@ -296,7 +298,9 @@ nodes_cases() {
 	away="${remote% -H} --mca oob_tcp_if_include eth1 -H"
 	cases_over_nodes
 	if command -v prun > /dev/null; then
-		part=prun launcher=prun remote='prun --map-by slot:OVERSUBSCRIBE --bind-to none --host' around=dvm away='' daemon_killed=''
+		# a DVM's tasks have none of prun's variables but those that it names
+		remote='prun -x STEADY_UNTIL --map-by slot:OVERSUBSCRIBE --bind-to none --host'
+		launcher=prun part=prun around=dvm away='' daemon_killed=''
 		cases_over_nodes
 	else
 		skip 'prun over nodes' 'there is no PRRTE here'
