@@ -161,15 +161,16 @@ static DAT_RMR_CONTEXT open_window(side *s, DAT_RMR_HANDLE rmr, size_t at, DAT_S
                                    int rights)
 {
 	DAT_LMR_TRIPLET part = pair_local(&p, at, n);
-	DAT_RMR_BIND_COMPLETION_EVENT_DATA d;
+	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *d;
+	DAT_EVENT event;
 	DAT_RMR_PARAM param;
 	DAT_RMR_CONTEXT context;
 
 	MUST(dat_rmr_bind(rmr, n ? p.lmr : DAT_HANDLE_NULL, &part, (DAT_MEM_PRIV_FLAGS)rights,
 	                  DAT_VA_TYPE_VA, s->ep, none, DAT_COMPLETION_DEFAULT_FLAG, &context));
-	d = pair_event(s->request, DAT_RMR_BIND_COMPLETION_EVENT)
-	            .event_data.rmr_completion_event_data;
-	CHECK(d.rmr_handle == rmr && d.status == DAT_RMR_BIND_SUCCESS);
+	event = pair_event(s->request, DAT_RMR_BIND_COMPLETION_EVENT);
+	d = &event.event_data.rmr_completion_event_data;
+	CHECK(d->rmr_handle == rmr && d->status == DAT_RMR_BIND_SUCCESS);
 	MUST(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	CHECK(param.rmr_context == (n ? context : 0));
 	return context;
