@@ -442,7 +442,7 @@ func TestRoute(t *testing.T) {
 		said  int
 	}{"": {}, "auto": {}, "show": {show: true}, "pipeline": {route: RoutePipeline},
 		"origin": {route: RouteOrigin}, "target": {route: RouteTarget},
-		"halves": {route: RouteHalves}, "wide": {route: RouteWide},
+		"halves": {route: RouteHalves}, "wide": {route: RouteWide}, "string": {route: RouteString},
 		"streaming": {route: RouteStreaming}, "Origin": {said: 1}, "fast": {said: 1}} {
 		n := 0
 		c, err := FromEnv(good("LAPI_ROUTE="+value), func(int, string) { n++ })

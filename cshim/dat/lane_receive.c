@@ -171,7 +171,7 @@ static int receive_for(dat_end *end, const dat_header *header, const node_arriva
 /*
  * A program is going to be told of a message, and may answer: the line of the slot that the answer
  * goes to is asked for. Its peer looks at it, and so has it. Once for each slot: who is sent to and
- * does not answer would only take the line away from the sender.
+ * does not answer would only take the line away from the sender. Under the block's lock.
  */
 static void expect_answer(const dat_end *end, const node_peer *peer)
 {

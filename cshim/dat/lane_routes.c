@@ -37,7 +37,8 @@ static int peer_polls(const dat_end *end)
 static uint32_t routes_of(dat_end *end, const dat_request *request)
 {
 	uint32_t target = 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
-	uint32_t routes = node_routes_for(dat_link_of(end), request->n, reaches(end)) &
+	uint32_t routes = node_routes_for(dat_link_of(end), direction_of(request), request->n,
+	                                  reaches(end)) &
 	                  ~(1u << NODE_ROUTE_STREAMING);
 
 	if (routes & target &&

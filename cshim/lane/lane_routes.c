@@ -48,7 +48,7 @@ static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint6
 
 	if (n < NODE_ROUTED_MIN && link->routes.forced == NODE_ROUTES)
 		return NODE_ROUTE_PIPELINE;
-	allowed = node_routes_for(link, n, peer->direct != 0);
+	allowed = node_routes_for(link, direction, n, peer->direct != 0);
 	if (direction == NODE_ROUTE_PUT && (peer->pull_refused || n <= lane->copy_max))
 		allowed &= ~target;
 	if (whole)
@@ -108,6 +108,15 @@ static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *
 	}
 	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
 	return CSHIM_LANE_DONE;
+}
+
+/* The same where no route is chosen, and nothing is timed. */
+static int put_as_known(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                        node_transfer put, uint64_t org_cntr)
+{
+	int waited = NODE_WAIT_NOT;
+
+	return put_in_messages(context, lane, peer, put, org_cntr, NODE_ROUTES, &waited);
 }
 
 /*
@@ -206,8 +215,7 @@ static int put_chosen(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	/* What a single copy cannot do messages may: they also say which address is bad. */
 	return done || node_route_is_pipeline(route)
 	               ? done
-	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES,
-		                 &(int){0});
+	               : put_as_known(context, lane, peer, *put, org_cntr);
 }
 
 /* A put to a target that does not poll, by a single copy: nobody else takes part in it. */
@@ -222,8 +230,7 @@ static int put_to_idle(cshim_context *context, cshim_lane *lane, node_peer *peer
 	if (node_route_wakes(&link->routes, NODE_ROUTE_PUT, put->n, NODE_ROUTE_ORIGIN) &&
 	    wakes(link, peer)) {
 		node_route_try_soon(&link->routes, NODE_ROUTE_PUT, put->n);
-		return put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES,
-		                 &(int){0});
+		return put_as_known(context, lane, peer, *put, org_cntr);
 	}
 	begin = timed ? node_now_ns() : 0;
 	done = put_written(context, lane, peer, *put, org_cntr);
@@ -249,8 +256,7 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 		return put_chosen(context, lane, peer, put, org_cntr);
 	return peer->direct && put->n >= DIRECT_MIN
 	               ? put_to_idle(context, lane, peer, put, org_cntr)
-	               : put_in_messages(context, lane, peer, *put, org_cntr, NODE_ROUTES,
-		                 &(int){0});
+	               : put_as_known(context, lane, peer, *put, org_cntr);
 }
 
 void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *peer,
@@ -269,7 +275,7 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 	else if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]--;
 	if (!peer->closed &&
-	    put_in_messages(context, lane, peer, put, org_cntr, NODE_ROUTES, &(int){0}))
+	    put_as_known(context, lane, peer, put, org_cntr))
 		return;
 	cshim_lane_used(lane, peer);
 	memcpy(link->transfer, &put, sizeof(put));

@@ -220,7 +220,7 @@ typedef struct node_link {
 	uint32_t messages_only;
 	/* so many units of each area messages use now: chunk_units or chunk_narrow */
 	uint32_t chunk_limit;
-	/* some: and they are written to them by a string instruction */
+	/* not 0: messages are written to chunks by a string instruction now */
 	uint32_t string;
 	uint8_t line[60];
 	node_barrier barrier;

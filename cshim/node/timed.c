@@ -11,20 +11,31 @@ int node_takes_part(const node_link *link, const node_peer *peer, int reached, i
 	       (processors > 1 || !reached || link->routes.forced < NODE_ROUTES);
 }
 
-uint32_t node_routes_for(const node_link *link, uint64_t n, int reached)
+/*
+ * What a transfer takes alone, as it is timed, says little of many by a string instruction once the
+ * writer has to wait for chunks: on Zen 5 a get of 1 MiB took 40 us alone, and 130 among others. So
+ * that is found for puts that a narrow part of the chunk area holds whole.
+ */
+static int string_may_be_found(const node_link *link, int direction, uint64_t n)
+{
+	return direction == NODE_ROUTE_PUT && n <= (uint64_t)link->chunk_narrow * NODE_CHUNK_UNIT;
+}
+
+uint32_t node_routes_for(const node_link *link, int direction, uint64_t n, int reached)
 {
 	uint32_t routes = 1u << NODE_ROUTE_PIPELINE;
+	int forced = link->routes.forced < NODE_ROUTES;
 
 	if (link->chunk_units > link->chunk_narrow)
 		routes |= 1u << NODE_ROUTE_WIDE;
-	if (node_has_string())
+	if (node_has_string() && (forced || string_may_be_found(link, direction, n)))
 		routes |= 1u << NODE_ROUTE_STRING;
-	if (n >= NODE_STREAM_MIN || link->routes.forced < NODE_ROUTES)
+	if (forced || n >= NODE_STREAM_MIN)
 		routes |= 1u << NODE_ROUTE_STREAMING;
 	if (!reached)
 		return routes;
 	routes |= 1u << NODE_ROUTE_ORIGIN;
-	if (n >= NODE_TARGET_MIN || link->routes.forced < NODE_ROUTES)
+	if (forced || n >= NODE_TARGET_MIN)
 		routes |= 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
 	return routes;
 }
@@ -32,14 +43,6 @@ uint32_t node_routes_for(const node_link *link, uint64_t n, int reached)
 uint32_t node_route_of(node_link *link, const node_peer *peer, int direction, uint64_t n,
                        uint32_t allowed)
 {
-	/*
-	 * What a transfer takes alone, as it is timed, says little of many by this route once the writer
-	 * has to wait for chunks: on Zen 5 a get of 1 MiB took 40 us alone, and 130 among others. So it
-	 * is found for puts that a part of the chunk area holds whole.
-	 */
-	if (link->routes.forced == NODE_ROUTES &&
-	    (direction == NODE_ROUTE_GET || n > (uint64_t)link->chunk_narrow * NODE_CHUNK_UNIT))
-		allowed &= ~(1u << NODE_ROUTE_STRING);
 	return node_route_choose(&link->routes, direction, n, allowed, node_chunk_step(link, n),
 	                         peer->sender.turn == link->turn);
 }

@@ -33,7 +33,7 @@ static inline uint64_t node_now_ns(void)
  */
 int node_takes_part(const node_link *link, const node_peer *peer, int reached, int processors);
 /* The routes that a link has for n bytes, a bit each: the owner takes out what it cannot. */
-uint32_t node_routes_for(const node_link *link, uint64_t n, int reached);
+uint32_t node_routes_for(const node_link *link, int direction, uint64_t n, int reached);
 /* The route of a transfer, of those; with NODE_ROUTE_TIMED if it is to be timed. */
 uint32_t node_route_of(node_link *link, const node_peer *peer, int direction, uint64_t n,
                        uint32_t allowed);

@@ -13,7 +13,8 @@ func TestRouteForced(t *testing.T) {
 	for route, want := range map[Route]uint32{RouteAuto: layout.Routes,
 		RoutePipeline: layout.RoutePipeline, RouteOrigin: layout.RouteOrigin,
 		RouteTarget: layout.RouteTarget, RouteHalves: layout.RouteHalves,
-		RouteWide: layout.RouteWide, RouteStreaming: layout.RouteStreaming} {
+		RouteWide: layout.RouteWide, RouteString: layout.RouteString,
+		RouteStreaming: layout.RouteStreaming} {
 		l := newLinks(t, 1, func(config *Config) { config.Route = route })[0]
 		if l.node.Routes.Forced != want {
 			t.Errorf("route %d: C has %d, want %d", route, l.node.Routes.Forced, want)
@@ -25,7 +26,7 @@ func TestRouteForced(t *testing.T) {
 func TestRouteNamed(t *testing.T) {
 	for name, want := range map[string]Route{"pipeline": RoutePipeline, "origin": RouteOrigin,
 		"target": RouteTarget, "halves": RouteHalves, "wide": RouteWide,
-		"streaming": RouteStreaming, "auto": RouteAuto, "": RouteAuto, "Wide": RouteAuto} {
+		"string": RouteString, "streaming": RouteStreaming, "auto": RouteAuto, "": RouteAuto, "Wide": RouteAuto} {
 		if got := RouteNamed(name); got != want {
 			t.Errorf("%q is route %d, want %d", name, got, want)
 		}

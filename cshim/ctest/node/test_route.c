@@ -515,24 +515,29 @@ static void one_processor(void)
 static void routes_there_are(void)
 {
 	enum { TWO = 1 << NODE_ROUTE_TARGET | 1 << NODE_ROUTE_HALVES };
+	enum { PUT = NODE_ROUTE_PUT, GET = NODE_ROUTE_GET, NARROW = 256 };
 	const uint32_t string = node_has_string() ? 1u << NODE_ROUTE_STRING : 0;
 	const uint32_t all = (ALL & ~(1u << NODE_ROUTE_STRING)) | string;
-	const uint32_t many = all & ~(1u << NODE_ROUTE_STREAMING);
+	const uint32_t many = all & ~(1u << NODE_ROUTE_STREAMING), some = many & ~string;
+	const uint64_t fits = NARROW * NODE_CHUNK_UNIT;
 	static node_link link;
 
 	begin(&link.routes);
-	link.chunk_units = link.chunk_narrow = 8;
-	CHECK(node_routes_for(&link, 1 << 20, 0) == (1 << NODE_ROUTE_PIPELINE | string));
-	link.chunk_units = 16;
-	CHECK(node_routes_for(&link, 1 << 20, 0) ==
+	link.chunk_units = link.chunk_narrow = NARROW;
+	CHECK(node_routes_for(&link, PUT, fits, 0) == (1 << NODE_ROUTE_PIPELINE | string));
+	link.chunk_units = 2 * NARROW;
+	CHECK(node_routes_for(&link, PUT, fits, 0) ==
 	      (1 << NODE_ROUTE_PIPELINE | 1 << NODE_ROUTE_WIDE | string));
-	CHECK(node_routes_for(&link, 1 << 20, 1) == many);
-	CHECK(node_routes_for(&link, NODE_TARGET_MIN - 1, 1) == (many & ~TWO));
-	CHECK(node_routes_for(&link, NODE_STREAM_MIN - 1, 1) == many);
-	CHECK(node_routes_for(&link, NODE_STREAM_MIN, 1) == all);
-	CHECK(node_routes_for(&link, NODE_STREAM_MIN, 0) & 1 << NODE_ROUTE_STREAMING);
+	CHECK(node_routes_for(&link, PUT, fits, 1) == many);
+	CHECK(node_routes_for(&link, PUT, fits + 1, 1) == some);
+	CHECK(node_routes_for(&link, GET, fits, 1) == some);
+	CHECK(node_routes_for(&link, PUT, NODE_TARGET_MIN - 1, 1) == (many & ~TWO));
+	CHECK(node_routes_for(&link, PUT, NODE_STREAM_MIN - 1, 1) == some);
+	CHECK(node_routes_for(&link, PUT, NODE_STREAM_MIN, 1) == (all & ~string));
+	CHECK(node_routes_for(&link, GET, NODE_STREAM_MIN, 0) & 1 << NODE_ROUTE_STREAMING);
 	link.routes.forced = NODE_ROUTE_HALVES;
-	CHECK(node_routes_for(&link, NODE_TARGET_MIN - 1, 1) == all);
+	CHECK(node_routes_for(&link, GET, NODE_TARGET_MIN - 1, 1) == all);
+	CHECK(node_routes_for(&link, PUT, NODE_STREAM_MIN, 1) == all);
 }
 
 void test_route(void)
