@@ -86,6 +86,7 @@ void test_guard(void);
 void test_node(void);
 void test_looks(void);
 void test_route(void);
+void test_stretch(void);
 void test_pull(void);
 void test_push(void);
 void test_lane(void);

@@ -37,8 +37,7 @@ static int peer_polls(const dat_end *end)
 static uint32_t routes_of(dat_end *end, const dat_request *request)
 {
 	uint32_t target = 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
-	uint32_t routes = node_routes_for(dat_link_of(end), direction_of(request), request->n,
-	                                  reaches(end)) &
+	uint32_t routes = node_routes_for(dat_link_of(end), request->n, reaches(end)) &
 	                  ~(1u << NODE_ROUTE_STREAMING);
 
 	if (routes & target &&
@@ -60,7 +59,7 @@ static uint32_t route_of(dat_end *end, const dat_request *request)
 	if (request->n < NODE_ROUTED_MIN)
 		return NODE_ROUTES | timed;
 	return node_route_of(dat_link_of(end), dat_peer_of(end), direction_of(request), request->n,
-	                     routes_of(end, request));
+	                     routes_of(end, request), NODE_ROUTE_NOBODY);
 }
 
 /* How far the requests of an end are: a number that changes when one goes on. */

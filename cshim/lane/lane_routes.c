@@ -32,12 +32,43 @@ static int takes_part(cshim_lane *lane, const node_peer *peer)
 	return node_takes_part(cshim_link_of(lane), peer, peer->direct != 0, cshim_processors());
 }
 
-/* 1 when nothing is under way with the target any more, and none of this task's handlers is. */
+/* Waits until nothing is under way with the target any more; not in a handler. */
+static int settled(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
+{
+	int waited = context->progress.calling ? NODE_WAIT_NOT
+	                                       : cshim_lane_settle(context, lane, peer, NULL, n);
+
+	return waited == NODE_WAIT_OVER ? drained(peer, n) : waited;
+}
+
 static int alone(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
 {
-	return !context->progress.calling &&
-	       cshim_lane_settle(context, lane, peer, NULL, n) == NODE_WAIT_OVER &&
-	       drained(peer, n) == NODE_WAIT_OVER;
+	return settled(context, lane, peer, n) == NODE_WAIT_OVER;
+}
+
+/* A stretch begins with the transfer that comes. */
+static void begin_stretch(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
+{
+	node_routes *routes = &cshim_link_of(lane)->routes;
+
+	if (alone(context, lane, peer, n))
+		node_stretch_begin(routes, node_now_ns());
+	else
+		node_stretch_cut(routes);
+}
+
+/* A transfer that may belong to one has gone as was chosen, or not. */
+static void mind_stretch(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n,
+                         uint32_t chosen, int done)
+{
+	node_routes *routes = &cshim_link_of(lane)->routes;
+
+	if (done && !(chosen & NODE_ROUTE_ENDS))
+		return;
+	if (done && settled(context, lane, peer, n) != NODE_WAIT_NOT)
+		node_stretch_end(routes, node_now_ns());
+	else
+		node_stretch_cut(routes);
 }
 
 /* The route of a transfer to or from a target that polls. whole: it cannot be made in halves. */
@@ -48,12 +79,12 @@ static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint6
 
 	if (n < NODE_ROUTED_MIN && link->routes.forced == NODE_ROUTES)
 		return NODE_ROUTE_PIPELINE;
-	allowed = node_routes_for(link, direction, n, peer->direct != 0);
+	allowed = node_routes_for(link, n, peer->direct != 0);
 	if (direction == NODE_ROUTE_PUT && (peer->pull_refused || n <= lane->copy_max))
 		allowed &= ~target;
 	if (whole)
 		allowed &= ~(1u << NODE_ROUTE_HALVES);
-	return node_route_of(link, peer, direction, n, allowed);
+	return node_route_of(link, peer, direction, n, allowed, (uint32_t)peer->task);
 }
 
 /* A put that found no room for all of it: what is left is core's, unless nothing went. */
@@ -62,6 +93,7 @@ static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
 {
 	node_link *link = cshim_link_of(lane);
 
+	node_stretch_cut(&link->routes);
 	if (put->at == 0)
 		return CSHIM_LANE_PASS;
 	cshim_lane_used(lane, peer);
@@ -86,14 +118,15 @@ static int put_whole(cshim_context *context, cshim_lane *lane, node_peer *peer,
 
 /*
  * route: one of the pipelines, or any other: as is best for what no route is chosen for. *waited:
- * it is to be timed, so it waits for room, bounded, rather than leave its rest to core; what is
- * left to core all the same has no time.
+ * it is to be timed, so it waits for room, bounded, rather than leave its rest to core, as one of a
+ * stretch does; what is left to core all the same has no time.
  */
 static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *peer,
                            node_transfer put, uint64_t org_cntr, uint32_t route, int *waited)
 {
 	node_link *link = cshim_link_of(lane);
-	int rc, tries = *waited ? node_looks_for(put.n) / NODE_CHUNK_LOOKS : 1;
+	int patient = *waited || node_in_stretch(&link->routes);
+	int rc, tries = patient ? node_looks_for(put.n) / NODE_CHUNK_LOOKS : 1;
 
 	node_chunks_limit(link, route);
 	if (route == NODE_ROUTE_WIDE)
@@ -203,15 +236,18 @@ static int wakes(const node_link *link, node_peer *peer)
 static int put_chosen(cshim_context *context, cshim_lane *lane, node_peer *peer,
                       const node_transfer *put, uint64_t org_cntr)
 {
-	uint32_t route = route_of(lane, peer, NODE_ROUTE_PUT, put->n, 0);
-	int timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, put->n), done;
+	uint32_t chosen = route_of(lane, peer, NODE_ROUTE_PUT, put->n, 0);
+	uint32_t route = chosen & NODE_ROUTE_MASK;
+	int timed = (chosen & NODE_ROUTE_TIMED) && alone(context, lane, peer, put->n), done;
 	uint64_t begin;
 
-	route &= ~NODE_ROUTE_TIMED;
+	if (chosen & NODE_ROUTE_BEGINS)
+		begin_stretch(context, lane, peer, put->n);
 	begin = timed ? node_now_ns() : 0;
 	done = put_by(context, lane, peer, put, org_cntr, route, &timed);
 	if (__builtin_expect(timed && done, 0))
 		node_time(cshim_link_of(lane), NODE_ROUTE_PUT, put->n, route, begin, timed);
+	mind_stretch(context, lane, peer, put->n, chosen, done);
 	/* What a single copy cannot do messages may: they also say which address is bad. */
 	return done || node_route_is_pipeline(route)
 	               ? done
@@ -244,8 +280,9 @@ int cshim_lane_put_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 {
 	int bulk = put->n >= lane->bulk_min;
 
-	if (!bulk && (put->n <= NODE_INLINE_MAX ||
-	              (put->n < NODE_ROUTED_MIN && cshim_link_of(lane)->routes.forced == NODE_ROUTES)))
+	if (!bulk &&
+	    (put->n <= NODE_INLINE_MAX ||
+	     (put->n < NODE_ROUTED_MIN && cshim_link_of(lane)->routes.forced == NODE_ROUTES)))
 		return put_whole(context, lane, peer, put, org_cntr);
 	if (put->n > CSHIM_LENGTH_MAX)
 		return CSHIM_LANE_PASS;
@@ -268,14 +305,14 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 	node_transfer put = {
 		op->local, event->addr, op->n, 0, {event->notice[0], event->notice[1]}};
 
+	node_stretch_cut(&link->routes);
 	/* From here on the completion is the target's to tell, and counted as if nothing was sent.
 	 */
 	if (completion)
 		put.notice[1] = completion;
 	else if (put.notice[1])
 		peer->owner[CSHIM_PEER_EXPECTED]--;
-	if (!peer->closed &&
-	    put_as_known(context, lane, peer, put, org_cntr))
+	if (!peer->closed && put_as_known(context, lane, peer, put, org_cntr))
 		return;
 	cshim_lane_used(lane, peer);
 	memcpy(link->transfer, &put, sizeof(put));
@@ -302,10 +339,10 @@ static int get_asked(cshim_context *context, cshim_lane *lane, node_peer *peer,
 {
 	node_link *link = cshim_link_of(lane);
 	int sent = node_route_is_pipeline(route);
-	node_op *op = sent ? node_get(link, peer, NODE_BY_OWNER, get->remote, get->local, get->n,
-	                              get->notice[0], 0, node_get_flag(link, route))
-	                   : node_pushed_get(link, peer, NODE_BY_OWNER, get,
-	                                     route == NODE_ROUTE_HALVES);
+	node_op *op =
+		sent ? node_get(link, peer, NODE_BY_OWNER, get->remote, get->local, get->n,
+	                        get->notice[0], 0, node_get_flag(link, route))
+		     : node_pushed_get(link, peer, NODE_BY_OWNER, get, route == NODE_ROUTE_HALVES);
 
 	if (!op)
 		return CSHIM_LANE_PASS;
@@ -345,23 +382,28 @@ int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 {
 	node_link *link = cshim_link_of(lane);
 	int timed, done;
-	uint32_t route;
+	uint32_t chosen, route;
 	uint64_t begin;
 
 	if (get->n >= lane->bulk_min || !takes_part(lane, peer))
 		return get_from_idle(context, lane, peer, get, org_cntr);
 	/* The target would change its counter while this task still reads its half. */
-	route = route_of(lane, peer, NODE_ROUTE_GET, get->n, get->notice[0] != 0);
-	timed = (route & NODE_ROUTE_TIMED) && alone(context, lane, peer, get->n);
-	route &= ~NODE_ROUTE_TIMED;
+	chosen = route_of(lane, peer, NODE_ROUTE_GET, get->n, get->notice[0] != 0);
+	route = chosen & NODE_ROUTE_MASK;
+	timed = (chosen & NODE_ROUTE_TIMED) && alone(context, lane, peer, get->n);
+	if (chosen & NODE_ROUTE_BEGINS)
+		begin_stretch(context, lane, peer, get->n);
 	begin = timed ? node_now_ns() : 0;
 	done = route == NODE_ROUTE_ORIGIN && get_read(context, lane, peer, *get, org_cntr);
 	if (!done) {
 		timed = timed && route != NODE_ROUTE_ORIGIN;
+		if (route == NODE_ROUTE_ORIGIN)
+			node_stretch_cut(&link->routes);
 		done = get_asked(context, lane, peer, get, org_cntr,
 		                 route == NODE_ROUTE_ORIGIN ? NODE_ROUTE_PIPELINE : route, &timed);
 	}
 	if (__builtin_expect(timed && done, 0))
 		node_time(link, NODE_ROUTE_GET, get->n, route, begin, timed);
+	mind_stretch(context, lane, peer, get->n, chosen, done);
 	return done;
 }

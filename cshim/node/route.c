@@ -1,236 +1,47 @@
 /*
- * route.c - see route.h.
+ * route.c - see route.h. What is the best for one class of lengths is route_class.c's; here is what
+ * holds between classes, and of streams.
  *
- * For each class of lengths one route is in use: at first the pipeline. It is timed now and then.
- * Another is tried, a few transfers of which the last is timed, when that has been paid for: each
- * transfer puts a small share of its time aside, and a trial spends what it takes longer. A route
- * that looks better gets a run of some transfers, because the first one finds caches as the old
- * route left them; then the route in use gets one, because its samples may be of a worse time. If
- * it still is better it takes over. One that loses is tried less and less often.
- *
- * A route that was never tried is tried at once, on credit: what that has cost is paid back before
- * anything is tried again.
- *
- * A route's time is the least of its latest samples: what disturbs makes a transfer slower, never
- * faster; and what was true long ago is forgotten.
+ * Transfers of a stream have classes of their own, which time stretches. A stretch begins with the
+ * second transfer of a stream, when nearly nothing is under way, and to wait for that costs least;
+ * behind another stretch, at first; and in a stream that never pauses now and then. One that
+ * another transfer, or a pause, has cut is tried again with the next stream. Where that is always
+ * so, as with streams that are too short, or that go to several tasks in turn, nothing is known of
+ * streams but what single transfers say.
  */
 #include "route.h"
 
+#include "route_class.h"
+
 enum {
-	COLD = 4,          /* first transfers of a class, which nobody times: memory is touched */
-	WARM = 8,          /* and those after them, which are all timed */
-	TIME_EACH = 64,    /* then so many transfers from one that is timed to the next */
-	TRY_EACH = 64,     /* at least so many from trial to trial */
-	STREAM_EACH = 512, /* in a stream that never pauses one in so many may be timed */
-	SHARE = 64,        /* trials may cost the time of one transfer in so many */
-	TRIAL = 3,         /* transfers of a trial; the last is timed */
-	FIRST_TRIAL = 2,   /* of a route's first one */
-	DOUBTFUL = 2,      /* times of the route in use: a first sample of more is not trusted */
-	COMPARED_MIN = 16 << 10, /* bytes from which the two pipelines differ by more than noise */
-	COST_MAX = 16, /* a trial's loss counts as so many transfers at most: it was disturbed */
-	/* what long traffic without a trial may have saved up, in transfers: that of the dearest */
-	SAVED_MAX = TRIAL * COST_MAX,
-	HALF_RUN = 6,      /* transfers of each of the two in a run; */
-	RUN_TIMED = 4,     /* the last of these are timed */
-	PATIENCE_MAX = 3,  /* a route that lost is tried 2^3 times less often */
-	MARGIN_PERCENT = 5 /* a route that takes over is faster by this */
+	STREAMS_MAX = 512 << 10, /* bytes: longer ones are streams by themselves */
+	STRETCH_MOST = 32,       /* transfers of a stretch, */
+	STRETCH_LEAST = 8,       /* STRETCH_MOST >> SHORTER_MAX, */
+	SHORTER_MAX = 2,
+	STRETCH_BYTES = 256 << 10, /* so that it has so many bytes */
+	CHAINED = 24,              /* the first stretches of a class, which may follow each other */
+	STREAM_EACH = 512,         /* in a stream that never pauses one in so many may be timed */
+	CUT_MAX = 4, /* stretches in a row that were cut, until none is begun for a while */
+	REST = 256,  /* that while, in streams */
+	COMPARED_MIN = 16 << 10 /* bytes from which the two pipelines differ by more than noise */
 };
-
-/* node_route_class.running */
-enum { TRYING = 1, RUNNING = 2 };
-
-uint32_t node_route_time(const node_route_class *class, uint32_t route)
-{
-	uint32_t i, least = 0;
-
-	for (i = 0; i < NODE_ROUTE_SAMPLES; i++) {
-		uint32_t ns = class->sample[route][i];
-
-		if (ns && (!least || ns < least))
-			least = ns;
-	}
-	return least;
-}
-
-/* The route in use is another, or has other samples: each transfer asks for its time. */
-static void settle(node_route_class *class)
-{
-	class->in_use = node_route_time(class, class->best);
-}
-
-static int clearly_less(uint32_t ns, uint32_t than)
-{
-	return ns && than && (uint64_t)ns * 100 < (uint64_t)than * (100 - MARGIN_PERCENT);
-}
-
-static void forget(node_route_class *class, uint32_t route)
-{
-	uint32_t i;
-
-	for (i = 0; i < NODE_ROUTE_SAMPLES; i++)
-		class->sample[route][i] = 0;
-	settle(class);
-}
-
-static void lost(node_route_class *class, uint32_t route)
-{
-	if (class->patience[route] < PATIENCE_MAX)
-		class->patience[route]++;
-}
-
-/*
- * Its time was so long. The first one of a pipeline that is much longer was disturbed, or had to
- * touch new chunks: pipelines differ by less. It has another first trial. (Of a single copy, which
- * may well take that long, another would cost too much.)
- */
-static void lost_by(node_route_class *class, uint32_t route, uint32_t ns)
-{
-	lost(class, route);
-	if (node_route_is_pipeline(route) && !class->sample[route][1] &&
-	    ns > DOUBTFUL * class->in_use)
-		class->tried &= (uint8_t)~(1u << route);
-}
-
-static void begin_run(node_route_class *class, uint32_t route)
-{
-	forget(class, route);
-	class->candidate = (uint8_t)route;
-	class->run = 2 * HALF_RUN;
-	class->running = RUNNING;
-}
-
-/* The next of a trial, or of a run. A run is first the candidate's, then that of the route in use:
- * all of its samples are new then.
- */
-static uint32_t next_of_run(node_route_class *class)
-{
-	uint32_t left = class->run--;
-
-	if (class->running == TRYING)
-		return class->candidate | (left == 1 ? NODE_ROUTE_TIMED : 0);
-	if (left > HALF_RUN)
-		return class->candidate | (left - HALF_RUN <= RUN_TIMED ? NODE_ROUTE_TIMED : 0);
-	return class->best | (left <= RUN_TIMED ? NODE_ROUTE_TIMED : 0);
-}
-
-/* The end of a run: the candidate takes over, or has lost. */
-static void judge(node_route_class *class)
-{
-	uint32_t route = class->candidate;
-	int tried = class->running == TRYING; /* and nobody could time it */
-
-	class->running = 0;
-	class->to_try = TRY_EACH;
-	if (tried || !clearly_less(node_route_time(class, route), class->in_use)) {
-		lost(class, route);
-		return;
-	}
-	class->best = (uint8_t)route;
-	settle(class);
-	class->patience[route] = 0;
-	class->to_time = TIME_EACH;
-}
-
-/* What a trial of a route is expected to cost for each transfer, ns: if nothing is known, twice the
- * time in use. */
-static int64_t expected_cost(const node_route_class *class, uint32_t route)
-{
-	int64_t known = node_route_time(class, route), best = class->in_use;
-
-	if (!known)
-		return best;
-	if (known <= best)
-		return 0;
-	return known - best < COST_MAX * best ? known - best : COST_MAX * best;
-}
-
-static void begin_trial_of(node_route_class *class, uint32_t route, uint8_t transfers)
-{
-	class->tried |= (uint8_t)(1u << route);
-	class->candidate = (uint8_t)route;
-	class->to_try = TRY_EACH << class->patience[route];
-	class->run = transfers;
-	class->running = TRYING;
-}
-
-/* Begins a trial, if it has been paid for. Each route has its turn: one that is dear keeps the
- * others waiting. */
-static int begin_trial(node_route_class *class, uint32_t allowed)
-{
-	uint32_t i, route = class->candidate;
-
-	for (i = 0; i < NODE_ROUTES; i++) {
-		route = (route + 1) % NODE_ROUTES;
-		if (route == class->best || !(allowed >> route & 1))
-			continue;
-		if (class->credit < TRIAL * expected_cost(class, route))
-			return 0;
-		begin_trial_of(class, route, TRIAL);
-		return 1;
-	}
-	return 0;
-}
-
-/* The same with a route that was never tried, if there is one. */
-static int begin_first_trial(node_route_class *class, uint32_t allowed)
-{
-	uint32_t untried = allowed & ~(class->tried | 1u << class->best);
-
-	if (!untried)
-		return 0;
-	begin_trial_of(class, (uint32_t)__builtin_ctz(untried), FIRST_TRIAL);
-	return 1;
-}
-
-/* Puts the share of a transfer aside. */
-static void save(node_route_class *class, uint32_t best)
-{
-	class->credit += best / SHARE;
-	if (class->credit > (int64_t)best * SAVED_MAX)
-		class->credit = (int64_t)best * SAVED_MAX;
-}
-
-/* The fastest pipeline up to one of them, of those whose time is known. */
-static uint32_t best_pipeline(const node_route_class *class, uint32_t last)
-{
-	uint32_t route, best = NODE_ROUTE_PIPELINE;
-
-	for (route = best; route <= last; route++) {
-		uint32_t ns = node_route_time(class, route), least = node_route_time(class, best);
-
-		if (ns && (!least || ns < least))
-			best = route;
-	}
-	return best;
-}
 
 /*
  * Of transfers that follow each other at once the pipeline takes less time each than of one alone:
- * the target copies the last chunk out while the origin copies the next one in.
+ * the target copies the last chunk out while the origin copies the next one in. So much can be said
+ * of a stream that was not timed.
  */
-static uint32_t in_use(const node_route_class *class, uint64_t n, uint64_t chunk, int stream)
+static uint32_t guess(const node_route_class *class, const node_route_question *q)
 {
-	uint32_t route = best_pipeline(class, NODE_ROUTE_STREAMING), pipeline;
-	uint64_t chunks;
+	uint32_t best = class->best, route = node_class_pipeline(class, NODE_ROUTE_STREAMING), ns;
+	uint64_t chunks = (q->n + q->chunk - 1) / q->chunk;
 
-	if (!stream || node_route_is_pipeline(class->best))
-		return class->best;
-	chunks = (n + chunk - 1) / chunk;
-	pipeline = (uint32_t)((uint64_t)node_route_time(class, route) * chunks / (chunks + 1));
-	return clearly_less(pipeline, class->in_use) ? route : class->best;
-}
-
-/* The first transfers of a class, by the route in use: then its time is known. */
-static uint32_t first_ones(const node_route_class *class)
-{
-	return class->best | (class->transfers > COLD ? NODE_ROUTE_TIMED : 0);
-}
-
-/* To time a transfer interrupts a stream, so that waits for one that begins none, but not for ever.
- */
-static int is_good_moment(const node_route_class *class, int stream)
-{
-	return !stream || class->transfers % STREAM_EACH == 0;
+	if (q->alone >> route & 1)
+		route = node_class_pipeline(class, NODE_ROUTE_WIDE);
+	if (node_route_is_pipeline(best))
+		return q->alone >> best & 1 ? route : best;
+	ns = (uint32_t)((uint64_t)node_route_time(class, route) * chunks / (chunks + 1));
+	return node_class_clearly_less(ns, class->in_use) ? route : best;
 }
 
 /* The first transfer of a class: what others have found of the pipelines holds for it. */
@@ -244,69 +55,174 @@ static void begin_class(const node_routes *routes, node_route_class *class, uint
 		class->best = NODE_ROUTE_WIDE;
 }
 
-static uint32_t choose(node_route_class *class, uint64_t n, uint32_t allowed, uint64_t chunk,
-                       int stream)
+static uint32_t index_of(const node_route_question *q)
 {
-	uint32_t best;
-
-	if (++class->transfers <= WARM)
-		return first_ones(class);
-	if (class->running && class->run == 0)
-		judge(class);
-	best = class->in_use;
-	save(class, best);
-	if (class->running && allowed >> class->candidate & 1)
-		return next_of_run(class);
-	if (++class->to_time >= (best ? TIME_EACH : WARM) && is_good_moment(class, stream)) {
-		class->to_time = 0;
-		return class->best | NODE_ROUTE_TIMED;
-	}
-	if (best && is_good_moment(class, stream) && begin_first_trial(class, allowed))
-		return next_of_run(class);
-	if (class->to_try) {
-		class->to_try--;
-	} else if (best && is_good_moment(class, stream) && begin_trial(class, allowed)) {
-		return next_of_run(class);
-	}
-	return in_use(class, n, chunk, stream);
+	return (uint32_t)q->direction * NODE_ROUTE_CLASSES + node_route_class_of(q->n);
 }
 
-uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
-                           uint64_t chunk, int stream)
+static node_route_class *stream_at(node_routes *routes, uint32_t index)
 {
-	node_route_class *class = &routes->class[direction][node_route_class_of(n)];
+	return &routes->stream[index / NODE_ROUTE_CLASSES][index % NODE_ROUTE_CLASSES];
+}
+
+static int goes_on(const node_stretch *stretch, const node_route_question *q)
+{
+	return q->stream && stretch->left > 0 && stretch->class == index_of(q) &&
+	       stretch->task == q->task && q->allowed >> stretch->route & 1;
+}
+
+/* How many transfers a stretch has: what waits for its begin and end take counts for little. It is
+ * shorter where some were cut. */
+static uint32_t length_of(const node_route_class *stream, uint64_t n)
+{
+	uint64_t length = STRETCH_BYTES / n;
+
+	length = (length < STRETCH_MOST ? length : STRETCH_MOST) >> stream->shorter;
+	return length > STRETCH_LEAST ? (uint32_t)length : STRETCH_LEAST;
+}
+
+void node_stretch_cut(node_routes *routes)
+{
+	node_stretch *stretch = &routes->stretch;
+	node_route_class *class = stream_at(routes, stretch->class);
+
+	if (!node_in_stretch(routes))
+		return;
+	stretch->left = stretch->ended = 0;
+	class->again = (uint8_t)(stretch->route + 1);
+	if (class->shorter < SHORTER_MAX)
+		class->shorter++;
+	else if (++class->cut == CUT_MAX) {
+		class->cut = class->again = class->shorter = 0;
+		class->rest = REST;
+	}
+}
+
+void node_stretch_begin(node_routes *routes, uint64_t now)
+{
+	routes->stretch.begun = now;
+}
+
+/* The next transfer of the stretch that is under way. */
+static uint32_t next_of_stretch(node_stretch *stretch, uint64_t n)
+{
+	stretch->bytes += n;
+	stretch->ended = --stretch->left == 0;
+	return stretch->route | (stretch->ended ? NODE_ROUTE_ENDS : 0);
+}
+
+static uint32_t begin_stretch(node_routes *routes, const node_route_class *stream,
+                              const node_route_question *q, uint32_t route)
+{
+	node_stretch *stretch = &routes->stretch;
+
+	stretch->begun = 0;
+	stretch->bytes = q->n;
+	stretch->class = index_of(q);
+	stretch->task = q->task;
+	stretch->route = (uint8_t)route;
+	stretch->left = (uint8_t)(length_of(stream, q->n) - 1);
+	return route | NODE_ROUTE_BEGINS;
+}
+
+/* 1 if a stretch may begin with this transfer. */
+static int is_good_moment(const node_routes *routes, node_route_class *stream,
+                          const node_route_question *q)
+{
+	const node_stretch *stretch = &routes->stretch;
+
+	if (stream->since < STREAM_EACH &&
+	    (stretch->first != index_of(q) + 1 || stretch->first_task != q->task))
+		return 0;
+	if (stream->rest == 0)
+		return 1;
+	stream->rest--;
+	stream->since = 0;
+	return 0;
+}
+
+/* What is chosen for the next stretch: it, or the transfers until then. */
+static uint32_t choose_stretch(node_routes *routes, node_route_class *stream,
+                               const node_route_question *q)
+{
 	uint32_t route;
 
+	node_class_save(stream, stream->since / length_of(stream, q->n));
+	stream->since = 0;
+	if (stream->again && q->allowed >> (stream->again - 1) & 1)
+		route = (stream->again - 1u) | NODE_ROUTE_TIMED;
+	else
+		route = node_class_choose(stream, q->allowed, 1);
+	stream->again = 0;
+	return route & NODE_ROUTE_TIMED ? begin_stretch(routes, stream, q, route & NODE_ROUTE_MASK)
+	                                : route;
+}
+
+/* The route of a transfer of a stream; NODE_ROUTES: it is not known. */
+static uint32_t choose_in_stream(node_routes *routes, const node_route_class *class,
+                                 const node_route_question *q)
+{
+	node_route_class *stream = stream_at(routes, index_of(q));
+
+	if (node_in_stretch(routes))
+		return next_of_stretch(&routes->stretch, q->n);
+	if (stream->transfers == 0) {
+		stream->of_streams = 1;
+		stream->best = (uint8_t)guess(class, q);
+	}
+	stream->since++;
+	if (is_good_moment(routes, stream, q))
+		return choose_stretch(routes, stream, q);
+	return stream->in_use && q->allowed >> stream->best & 1 ? stream->best : NODE_ROUTES;
+}
+
+/* By what is known of single transfers. */
+static uint32_t choose_alone(node_route_class *class, const node_route_question *q)
+{
+	uint32_t route = node_class_choose(class, q->allowed,
+	                                   !q->stream || class->transfers % STREAM_EACH == 0);
+
+	return q->stream && route == class->best && !class->running ? guess(class, q) : route;
+}
+
+/* A stretch ends where another transfer comes, and one may begin behind a stream's first. */
+static void note(node_routes *routes, const node_route_question *q)
+{
+	if (node_in_stretch(routes) && !goes_on(&routes->stretch, q))
+		node_stretch_cut(routes);
+	if (!q->stream) {
+		routes->stretch.first = index_of(q) + 1;
+		routes->stretch.first_task = q->task;
+	}
+}
+
+uint32_t node_route_choose(node_routes *routes, const node_route_question *q)
+{
+	node_route_class *class = &routes->class[q->direction][node_route_class_of(q->n)];
+	uint32_t route = NODE_ROUTES;
+
 	if (routes->forced < NODE_ROUTES)
-		return allowed >> routes->forced & 1 ? routes->forced : NODE_ROUTE_PIPELINE;
-	if (!(allowed & ~(1u << NODE_ROUTE_PIPELINE)))
+		return q->allowed >> routes->forced & 1 ? routes->forced : NODE_ROUTE_PIPELINE;
+	if (!(q->allowed & ~(1u << NODE_ROUTE_PIPELINE)))
 		return NODE_ROUTE_PIPELINE;
 	if (class->transfers == 0)
-		begin_class(routes, class, allowed);
-	route = choose(class, n, allowed, chunk, stream);
-	return allowed >> (route & ~NODE_ROUTE_TIMED) & 1 ? route : NODE_ROUTE_PIPELINE;
+		begin_class(routes, class, q->allowed);
+	if (q->task != NODE_ROUTE_NOBODY)
+		note(routes, q);
+	if (q->stream && q->task != NODE_ROUTE_NOBODY && q->n < STREAMS_MAX) {
+		route = choose_in_stream(routes, class, q);
+		routes->stretch.first = 0;
+	}
+	if (route == NODE_ROUTES)
+		route = choose_alone(class, q);
+	return q->allowed >> (route & NODE_ROUTE_MASK) & 1 ? route : NODE_ROUTE_PIPELINE;
 }
 
 int node_route_passed(node_routes *routes, int direction, uint64_t n, uint32_t route)
 {
-	node_route_class *class = &routes->class[direction][node_route_class_of(n)];
-	uint32_t left = class->run;
-
-	save(class, class->in_use);
-	if (routes->forced < NODE_ROUTES || route != class->best || class->transfers <= WARM)
-		return 0;
-	if (class->running == RUNNING && left <= HALF_RUN) {
-		/* What a run has still to have of the route in use. */
-		if (left == 0)
-			judge(class);
-		else
-			class->run--;
-		return left > 0 && left <= RUN_TIMED;
-	}
-	if (++class->to_time < TIME_EACH)
-		return 0;
-	class->to_time = 0;
-	return 1;
+	node_stretch_cut(routes);
+	return node_class_passed(&routes->class[direction][node_route_class_of(n)], route) &&
+	       routes->forced == NODE_ROUTES;
 }
 
 int node_route_wakes(const node_routes *routes, int direction, uint64_t n, uint32_t route)
@@ -321,75 +237,67 @@ void node_route_try_soon(node_routes *routes, int direction, uint64_t n)
 	routes->class[direction][node_route_class_of(n)].to_try = 0;
 }
 
-static void keep_sample(node_route_class *class, uint32_t route, uint32_t ns)
-{
-	class->sample[route][class->next[route]] = ns;
-	class->next[route] = (uint8_t)((class->next[route] + 1) % NODE_ROUTE_SAMPLES);
-	settle(class);
-}
-
-/* The route in use has become slower than another was when last tried: is that still so? */
-static void reconsider(node_route_class *class)
-{
-	uint32_t route, best = class->in_use;
-
-	if (class->running || class->transfers <= WARM)
-		return;
-	for (route = 0; route < NODE_ROUTES; route++)
-		if (route != class->best && clearly_less(node_route_time(class, route), best)) {
-			begin_run(class, route);
-			return;
-		}
-}
-
 /* *better: whether a pipeline is faster than each before it, if that is known. */
 static void compare_pipeline(const node_route_class *class, uint32_t route, uint32_t *better)
 {
-	uint32_t before = node_route_time(class, best_pipeline(class, route - 1));
+	uint32_t before = node_route_time(class, node_class_pipeline(class, route - 1));
 	uint32_t ns = node_route_time(class, route);
 
 	if (before && ns)
 		*better = ns < before;
 }
 
-/* Which of the pipelines is for all that no route is chosen for. */
+/* Which of the pipelines is for all that no route is chosen for. A string instruction may be fast
+ * alone, and slow among others. */
 static void compare_pipelines(node_routes *routes, const node_route_class *class)
 {
 	compare_pipeline(class, NODE_ROUTE_WIDE, &routes->wide);
-	compare_pipeline(class, NODE_ROUTE_STRING, &routes->string);
+	if (class->of_streams)
+		compare_pipeline(class, NODE_ROUTE_STRING, &routes->string);
 	compare_pipeline(class, NODE_ROUTE_STREAMING, &routes->streaming);
 }
 
-static void pay(node_route_class *class, uint32_t ns)
+/* The time of one of the class's least length, if each of n bytes takes as long. */
+static uint32_t scaled(uint64_t ns, uint64_t n, uint32_t class)
 {
-	int64_t best = class->in_use, loss = (int64_t)ns - best;
+	double one = (double)ns * (double)node_route_least(class) / (double)n;
 
-	if (loss > COST_MAX * best)
-		loss = COST_MAX * best;
-	if (loss > 0)
-		class->credit -= TRIAL * loss;
+	return one < 1 ? 1 : one > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)one;
+}
+
+static void timed(node_routes *routes, node_route_class *class, uint64_t least, uint32_t route,
+                  uint32_t ns)
+{
+	node_class_timed(class, route, ns);
+	if (least >= COMPARED_MIN)
+		compare_pipelines(routes, class);
 }
 
 void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t route, uint64_t ns)
 {
-	uint32_t at = node_route_class_of(n), scaled;
-	node_route_class *class = &routes->class[direction][at];
-	double one = (double)ns * (double)node_route_least(at) / (double)n;
+	uint32_t at = node_route_class_of(n);
 
-	scaled = one < 1 ? 1 : one > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)one;
-	keep_sample(class, route, scaled);
-	if (n >= COMPARED_MIN)
-		compare_pipelines(routes, class);
-	if (route == class->best) {
-		reconsider(class);
+	timed(routes, &routes->class[direction][at], n, route, scaled(ns, n, at));
+}
+
+void node_stretch_end(node_routes *routes, uint64_t now)
+{
+	node_stretch *stretch = &routes->stretch;
+	node_route_class *class = stream_at(routes, stretch->class);
+	uint32_t at = stretch->class % NODE_ROUTE_CLASSES;
+
+	if (!stretch->ended)
+		return;
+	if (!stretch->begun) {
+		node_stretch_cut(routes);
 		return;
 	}
-	pay(class, scaled);
-	if (class->running == RUNNING)
-		return; /* the run will be judged as a whole */
-	class->running = 0;
-	if (clearly_less(scaled, class->in_use))
-		begin_run(class, route);
-	else
-		lost_by(class, route, scaled);
+	stretch->ended = 0;
+	if (class->transfers < CHAINED) { /* nothing is under way now either */
+		stretch->first = stretch->class + 1;
+		stretch->first_task = stretch->task;
+	}
+	class->cut = 0;
+	timed(routes, class, node_route_least(at), stretch->route,
+	      scaled(now - stretch->begun, stretch->bytes, at));
 }

@@ -25,9 +25,15 @@
 #define NODE_ROUTES 7
 /* Bytes from which streaming is chosen: so much is in no cache, nor of use there. */
 #define NODE_STREAM_MIN (16u << 20)
-#define NODE_STRING_MIN 1024 /* bytes of a copy for which a string instruction is worth its begin */
+#define NODE_STRING_MIN                                                           \
+	1024 /* bytes of a copy for which a string instruction is worth its begin \
+	      */
+#define NODE_ROUTE_MASK 7u
 /* or'd: the transfer is to be timed */
 #define NODE_ROUTE_TIMED 8u
+/* or'd: with this transfer a stretch begins that is to be timed; it ends with this one */
+#define NODE_ROUTE_BEGINS 16u
+#define NODE_ROUTE_ENDS 32u
 
 /* Directions: puts and gets are learnt apart. */
 #define NODE_ROUTE_PUT 0
@@ -48,15 +54,39 @@ typedef struct node_route_class {
 	uint32_t in_use;               /* ns: the time of the route in use, 0: none */
 	uint32_t to_time;              /* transfers since the route in use was timed */
 	uint32_t to_try;               /* at least so many until another is tried */
+	uint32_t since;                /* of streams: transfers since something was chosen */
+	uint16_t rest;                 /* of streams: so many that are not timed */
 	uint8_t next[NODE_ROUTES];     /* the sample that is replaced next */
 	uint8_t patience[NODE_ROUTES]; /* log2 of how much less often a route that lost is tried */
 	uint8_t best;                  /* the route in use */
 	uint8_t candidate;             /* the one that is, or was last, tried */
 	uint8_t run;                   /* transfers left of the candidate's run */
-	uint8_t running; /* 1: a trial, 2: a run is under way, or waits for its verdict */
-	uint8_t tried; /* a bit for each route that was, once */
-	uint8_t line[33];
+	uint8_t running;    /* 1: a trial, 2: a run is under way, or waits for its verdict */
+	uint8_t tried;      /* a bit for each route that was, once */
+	uint8_t of_streams; /* 1: transfers are stretches of some */
+	uint8_t again;   /* of streams: 1 more than the route of a stretch that was cut; 0: none */
+	uint8_t cut;     /* of streams: stretches in a row that were */
+	uint8_t shorter; /* of streams: log2 of how much shorter they are, as some were cut */
+	uint8_t line[23];
 } node_route_class;
+
+/*
+ * A stretch: some transfers of a stream in a row, of one class, to or from one task, by one route.
+ * It is timed as a whole, because many at once may be faster than one after the other, and by
+ * another route.
+ */
+typedef struct node_stretch {
+	uint64_t begun; /* ns of the owner's clock; 0: not yet */
+	uint64_t bytes;
+	uint32_t class; /* in node_routes.stream, counted through */
+	uint32_t task;
+	/* the class, 1 more, and task of the latest transfer, if it is alone under way, or nothing
+	   is; 0: else */
+	uint32_t first, first_task;
+	uint8_t route, left; /* transfers that are still to come; 0: none is under way */
+	uint8_t ended;       /* all have come, and the time is awaited */
+	uint8_t zero[5];
+} node_stretch;
 
 typedef struct node_routes {
 	/* constant: the route that is forced (LAPI_ROUTE), NODE_ROUTES: none */
@@ -65,8 +95,10 @@ typedef struct node_routes {
 	uint32_t wide;
 	/* 1: so is a string instruction; and, for what is long enough, streaming */
 	uint32_t string, streaming;
-	uint32_t line[12];
+	node_stretch stretch; /* the one that is under way */
+	uint32_t line[2];
 	node_route_class class[NODE_ROUTE_DIRECTIONS][NODE_ROUTE_CLASSES];
+	node_route_class stream[NODE_ROUTE_DIRECTIONS][NODE_ROUTE_CLASSES];
 } node_routes;
 
 /* Both ends copy, through chunks. */
@@ -93,13 +125,36 @@ static inline uint64_t node_route_least(uint32_t class)
 	return class & 1 ? power + power / 2 : power;
 }
 
+/* What a route is asked for. */
+typedef struct node_route_question {
+	int direction;
+	int stream;       /* others precede it at once */
+	uint64_t n;       /* bytes */
+	uint64_t chunk;   /* bytes of the pieces that the pipeline would move it in */
+	uint32_t allowed; /* a bit for each route that can be gone; the pipeline always can */
+	/* Those of them whose time alone says nothing of streams: */
+	uint32_t alone;
+	uint32_t task; /* whom; NODE_ROUTE_NOBODY: the owner times no stretches */
+} node_route_question;
+
+#define NODE_ROUTE_NOBODY UINT32_MAX
+
 /*
- * The route of a transfer of n bytes, with NODE_ROUTE_TIMED if it is to be timed. allowed: a bit
- * for each route that can be gone; the pipeline always can. chunk: bytes of the pieces that the
- * pipeline would move it in. stream: others follow or precede it at once.
+ * The route of a transfer, with NODE_ROUTE_TIMED if it is to be timed; or with NODE_ROUTE_BEGINS or
+ * NODE_ROUTE_ENDS if a stretch is.
  */
-uint32_t node_route_choose(node_routes *routes, int direction, uint64_t n, uint32_t allowed,
-                           uint64_t chunk, int stream);
+uint32_t node_route_choose(node_routes *routes, const node_route_question *question);
+/* A stretch begins, now that nothing is under way to its task; it is over then, and all of it in
+ * place; or it cannot be timed: something has gone otherwise than it was chosen. */
+void node_stretch_begin(node_routes *routes, uint64_t now);
+void node_stretch_end(node_routes *routes, uint64_t now);
+void node_stretch_cut(node_routes *routes);
+/* 1 if a transfer that was just chosen for belongs to a stretch. */
+static inline int node_in_stretch(const node_routes *routes)
+{
+	return routes->stretch.left > 0 || routes->stretch.ended;
+}
+
 /* A transfer that could not be chosen for, as its target does not poll: it goes by this route. It
  * pays for trials, too. 1 if it is to be timed: what was the best may be so no more, and a target
  * that sleeps is not asked to choose otherwise. */

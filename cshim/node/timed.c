@@ -12,23 +12,25 @@ int node_takes_part(const node_link *link, const node_peer *peer, int reached, i
 }
 
 /*
- * What a transfer takes alone, as it is timed, says little of many by a string instruction once the
- * writer has to wait for chunks: on Zen 5 a get of 1 MiB took 40 us alone, and 130 among others. So
- * that is found for puts that a narrow part of the chunk area holds whole.
+ * What a transfer takes alone says little of many by a string instruction once the writer has to
+ * wait for chunks: on Zen 5 a get of 1 MiB took 40 us alone, and 130 among others. It does of puts
+ * that a narrow part of the chunk area holds whole.
  */
-static int string_may_be_found(const node_link *link, int direction, uint64_t n)
+static uint32_t only_alone(const node_link *link, int direction, uint64_t n)
 {
-	return direction == NODE_ROUTE_PUT && n <= (uint64_t)link->chunk_narrow * NODE_CHUNK_UNIT;
+	return direction == NODE_ROUTE_PUT && n <= (uint64_t)link->chunk_narrow * NODE_CHUNK_UNIT
+	               ? 0
+	               : 1u << NODE_ROUTE_STRING;
 }
 
-uint32_t node_routes_for(const node_link *link, int direction, uint64_t n, int reached)
+uint32_t node_routes_for(const node_link *link, uint64_t n, int reached)
 {
 	uint32_t routes = 1u << NODE_ROUTE_PIPELINE;
 	int forced = link->routes.forced < NODE_ROUTES;
 
 	if (link->chunk_units > link->chunk_narrow)
 		routes |= 1u << NODE_ROUTE_WIDE;
-	if (node_has_string() && (forced || string_may_be_found(link, direction, n)))
+	if (node_has_string())
 		routes |= 1u << NODE_ROUTE_STRING;
 	if (forced || n >= NODE_STREAM_MIN)
 		routes |= 1u << NODE_ROUTE_STREAMING;
@@ -41,10 +43,17 @@ uint32_t node_routes_for(const node_link *link, int direction, uint64_t n, int r
 }
 
 uint32_t node_route_of(node_link *link, const node_peer *peer, int direction, uint64_t n,
-                       uint32_t allowed)
+                       uint32_t allowed, uint32_t task)
 {
-	return node_route_choose(&link->routes, direction, n, allowed, node_chunk_step(link, n),
-	                         peer->sender.turn == link->turn);
+	node_route_question question = {.direction = direction,
+	                                .stream = peer->sender.turn == link->turn,
+	                                .n = n,
+	                                .chunk = node_chunk_step(link, n),
+	                                .allowed = allowed,
+	                                .alone = only_alone(link, direction, n),
+	                                .task = task};
+
+	return node_route_choose(&link->routes, &question);
 }
 
 int node_looks_for(uint64_t n)

@@ -15,7 +15,7 @@
 
 #include "send.h"
 
-#define NODE_ROUTED_MIN 2048 /* bytes: with less a choice costs more than it may bring */
+#define NODE_ROUTED_MIN 2048        /* bytes: with less a choice costs more than it may bring */
 #define NODE_TARGET_MIN (16u << 10) /* bytes that the target may move: less is over sooner */
 
 static inline uint64_t node_now_ns(void)
@@ -33,10 +33,11 @@ static inline uint64_t node_now_ns(void)
  */
 int node_takes_part(const node_link *link, const node_peer *peer, int reached, int processors);
 /* The routes that a link has for n bytes, a bit each: the owner takes out what it cannot. */
-uint32_t node_routes_for(const node_link *link, int direction, uint64_t n, int reached);
-/* The route of a transfer, of those; with NODE_ROUTE_TIMED if it is to be timed. */
+uint32_t node_routes_for(const node_link *link, uint64_t n, int reached);
+/* The route of a transfer, of those, as node_route_choose gives it. task: NODE_ROUTE_NOBODY if the
+ * owner times no stretches. */
 uint32_t node_route_of(node_link *link, const node_peer *peer, int direction, uint64_t n,
-                       uint32_t allowed);
+                       uint32_t allowed, uint32_t task);
 
 /* How a wait has ended: what it waits for is there; all looks have been in vain; or it was not
  * worth to wait on, and its time says nothing. */

@@ -268,8 +268,10 @@ type (
 		Wide      uint32
 		String    uint32
 		Streaming uint32
-		Line      [12]uint32
+		Stretch   Stretch
+		Line      [2]uint32
 		Class     [2][32]RouteClass
+		Stream    [2][32]RouteClass
 	}
 	RouteClass struct {
 		Sample    [7][4]uint32
@@ -278,6 +280,8 @@ type (
 		InUse     uint32
 		ToTime    uint32
 		ToTry     uint32
+		Since     uint32
+		Rest      uint16
 		Next      [7]uint8
 		Patience  [7]uint8
 		Best      uint8
@@ -285,7 +289,23 @@ type (
 		Run       uint8
 		Running   uint8
 		Tried     uint8
-		Line      [33]uint8
+		OfStreams uint8
+		Again     uint8
+		Cut       uint8
+		Shorter   uint8
+		Line      [23]uint8
+	}
+	Stretch struct {
+		Begun     uint64
+		Bytes     uint64
+		Class     uint32
+		Task      uint32
+		First     uint32
+		FirstTask uint32
+		Route     uint8
+		Left      uint8
+		Ended     uint8
+		Zero      [5]uint8
 	}
 	NodeArrival struct {
 		Kind   uint32

@@ -26,6 +26,7 @@ type (
 	NodeEvent   C.node_event
 	NodeRoutes  C.node_routes
 	RouteClass  C.node_route_class
+	Stretch     C.node_stretch
 	NodeArrival C.node_arrival
 	Lane        C.cshim_lane
 	Outbox      C.cshim_outbox

@@ -46,29 +46,34 @@ var routeNames = [layout.Routes]string{layout.RoutePipeline: "pipeline",
 	layout.RouteWide: "wide", layout.RouteString: "string", layout.RouteStreaming: "streaming"}
 
 // Routes is a table of what was found, a line for each class of lengths that was used; "" if none
-// was.
+// was. Of streams are stretches (route.h).
 func (l *Link) Routes() string {
 	if l.node == nil {
 		return ""
 	}
 	var b strings.Builder
 	for direction, name := range [...]string{layout.RoutePut: "put", layout.RouteGet: "get"} {
-		for class := range l.node.Routes.Class[direction] {
-			c := &l.node.Routes.Class[direction][class]
-			if c.Transfers == 0 {
-				continue
-			}
-			fmt.Fprintf(&b, "%s from %d bytes: %s, %d transfers;", name, routeLeast(class),
-				routeNames[c.Best], c.Transfers)
-			for route, name := range routeNames {
-				if ns := routeTime(c, route); ns != 0 {
-					fmt.Fprintf(&b, " %s %.2f us", name, float64(ns)/1e3)
-				}
-			}
-			b.WriteString("\n")
+		for class := range layout.RouteClasses {
+			from := fmt.Sprintf("%s from %d bytes", name, routeLeast(class))
+			showClass(&b, from, "transfers", &l.node.Routes.Class[direction][class])
+			showClass(&b, from+" in streams", "stretches", &l.node.Routes.Stream[direction][class])
 		}
 	}
 	return b.String()
+}
+
+// showClass is its line, if it was used.
+func showClass(b *strings.Builder, from, what string, c *layout.RouteClass) {
+	if c.Transfers == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s: %s, %d %s;", from, routeNames[c.Best], c.Transfers, what)
+	for route, name := range routeNames {
+		if ns := routeTime(c, route); ns != 0 {
+			fmt.Fprintf(b, " %s %.2f us", name, float64(ns)/1e3)
+		}
+	}
+	b.WriteString("\n")
 }
 
 // routeLeast is the least length of a class, as node_route_least.

@@ -48,7 +48,11 @@ func TestRoutesShown(t *testing.T) {
 	c.Sample[layout.RoutePipeline] = [4]uint32{900, 800, 0, 1000}
 	c.Sample[layout.RouteHalves] = [4]uint32{500}
 	class(layout.RouteGet, 1<<40).Transfers = 3
+	s := &l.node.Routes.Stream[layout.RoutePut][routeClass(4096)]
+	s.Transfers, s.Best = 2, layout.RouteWide
+	s.Sample[layout.RouteWide] = [4]uint32{0, 700}
 	want := "put from 4096 bytes: halves, 7 transfers; pipeline 0.80 us halves 0.50 us\n" +
+		"put from 4096 bytes in streams: wide, 2 stretches; wide 0.70 us\n" +
 		"get from 25165824 bytes: pipeline, 3 transfers;\n"
 	if got := l.Routes(); got != want {
 		t.Errorf("got  %swant %s", got, want)

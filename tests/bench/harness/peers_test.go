@@ -160,14 +160,17 @@ func TestRouteTaken(t *testing.T) {
 	const said = "noise\nLAPI: task 0: put from 4096 bytes: origin, 10 transfers; origin 0.5 us\n" +
 		"LAPI: task 0: put from 6144 bytes: halves, 10 transfers;\n" +
 		"LAPI: task 1: get from 4096 bytes: target, 10 transfers;\n" +
-		"LAPI: task 0: get from 1048576 bytes: pipeline, 10 transfers;\n"
+		"LAPI: task 0: get from 1048576 bytes: pipeline, 10 transfers;\n" +
+		"LAPI: task 0: put from 65536 bytes: string, 10 transfers;\n" +
+		"LAPI: task 0: put from 65536 bytes in streams: halves, 10 stretches;\n"
 	for _, c := range []struct {
 		op    string
 		size  int
 		route string
 	}{{"put-completed", 4096, "origin"}, {"put", 6143, "origin"}, {"put-bandwidth", 6144, "halves"},
 		{"put", 1 << 20, ""}, {"get", 4096, ""}, {"get-bandwidth", 1 << 20, "pipeline"},
-		{"am", 4096, ""}, {"put", 8, ""}} {
+		{"am", 4096, ""}, {"put", 8, ""}, {"put", 65536, "string"},
+		{"put-bandwidth", 65536, "halves"}} {
 		if got := routeTaken(said, c.op, c.size); got != c.route {
 			t.Errorf("%s of %d bytes: %q, want %q", c.op, c.size, got, c.route)
 		}

@@ -86,17 +86,21 @@ func runTrial(ctx context.Context, o *options, pr program, round int) []Row {
 }
 
 // routeLine is a line of LAPI_ROUTE=show.
-var routeLine = regexp.MustCompile(`task 0: (put|get) from (\d+) bytes: (\w+), `)
+var routeLine = regexp.MustCompile(`task 0: (put|get) from (\d+) bytes( in streams)?: (\w+), `)
 
 // routeTaken is the route by which ours did an operation, at last, as it has said; "" if it has not.
+// For bandwidth it counts what was found of streams, if that was.
 func routeTaken(said, op string, size int) (route string) {
-	least := 0
+	least, known := 0, false
 	for _, m := range routeLine.FindAllStringSubmatch(said, -1) {
 		from, err := strconv.Atoi(m[2])
-		if err == nil && strings.HasPrefix(op, m[1]) && from >= least && from <= size &&
-			2*from > size {
-			least, route = from, m[3]
+		streams := m[3] != ""
+		if err != nil || !strings.HasPrefix(op, m[1]) || from < least || from > size ||
+			2*from <= size || streams && !strings.HasSuffix(op, "-bandwidth") ||
+			known && !streams && from == least {
+			continue
 		}
+		least, route, known = from, m[4], streams
 	}
 	return route
 }
