@@ -22,7 +22,7 @@ enum {
 	CHAINED = 24,              /* the first stretches of a class, which may follow each other */
 	STREAM_EACH = 512,         /* in a stream that never pauses one in so many may be timed */
 	CUT_MAX = 4, /* stretches in a row that were cut, until none is begun for a while */
-	REST = 256,  /* that while, in streams */
+	REST = 128,  /* that while, in streams: what was found is not believed meanwhile */
 	COMPARED_MIN = 16 << 10 /* bytes from which the two pipelines differ by more than noise */
 };
 
@@ -93,7 +93,8 @@ void node_stretch_cut(node_routes *routes)
 	if (class->shorter < SHORTER_MAX)
 		class->shorter++;
 	else if (++class->cut == CUT_MAX) {
-		class->cut = class->again = class->shorter = 0;
+		class->cut = class->shorter = 0;
+		class->again = (uint8_t)(class->best + 1);
 		class->rest = REST;
 	}
 }
@@ -173,7 +174,8 @@ static uint32_t choose_in_stream(node_routes *routes, const node_route_class *cl
 	stream->since++;
 	if (is_good_moment(routes, stream, q))
 		return choose_stretch(routes, stream, q);
-	return stream->in_use && q->allowed >> stream->best & 1 ? stream->best : NODE_ROUTES;
+	return stream->in_use && !stream->rest && q->allowed >> stream->best & 1 ? stream->best
+	                                                                         : NODE_ROUTES;
 }
 
 /* By what is known of single transfers. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fake.h"
-#include "route.h"
+#include "timed.h"
 
 enum { ALL = (1 << NODE_ROUTES) - 1, STRETCH = 8, BYTES = 64 << 10 };
 
@@ -128,6 +128,26 @@ static void finds(const machine *m, uint32_t best, int length)
 	CHECK(s.lost < s.all / 50);
 	CHECK(s.begun == s.ended && s.begun > 2000 / 64 && s.begun < 2000 / 12);
 	CHECK((ask(BYTES, 0, 0, 0) & NODE_ROUTE_MASK) == NODE_ROUTE_STRING);
+}
+
+/* That takes no more than a few windows: first stretches follow each other. */
+static void soon(void)
+{
+	begin();
+	windows(&halved, 3, 64, 1);
+	CHECK(stream_class(BYTES)->best == NODE_ROUTE_HALVES);
+}
+
+/* What was found is not believed while streams have become too short to be timed. */
+static void shortened(void)
+{
+	sums s;
+
+	begin();
+	windows(&halved, 40, 64, 1);
+	windows(&halved, 1000, STRETCH, 1);
+	s = windows(&halved, 100, STRETCH, 1);
+	CHECK(s.by[NODE_ROUTE_HALVES] < of_all(&s) / 10);
 }
 
 /* It follows a machine that becomes another. */
@@ -280,6 +300,32 @@ static void strings(void)
 	CHECK((ask(1 << 20, 0, 0, 0) & NODE_ROUTE_MASK) == NODE_ROUTE_STRING);
 }
 
+/* By which route a stream goes that was not timed, where the string instruction is the best alone.
+ */
+static uint32_t untimed(node_link *link, int direction, uint64_t n)
+{
+	static node_peer peer;
+
+	link->routes.class[direction][node_route_class_of(n)].transfers = 1000;
+	link->routes.class[direction][node_route_class_of(n)].best = NODE_ROUTE_STRING;
+	return node_route_of(link, &peer, direction, n, ALL, NODE_ROUTE_NOBODY) & NODE_ROUTE_MASK;
+}
+
+/* Only puts that a narrow part of the chunk area holds whole go by what is the best alone. */
+static void string_in_streams(void)
+{
+	enum { NARROW = 256 };
+	const uint64_t fits = NARROW * NODE_CHUNK_UNIT;
+	static node_link link;
+
+	link.routes.forced = NODE_ROUTES;
+	link.chunk_units = 2 * NARROW;
+	link.chunk_narrow = NARROW;
+	CHECK(untimed(&link, NODE_ROUTE_PUT, fits) == NODE_ROUTE_STRING);
+	CHECK(untimed(&link, NODE_ROUTE_PUT, fits + 1) != NODE_ROUTE_STRING);
+	CHECK(untimed(&link, NODE_ROUTE_GET, fits) != NODE_ROUTE_STRING);
+}
+
 /* A forced route is never timed. */
 static void forced(void)
 {
@@ -297,6 +343,8 @@ void test_stretch(void)
 	finds(&halved, NODE_ROUTE_HALVES, 64);
 	finds(&widened, NODE_ROUTE_WIDE, 10);
 	finds(&widened, NODE_ROUTE_WIDE, 64);
+	soon();
+	shortened();
 	follows();
 	endless();
 	never_timed(STRETCH, 1);
@@ -305,5 +353,6 @@ void test_stretch(void)
 	not_begun();
 	lengths();
 	strings();
+	string_in_streams();
 	forced();
 }
