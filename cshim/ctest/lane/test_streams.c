@@ -9,7 +9,8 @@
 #include "fake_lane.h"
 #include "lane_shared.h"
 
-enum { WINDOW = 16, BYTES = 64 << 10, WINDOWS_MAX = 4000 };
+/* A window fits the ring and its chunks, so that nothing is left to core: there is none here. */
+enum { WINDOW = 40, BYTES = 4 << 10, WINDOWS_MAX = 4000 };
 
 static lapi_handle_t handles[2];
 static unsigned char here[BYTES], there[BYTES];
@@ -84,12 +85,12 @@ static void windows(int direction)
 	const node_route_class *class = &routes()->stream[direction][node_route_class_of(BYTES)];
 	uint32_t i, route, known = 0;
 
-	for (i = 0; i < WINDOWS_MAX && known < 3; i++) {
+	for (i = 0; i < WINDOWS_MAX && known < 2; i++) {
 		window(direction, (unsigned char)(i % 200 + 1));
 		for (route = known = 0; route < NODE_ROUTES; route++)
 			known += node_route_time(class, route) > 0;
 	}
-	CHECK(known >= 3 && class->in_use > 0);
+	CHECK(known >= 2 && class->in_use > 0);
 	CHECK(!routes()->stretch.ended);
 }
 
