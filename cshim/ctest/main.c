@@ -33,7 +33,7 @@ static const struct {
 	{"fortran", test_fortran},   {"coll", test_coll},
 	{"group", test_group},       {"group_threads", test_group_threads},
 	{"direct", test_direct},     {"ends", test_ends},
-	{"dat_threads", test_dat_threads},
+	{"dat_threads", test_dat_threads}, {"completions", test_completions},
 };
 
 static const char *running;
