@@ -14,6 +14,8 @@ type rdmaAdapters struct{}
 
 func (rdmaAdapters) Find(name string) (netip.Addr, bool) { return adapters.Find(name) }
 
+func (rdmaAdapters) Look() uintptr { return adapters.Look() }
+
 func adapterNames() []string { return adapters.Names() }
 
 func (rdmaAdapters) Open(addr netip.Addr) (adapter.Device, error) { return adapters.Open(addr) }

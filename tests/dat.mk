@@ -17,7 +17,8 @@ DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
 # dat-ofed-test    Debian's OFED provider, loaded by this library, over soft-RoCE in a virtual machine.
-# bench-dat-ofed   on demand: the same performance runs by that, and by this library over UDP, in turn.
+# bench-dat-ofed   on demand: the same performance runs by that, by this library over the adapter and
+#                  over UDP, in turn: ROUNDS=3 WHO="theirs adapter udp", LIMIT=900 seconds at most.
 # dat-hosts-test   two nodes, which are namespaces: IPv4, IPv6, loss, a link that is cut, a killed peer.
 
 .PHONY: dat-ofed-test bench-dat-ofed dat-hosts-test

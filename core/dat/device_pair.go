@@ -155,9 +155,9 @@ func (k *device) changeWay(e, to *EP) codes.Return {
 // fixed: a queue pair is made for as many and as long receives as it is to have.
 func (k *device) fixed() uint64 { return FieldAttr }
 
-// segments are the local memory of what was posted.
+// segments are the local memory of what was posted, until the next call.
 func (k *device) segments(p *posted) []adapter.Segment {
-	list := make([]adapter.Segment, 0, len(p.triplets))
+	list := k.list[:0]
 	for _, t := range p.triplets {
 		if t.N == 0 {
 			continue
@@ -168,6 +168,7 @@ func (k *device) segments(p *posted) []adapter.Segment {
 		}
 		list = append(list, s)
 	}
+	k.list = list
 	return list
 }
 
@@ -196,7 +197,8 @@ func (q *pair) Post(r *rc.Request) bool {
 		}
 		r.Status = rc.Transport
 	case r.Op != rc.Bind:
-		w := &adapter.Work{ID: requestID(q.serial, at), Op: ops[r.Op], Fence: r.Fence,
+		w := &q.k.work
+		*w = adapter.Work{ID: requestID(q.serial, at), Op: ops[r.Op], Fence: r.Fence,
 			Solicited: r.Solicited, Segments: q.k.segments(p), RemoteAddr: r.Addr,
 			RemoteKey: r.Context, Immediate: r.Data, Operand: r.Operand, Compare: r.Compare}
 		switch {

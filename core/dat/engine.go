@@ -17,6 +17,9 @@ type Adapters interface {
 	Find(name string) (netip.Addr, bool)
 	// Open opens it. The error says why it cannot be.
 	Open(addr netip.Addr) (adapter.Device, error)
+	// Look is the address of a function of C's, int (*)(void), that says whether some device has
+	// completions, or should be asked for other events; 0: there is none, and core asks.
+	Look() uintptr
 }
 
 // Limits are what an adapter takes, as queries tell it.

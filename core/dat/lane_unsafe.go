@@ -62,6 +62,7 @@ func (l *Library) openLane() {
 func (l *Library) closeLane() {
 	if n := l.cfg.Lane; n != nil {
 		n.On, n.NumLinks, n.NumEnds, n.Ends, n.Unsent, n.Stuck = 0, 0, 0, 0, 0, 0
+		n.Adapters = 0
 		l.rings.put(l.ends)
 		l.ends = nil
 		l.closeTable()
@@ -107,12 +108,16 @@ func (l *Library) TellLane() {
 	if n == nil {
 		return
 	}
+	n.Adapters, n.GoWork = 0, 0
+	for _, d := range l.devices {
+		n.Adapters = uint64(l.cfg.Adapters.Look())
+		n.GoWork |= uint32(flag(n.Adapters == 0 || d.nextTimeout() != 0))
+	}
 	if l.network == nil { // the lane knows nothing of RDMA adapters
-		n.GoWork = uint32(flag(len(l.devices) > 0))
 		return
 	}
-	work := len(l.devices) > 0 || l.busy || l.engine.Waiting() || len(l.ended) > 0 || l.machine.NextTimeout() != 0 ||
-		len(l.ud) > 0
+	work := n.GoWork != 0 || l.busy || l.engine.Waiting() || len(l.ended) > 0 ||
+		l.machine.NextTimeout() != 0 || len(l.ud) > 0
 	if w, ok := l.self.(transport.Waiter); ok {
 		work = work || w.NextTimeout() != 0
 	}

@@ -9,7 +9,8 @@ CSHIM_INCLUDES := -Icshim $(CSHIM_PARTS:%=-Icshim/%) -Iinclude
 CSHIM_TEST_LANE := $(wildcard cshim/dat/lane_*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second_%.c)
 CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) $(addprefix cshim/dat/,block.c wait.c api_endpoint.c) \
-  $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c)
+  $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c) \
+  cshim/rdma/completions.c
 CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) \
   $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
 CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h include/*.h) tests/c/host/refuse.h

@@ -103,6 +103,7 @@ void test_group_threads(void);
 void test_direct(void);
 void test_ends(void);
 void test_dat_threads(void);
+void test_completions(void);
 /* Part of test_lane, after first. */
 void test_lane_after(void (*first)(void));
 /* 1 if the lock's releases have barriers of their own, which is where membarrier is refused. */

@@ -51,6 +51,7 @@ static const struct {
 	{"direct", test_direct},
 	{"ends", test_ends},
 	{"dat_threads", test_dat_threads},
+	{"completions", test_completions},
 };
 
 static const char *running;

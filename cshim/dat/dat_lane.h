@@ -217,6 +217,9 @@ typedef struct dat_lane {
 	uint32_t untimed;
 	int32_t bells[DAT_LANE_LINKS]; /* by link: the eventfd that peers wake this process by */
 	uint64_t groups; /* address of the addresses of all dat_group */
+	/* by core: address of an int (*)(void) that says whether RDMA adapters have something for
+	 * core; 0: there are none */
+	uint64_t adapters;
 	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
 	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */
 	/* by C: connections by number that have requests under way, and words that have such bits

@@ -210,18 +210,24 @@ static int may_begin(const dat_end *end, const dat_request *request)
 	return !(request->completion & DAT_COMPLETION_BARRIER_FENCE_FLAG && end->asked);
 }
 
+enum { POSTS_PER_LOOK = 16 }; /* with an RDMA adapter */
+
 /*
- * Who posts much looks for what has come, too, as one that polls: copies take time, and the service
- * thread would begin to serve beside them.
+ * Who posts much looks for what has come, too, as one that polls: copies, and posts to an adapter,
+ * take time, and the service thread would begin to serve beside them.
  */
 static void look_between(const dat_post *post)
 {
-	if (post->num_segments < 1 || !post->local_iov ||
-	    post->local_iov->segment_length < NODE_TARGET_MIN || dat_progress.state != CSHIM_ACTIVE ||
+	static uint32_t posts; /* under the lock */
+	int large = post->num_segments > 0 && post->local_iov &&
+	            post->local_iov->segment_length >= NODE_TARGET_MIN;
+
+	if ((!large && !dat_the_lane.adapters) || dat_progress.state != CSHIM_ACTIVE ||
 	    !dat_the_lane.on)
 		return;
 	cshim_poll_note(&dat_progress);
-	dat_lane_poll(0);
+	if (large || ++posts % POSTS_PER_LOOK == 0)
+		dat_lane_poll(0);
 }
 
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)

@@ -11,8 +11,8 @@
 #include "godat.h"
 
 enum {
-	BATCH = 64,      /* messages of one ring in one turn */
-	SEEN_TURNS = 16, /* of core, from one in which it sees to all links to the next */
+	BATCH = 64,       /* messages of one ring in one turn */
+	SEEN_TURNS = 16,  /* of core, from one in which it sees to all links to the next */
 	CLOCK_TURNS = 64, /* turns of a thread that polls between looks at the clock */
 	ANSWERS = 64      /* connections whose latest answer's slot is known */
 };
@@ -82,8 +82,8 @@ static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *even
 {
 	int immed = (header->flags & DAT_FLAG_IMMEDIATE) != 0;
 	int counter = immed ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
-	dat_completion *c = dat_completion_at(event, end->recv, end,
-	                                      dat_receive_at(end, end->base)->cookie);
+	dat_completion *c =
+		dat_completion_at(event, end->recv, end, dat_receive_at(end, end->base)->cookie);
 
 	c->length = header->total;
 	c->operation = DAT_DTO_RECEIVE;
@@ -287,7 +287,8 @@ static uint32_t go_on(void)
 		send_waiting();
 	if (dat_the_lane.num_groups)
 		flags |= dat_groups_turn();
-	if (dat_the_lane.go_work || dat_the_lane.stuck)
+	if (dat_the_lane.go_work || dat_the_lane.stuck ||
+	    (dat_the_lane.adapters && ((int (*)(void))(uintptr_t)dat_the_lane.adapters)()))
 		flags |= DAT_LANE_CORE;
 	return flags;
 }

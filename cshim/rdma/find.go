@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"syscall"
 )
 
 // adapters is where the kernel lists RDMA adapters.
@@ -28,16 +28,20 @@ func namesIn(folder string) (names []string) {
 
 // Find is the address of the adapter that a name means: of an adapter, of a network interface that
 // one has, or the address of such an interface. False: it means none.
-func Find(name string) (netip.Addr, bool) {
+func Find(name string) (found netip.Addr, ok bool) {
 	for _, adapter := range Names() {
-		for _, n := range interfacesOf(adapters, adapter) {
+		interfacesOf(adapters, adapter, func(n string) bool {
 			i, err := net.InterfaceByName(n)
 			if err != nil {
-				continue
+				return false
 			}
-			if a, ok := addressOf(i, name); ok || name == n || name == adapter {
-				return a, a.IsValid()
+			if a, same := addressOf(i, name); same || name == n || name == adapter {
+				found, ok = a, true
 			}
+			return ok
+		})
+		if ok {
+			return found, found.IsValid()
 		}
 	}
 	return netip.Addr{}, false
@@ -67,23 +71,42 @@ func addressOf(i *net.Interface, text string) (best netip.Addr, same bool) {
 	return best, false
 }
 
-// interfacesOf are the network interfaces that an adapter's ports have: over Ethernet those of its
-// GIDs, over InfiniBand those of the device.
-func interfacesOf(folder, adapter string) (names []string) {
-	add := func(n string) {
-		if n != "" && !slices.Contains(names, n) {
-			names = append(names, n)
+// interfacesOf calls f with each network interface that an adapter's ports have, until f says true:
+// over Ethernet with those of its GIDs, over InfiniBand with those of the device. The table of GIDs
+// is long, and the first one mostly is what is looked for.
+func interfacesOf(folder, adapter string, f func(name string) bool) {
+	seen := map[string]bool{"": true}
+	last := func(n string) bool {
+		if seen[n] {
+			return false
 		}
+		seen[n] = true
+		return f(n)
 	}
 	files, _ := filepath.Glob(filepath.Join(folder, adapter, "ports/*/gid_attrs/ndevs/*"))
-	for _, f := range files {
-		if b, err := os.ReadFile(f); err == nil {
-			add(strings.TrimSpace(string(b)))
+	for _, file := range files {
+		if last(firstLine(file)) {
+			return
 		}
 	}
 	of, _ := os.ReadDir(filepath.Join(folder, adapter, "device/net"))
 	for _, e := range of {
-		add(e.Name())
+		if last(e.Name()) {
+			return
+		}
 	}
-	return names
+}
+
+// firstLine is that of a file of /sys; nothing where it cannot be read. It takes three system calls,
+// os.ReadFile ten.
+func firstLine(name string) string {
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	var b [64]byte
+	n, _ := syscall.Read(fd, b[:])
+	_ = syscall.Close(fd)
+	line, _, _ := strings.Cut(string(b[:max(n, 0)]), "\n")
+	return line
 }

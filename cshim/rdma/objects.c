@@ -119,19 +119,6 @@ int cshim_rdma_limit_queue(cshim_rdma_object queue, int receives)
 	return rdma.modify_srq(OBJECT(struct ibv_srq, queue), &attr, IBV_SRQ_LIMIT);
 }
 
-int cshim_rdma_new_completions(struct cshim_rdma *a, int entries, cshim_rdma_object *completions)
-{
-	errno = 0;
-	*completions =
-		NUMBER(verbs.create_cq(a->bound->verbs, entries, NULL, a->completions, 0));
-	return *completions ? 0 : rdma_reason();
-}
-
-int cshim_rdma_free_completions(cshim_rdma_object completions)
-{
-	return verbs.destroy_cq(OBJECT(struct ibv_cq, completions));
-}
-
 static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	return verbs.modify_qp(qp, attr, mask);

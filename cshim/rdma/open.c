@@ -30,16 +30,16 @@ static int find_gid(struct cshim_rdma *a, const struct ibv_port_attr *port,
 		memcpy(wanted + 12, info->address.ip, 4);
 	else
 		memcpy(wanted, info->address.ip, sizeof wanted);
-	for (int i = 0; i < port->gid_tbl_len; i++) {
+	/* Each look is a system call, and soft-RoCE's table has 1024 entries, nearly all empty. */
+	for (int i = 0, best = 0; i < port->gid_tbl_len && !best; i++) {
 		struct ibv_gid_entry entry;
 		if (verbs.query_gid(context, a->port, i, &gid) ||
 		    memcmp(gid.raw, wanted, sizeof wanted))
 			continue;
-		if (found < 0)
-			found = i;
-		if (verbs.query_gid_ex &&
-		    !verbs.query_gid_ex(context, a->port, (uint32_t)i, &entry, 0, sizeof entry) &&
-		    entry.gid_type == IBV_GID_TYPE_ROCE_V2)
+		best = !verbs.query_gid_ex || (!verbs.query_gid_ex(context, a->port, (uint32_t)i,
+		                                                   &entry, 0, sizeof entry) &&
+		                               entry.gid_type == IBV_GID_TYPE_ROCE_V2);
+		if (found < 0 || best)
 			found = i;
 	}
 	if (found < 0 && port->link_layer == IBV_LINK_LAYER_ETHERNET)
@@ -169,6 +169,5 @@ int cshim_rdma_active(struct cshim_rdma *a)
 	struct ibv_port_attr port;
 
 	memset(&port, 0, sizeof port);
-	return !verbs.query_port(a->bound->verbs, a->port, &port) &&
-	       port.state == IBV_PORT_ACTIVE;
+	return !verbs.query_port(a->bound->verbs, a->port, &port) && port.state == IBV_PORT_ACTIVE;
 }

@@ -46,6 +46,9 @@ type memory struct {
 	terms    C.struct_cshim_rdma_terms
 }
 
+// Look is the address of an int (*)(void) that says whether an adapter has something for its owner.
+func Look() uintptr { return uintptr(C.cshim_rdma_look) }
+
 // Open opens the adapter that owns an address of this machine. The error says why it cannot be.
 func Open(addr netip.Addr) (*Device, error) { return open(verbsLibrary, cmLibrary, addr) }
 

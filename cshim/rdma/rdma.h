@@ -113,6 +113,8 @@ int cshim_rdma_limit_queue(cshim_rdma_object, int receives);
 int cshim_rdma_new_completions(struct cshim_rdma *, int entries, cshim_rdma_object *);
 int cshim_rdma_free_completions(cshim_rdma_object);
 int cshim_rdma_poll(cshim_rdma_object completions, int max, struct cshim_rdma_completion *);
+/* 1 if there is something in a queue of any adapter, or core is to look for other events. */
+int cshim_rdma_look(void);
 int cshim_rdma_arm(cshim_rdma_object completions, int solicited);
 /* The next completion queue that there is something in since it was armed; 0: none. */
 cshim_rdma_object cshim_rdma_told(struct cshim_rdma *);

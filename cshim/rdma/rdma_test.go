@@ -50,14 +50,25 @@ func TestNames(t *testing.T) {
 	write("roce0/ports/1/gid_attrs/ndevs/0", "eth7\n")
 	write("roce0/ports/1/gid_attrs/ndevs/1", "eth7\n")
 	write("roce0/ports/2/gid_attrs/ndevs/0", "eth8\n")
+	write("roce0/ports/2/gid_attrs/ndevs/1", "") // an entry that is not used cannot be read either
 	write("ib0/device/net/ib7/address", "")
 	if got := namesIn(folder); !slices.Equal(got, []string{"ib0", "roce0"}) {
 		t.Errorf("adapters %v", got)
 	}
-	if got := interfacesOf(folder, "roce0"); !slices.Equal(got, []string{"eth7", "eth8"}) {
+	of := func(adapter string, until int) (names []string) {
+		interfacesOf(folder, adapter, func(n string) bool {
+			names = append(names, n)
+			return len(names) == until
+		})
+		return names
+	}
+	if got := of("roce0", 0); !slices.Equal(got, []string{"eth7", "eth8"}) {
 		t.Errorf("of roce0 %v", got)
 	}
-	if got := interfacesOf(folder, "ib0"); !slices.Equal(got, []string{"ib7"}) {
+	if got := of("roce0", 1); !slices.Equal(got, []string{"eth7"}) {
+		t.Errorf("of roce0, the first: %v", got)
+	}
+	if got := of("ib0", 0); !slices.Equal(got, []string{"ib7"}) {
 		t.Errorf("of ib0 %v", got)
 	}
 	if got := namesIn(filepath.Join(folder, "nothing")); got != nil {

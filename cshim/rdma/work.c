@@ -1,4 +1,4 @@
-/* work.c - requests, receives, completions, and events of an adapter. */
+/* work.c - requests, receives, and events of an adapter. */
 #include <errno.h>
 
 #include "library.h"
@@ -75,87 +75,6 @@ int cshim_rdma_receive(cshim_rdma_object qp, cshim_rdma_object queue, uint64_t i
 	take(segments, n, list);
 	return queue ? ibv_post_srq_recv(OBJECT(struct ibv_srq, queue), &wr, &bad)
 	             : ibv_post_recv(OBJECT(struct ibv_qp, qp), &wr, &bad);
-}
-
-/* DAT_DTO_COMPLETION_STATUS. */
-static uint8_t status_of(enum ibv_wc_status status)
-{
-	switch (status) {
-	case IBV_WC_SUCCESS:
-		return 0;
-	case IBV_WC_WR_FLUSH_ERR:
-		return 1;
-	case IBV_WC_LOC_LEN_ERR:
-		return 2;
-	case IBV_WC_LOC_QP_OP_ERR:
-		return 3;
-	case IBV_WC_LOC_PROT_ERR:
-	case IBV_WC_LOC_ACCESS_ERR:
-		return 4;
-	case IBV_WC_BAD_RESP_ERR:
-		return 5;
-	case IBV_WC_REM_ACCESS_ERR:
-		return 6;
-	case IBV_WC_REM_INV_REQ_ERR:
-	case IBV_WC_REM_OP_ERR:
-		return 7;
-	case IBV_WC_RNR_RETRY_EXC_ERR:
-		return 9;
-	default:
-		return 8;
-	}
-}
-
-/*
- * Which window a send has freed. soft-RoCE has the kernel's flag for that in what it gives to
- * programs, which there says that an IP checksum is good: of a connection's receive it can mean
- * nothing else, but nobody promises that.
- */
-static void take_key(const struct ibv_wc *c, struct cshim_rdma_completion *out)
-{
-	if (!(c->opcode & IBV_WC_RECV) || c->wc_flags & IBV_WC_WITH_IMM ||
-	    !(c->wc_flags & (IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK)))
-		return;
-	out->invalidated = 1;
-	out->perhaps = !(c->wc_flags & IBV_WC_WITH_INV);
-	out->key = c->invalidated_rkey;
-}
-
-int cshim_rdma_poll(cshim_rdma_object completions, int max, struct cshim_rdma_completion *out)
-{
-	enum { BATCH = 32 };
-	struct ibv_wc list[BATCH];
-	int n = ibv_poll_cq(OBJECT(struct ibv_cq, completions), max < BATCH ? max : BATCH, list);
-
-	for (int i = 0; i < n; i++) {
-		const struct ibv_wc *c = &list[i];
-		out[i] = (struct cshim_rdma_completion){
-			.id = c->wr_id, .qpn = c->qp_num, .status = status_of(c->status)};
-		if (c->status)
-			continue; /* nothing else is valid */
-		out[i].n = c->byte_len;
-		out[i].has_data = c->opcode & IBV_WC_RECV && c->wc_flags & IBV_WC_WITH_IMM;
-		out[i].by_write = c->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
-		out[i].immediate = c->imm_data;
-		take_key(c, &out[i]);
-	}
-	return n;
-}
-
-int cshim_rdma_arm(cshim_rdma_object completions, int solicited)
-{
-	return ibv_req_notify_cq(OBJECT(struct ibv_cq, completions), solicited);
-}
-
-cshim_rdma_object cshim_rdma_told(struct cshim_rdma *a)
-{
-	struct ibv_cq *cq;
-	void *context;
-
-	if (verbs.get_cq_event(a->completions, &cq, &context))
-		return 0;
-	verbs.ack_cq_events(cq, 1);
-	return NUMBER(cq);
 }
 
 int cshim_rdma_async(struct cshim_rdma *a, uint32_t *qpn, cshim_rdma_object *queue)

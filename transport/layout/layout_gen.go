@@ -388,6 +388,7 @@ type (
 		Untimed     uint32
 		Bells       [64]int32
 		Groups      uint64
+		Adapters    uint64
 		Ends        uint64
 		Table       uint64
 		Waiting     [64]uint64

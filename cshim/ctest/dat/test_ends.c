@@ -227,8 +227,40 @@ static void leaves(void)
 	fake_dat_close();
 }
 
+static uint32_t asked;
+
+static int nothing_there(void)
+{
+	asked++;
+	return 0;
+}
+
+/* With an RDMA adapter who posts counts as one that polls, so that no service thread begins beside
+ * him, and looks at the adapter now and then: also if his posts are no good. */
+static void posts_to_adapter(void)
+{
+	const DAT_LMR_TRIPLET from = {.segment_length = 8};
+	const dat_post post = {.op = DAT_LANE_WRITE, .num_segments = 1, .local_iov = &from};
+	uint32_t polls, i;
+
+	open_both();
+	dat_progress.state = CSHIM_ACTIVE;
+	polls = dat_progress.polls;
+	for (i = 0; i < 64; i++)
+		CHECK(!dat_lane_post(NULL, &post));
+	CHECK(dat_progress.polls == polls); /* without one */
+	dat_the_lane.adapters = (uintptr_t)nothing_there;
+	for (i = 0; i < 64; i++)
+		CHECK(!dat_lane_post(NULL, &post));
+	CHECK(dat_progress.polls == polls + 64 && asked == 4);
+	dat_progress.state = CSHIM_FREE;
+	dat_the_lane.adapters = 0;
+	fake_dat_close();
+}
+
 void test_ends(void)
 {
+	posts_to_adapter();
 	no_segments();
 	no_list();
 	no_receive();

@@ -1,16 +1,20 @@
-# ofed-in-machine.sh test|bench - what ofed.sh has the machine do, in its /work.
+# ofed-in-machine.sh test|bench ROUNDS WHO... - what ofed.sh has the machine do, in its /work.
 export DAT_OVERRIDE=/work/dat.conf
 ulimit -l unlimited
 address=10.9.8.1
 
-# use WHO: theirs, or ours by that provider, or ours over UDP.
+# use WHO: theirs, or ours by that provider, or ours over the adapter, or over UDP.
 use() {
 	unset LAPI_USE_SHM
 	name=ofa-v2-rxe
 	case $1 in
 	theirs) export LD_LIBRARY_PATH=/work/theirs:/work ;;
 	loaded) export LD_LIBRARY_PATH=/work/ours:/work ;;
-	ours)
+	adapter)
+		export LD_LIBRARY_PATH=/work/ours:/work
+		name=ofa-v2-$ADAPTER
+		;;
+	udp)
 		export LD_LIBRARY_PATH=/work/ours:/work LAPI_USE_SHM=no
 		name=ofa-v2-eth0
 		;;
@@ -77,35 +81,53 @@ figure() { # WHAT WHO VALUE
 	[ -n "$3" ] && echo "figure $1 $2 $3"
 }
 
+# of_dtest WHAT WHO: microseconds of a message one way, and of an RDMA write.
+of_dtest() {
+	figure "dtest-message-$1" "$2" "$(sed -n 's/.*PingPong.*latency *\([0-9.]*\) us.*/\1/p' /tmp/client)"
+	figure "dtest-write-$1" "$2" "$(sed -n 's/.*RDMA write.*itime= *\([0-9.]*\) us.*/\1/p' /tmp/client)"
+}
+
+# of_dapltest WHAT WHO: microseconds of an operation, from how many there were in a second.
+of_dapltest() {
+	figure "dapltest-$1" "$2" "$(sed -n 's/^raw: //p' /tmp/client |
+		awk -F', *' '$7 > 0 {printf "%.2f", 1e6 / $7}')"
+}
+
+# whole WHAT WHO BEGIN: seconds of a client from its start to its end.
+whole() {
+	figure "$1" "$2" "$(awk -v b="$3" '{printf "%.2f", $1 - b}' /proc/uptime)"
+}
+uptime_is() { cut -d ' ' -f 1 /proc/uptime; }
+
 # One run of each, by WHO.
 runs() {
 	use $1
 	for b in 64 4096 65536; do
 		pair dtest -b $b -B 50
-		figure dtest-pingpong-$b-us $1 "$(sed -n 's/.*PingPong.*latency *\([0-9.]*\) us.*/\1/p' /tmp/client)"
-		figure dtest-write-$b-MB/s $1 "$(sed -n 's/.*RDMA write.*, *\([0-9.]*\) MB.*/\1/p' /tmp/client)"
+		of_dtest $b $1
 	done
-	dapl P -i 512 -p 1 -m b RW 4 1
-	figure dapltest-RW-4-blocking-us $1 "$(latency)"
-	dapl P -i 512 -p 1 -m p RW 4 1
-	figure dapltest-RW-4-polling-us $1 "$(latency)"
+	begin=$(uptime_is)
+	pair dtest -b 64 -B 50 -p
+	whole dtest-whole-s $1 "$begin"
+	of_dtest 64-polling $1
+	dapl P -i 1000 -p 1 -m b RW 4 1
+	of_dapltest RW-4-waiting $1
+	dapl P -i 1000 -p 1 -m p RW 4 1
+	of_dapltest RW-4-polling $1
 	dapl P -i 256 -p 16 -m p RW 65536 2
-	figure dapltest-RW-65536x2-MB/s $1 "$(rate)"
+	of_dapltest RW-65536x2-polling $1
 	dapl P -i 256 -p 16 -m b RR 32768 1
-	figure dapltest-RR-32768-MB/s $1 "$(rate)"
+	of_dapltest RR-32768-waiting $1
 }
-latency() { sed -n 's/^raw: .*[Ll]at[a-z]*[=: ]*\([0-9.]*\).*/\1/p' /tmp/client; cat /tmp/client >> /tmp/all; }
-rate() { sed -n 's/^raw: .*[^0-9.]\([0-9.]*\) *MB.*/\1/p' /tmp/client; }
 
-case $1 in
+which=$1 rounds=${2:-3}
+[ $# -le 2 ] || shift 2
+case $which in
 test) tests ;;
 bench)
-	for round in $(seq "${2:-3}"); do
-		runs theirs
-		runs ours
+	for round in $(seq "$rounds"); do
+		for who; do runs "$who"; done
 	done
-	echo "--- a raw line"
-	grep '^raw' /tmp/client
 	;;
 esac
 exit 0

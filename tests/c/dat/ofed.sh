@@ -1,8 +1,9 @@
 #!/bin/bash
 # ofed.sh BUILD test|bench - the OFED provider of Debian (libdapl2) over soft-RoCE, in a machine of
 # tests/verbs/machine. `test`: Debian's uDAPL programs over this library's libdat2.so.2, which loads
-# that provider. `bench`: the same performance runs, in turn, with Debian's libdat2 and provider, and
-# with this library over UDP; prints ratios.
+# that provider. `bench`: the same performance runs, ROUNDS times in turn, with Debian's libdat2 and
+# provider, with this library over the same adapter, and with it over UDP; prints ratios of medians.
+# WHO, of `theirs adapter udp`, leaves some out.
 set -u
 here=$(dirname "$0")
 build=$1
@@ -39,7 +40,8 @@ cp "$here/ofed-in-machine.sh" "$folder/run"
 log=$build/dat-ofed.log
 limit=170
 [ "$which" = bench ] && limit=${LIMIT:-900}
-"$here/../../verbs/machine" -m 1024 -t "$limit" "$folder" sh ./run "$which" "${ROUNDS:-3}" > "$log" 2> "$log.errors"
+"$here/../../verbs/machine" -m 1024 -t "$limit" "$folder" sh ./run "$which" "${ROUNDS:-3}" \
+	${WHO:-theirs adapter udp} > "$log" 2> "$log.errors"
 case $? in
 0) ;;
 3) skip "$(grep -m 1 '^machine: ' "$log.errors")" ;;
@@ -57,8 +59,8 @@ if [ "$which" = test ]; then
 	exit
 fi
 
-# Lines "NAME WHO VALUE" become medians and ratios. Of rates more is better, of times less.
-grep '^figure ' "$log" | sort | awk '
+# Lines "NAME WHO VALUE" become medians, and ratios of times.
+grep '^figure ' "$log" | tr -d '\r' | sort | awk '
 	{ key = $2; who = $3; n[key, who]++; value[key, who, n[key, who]] = $4; names[key] = 1 }
 	function median(key, who,   i, j, t, v, k) {
 		k = n[key, who]
@@ -67,12 +69,15 @@ grep '^figure ' "$log" | sort | awk '
 			if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
 		return v[int((k + 1) / 2)]
 	}
+	function beside(time, ofed) {
+		return time > 0 && ofed > 0 ? sprintf("%12.2f %6.2f", time, time / ofed) : sprintf("%19s", "-")
+	}
 	END {
-		printf "%-44s %12s %12s %s\n", "run", "OFED", "ours", "ours to OFED (as fast or faster: >= 1)"
+		printf "%-28s %12s %12s %6s %12s %6s   wanted: <= 1\n", "us, or s", "OFED", "adapter",
+			"ratio", "UDP", "ratio"
 		for (key in names) {
-			ofed = median(key, "theirs"); ours = median(key, "ours")
-			if (ofed == "" || ours == "" || ours == 0 || ofed == 0) { print key ": no figure"; continue }
-			ratio = key ~ /us$/ ? ofed / ours : ours / ofed
-			printf "%-44s %12.2f %12.2f %.2f\n", key, ofed, ours, ratio | "sort"
+			ofed = median(key, "theirs")
+			printf "%-28s %12.2f %s %s\n", key, ofed, beside(median(key, "adapter"), ofed),
+				beside(median(key, "udp"), ofed) | "sort"
 		}
 	}'

@@ -130,6 +130,9 @@ func (f *Fabric) Find(name string) (netip.Addr, bool) {
 	return a, err == nil && f.devices[a] != nil
 }
 
+// Look says that core must look by itself.
+func (f *Fabric) Look() uintptr { return 0 }
+
 // Open opens a device.
 func (f *Fabric) Open(addr netip.Addr) (adapter.Device, error) {
 	d := f.devices[addr]

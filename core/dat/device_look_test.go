@@ -1,0 +1,88 @@
+package dat
+
+import (
+	"net/netip"
+	"testing"
+
+	"lapi/core/dat/adapter"
+	"lapi/core/dat/registry"
+	"lapi/transport/layout"
+)
+
+// looked is a fabric whose devices C can look at.
+type looked struct {
+	Adapters
+	at uintptr
+}
+
+func (l *looked) Look() uintptr { return l.at }
+
+// TestDeviceLook: where C looks at adapters, core is left alone unless something is due; where it
+// cannot, core has a turn each time. Without an adapter there is nothing to look at.
+func TestDeviceLook(t *testing.T) {
+	lab := newLab(t, 1)
+	defer lab.close()
+	addr := netip.AddrFrom4([4]byte{10, 0, 0, 2})
+	lab.f.Add(addr)
+	all := &looked{Adapters: lab.f, at: 0x4000}
+	lane := &layout.DatLane{}
+	l := New(Config{Host: lab.hosts[0], Clock: func() int64 { return 1 }, Lane: lane, Adapters: all,
+		Registry: registry.New([]registry.Entry{{Name: "dev", Major: 2, Default: true,
+			Params: addr.String() + " 0"}}, nil)})
+	ia, r := l.OpenIA(OpenArgs{Name: "dev", Size: 10, Major: 2})
+	lab.must("open", r)
+	want := func(what string, adapters uint64, work uint32) {
+		t.Helper()
+		l.TellLane()
+		if lane.Adapters != adapters || lane.GoWork != work {
+			t.Errorf("%s: adapters %#x, work %d", what, lane.Adapters, lane.GoWork)
+		}
+	}
+	want("idle", 0x4000, 0)
+	k := ia.engine.(*device)
+	k.wakeAt(1 << 40)
+	want("something is due", 0x4000, 1)
+	k.due = 0
+	all.at = 0
+	want("core looks", 0, 1)
+	all.at = 0x4000
+	want("again", 0x4000, 0)
+	lab.must("close", ia.Close(false))
+	want("closed", 0, 0)
+}
+
+// TestDeviceNoClock: a look asks for the time only if something is due at one.
+func TestDeviceNoClock(t *testing.T) {
+	lab := newLab(t, 1)
+	defer lab.close()
+	k := lab.hosts[0].ia.engine.(*device)
+	asked := 0
+	clock := k.ia.library.cfg.Clock
+	k.ia.library.cfg.Clock = func() int64 {
+		asked++
+		return clock()
+	}
+	k.due = 0
+	k.progress()
+	if asked != 0 {
+		t.Errorf("nothing is due, and the time was asked for %d times", asked)
+	}
+	k.wakeAt(1 << 40)
+	k.progress()
+	if asked != 1 || k.due != 1<<40 {
+		t.Errorf("asked %d times, due at %d", asked, k.due)
+	}
+}
+
+// TestDeviceSegments: what a post gives the adapter takes no memory of its own.
+func TestDeviceSegments(t *testing.T) {
+	k := &device{}
+	p := &posted{triplets: []Triplet{{Addr: 1, N: 2, Context: 3}, {N: 0}, {Addr: 4, N: 5}}}
+	got := k.segments(p)
+	if len(got) != 2 || got[0] != (adapter.Segment{Addr: 1, N: 2, Key: 3}) {
+		t.Errorf("segments %v", got)
+	}
+	if n := testing.AllocsPerRun(10, func() { k.segments(p) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
