@@ -101,9 +101,10 @@ func TestScarceSlots(t *testing.T) {
 		send(2)
 	}
 	n.until(t, "the slots", func() bool {
-		return n.links[0].sending == 0 && len(n.links[0].active) == 0
+		return n.links[0].shared.Sending == 0 && len(n.links[0].active) == 0
 	})
-	for range n.links[0].limitSend {
+	limit := int(n.links[0].shared.LimitSend)
+	for range limit {
 		send(1)
 	}
 	// No slot is left, and nothing of task 2 is under way: nothing else looks after its flush.
@@ -115,7 +116,7 @@ func TestScarceSlots(t *testing.T) {
 	}
 	refuse = false
 	n.until(t, "the flush", func() bool { return flushed })
-	n.until(t, "the messages", func() bool { return got == [3]int{0, n.links[0].limitSend, asks} })
+	n.until(t, "the messages", func() bool { return got == [3]int{0, limit, asks} })
 	n.close(t)
 }
 
