@@ -20,21 +20,54 @@ static verbs_peer *peer_for(const cshim_context *context, cshim_lane *lane, uint
 	return peer && !cshim_lane_coin(&lane->random) ? peer : NULL;
 }
 
+/* A put that joins others in a packet; CSHIM_LANE_PASS: it is to go by itself. */
+static int join_put(cshim_context *context, cshim_lane *lane, verbs_peer *peer, uint64_t len,
+                    uint64_t org_addr, const cshim_put_header *header)
+{
+	uint64_t n = sizeof(verbs_front) + sizeof(*header) + len;
+	verbs_front *front;
+
+	/* Who sleeps until something comes posts nothing. */
+	if (__atomic_load_n(&context->progress.poller, __ATOMIC_RELAXED))
+		return CSHIM_LANE_PASS;
+	front = (void *)verbs_join(cshim_packets_of(lane), peer, n);
+	if (!front ||
+	    node_guarded_copy_short((char *)(front + 1) + sizeof(*header),
+	                            (const void *)(uintptr_t)org_addr, len))
+		return CSHIM_LANE_PASS;
+	*front = (verbs_front){CSHIM_MSG_PUT, 0, sizeof(*header), (uint32_t)len};
+	memcpy(front + 1, header, sizeof(*header));
+	verbs_joined(cshim_packets_of(lane), peer, n, (uint32_t)len);
+	return CSHIM_LANE_DONE;
+}
+
+/* One that goes by itself. */
+static int send_put(cshim_lane *lane, verbs_peer *peer, uint64_t len, uint64_t org_addr,
+                    const cshim_put_header *header)
+{
+	cshim_put_header *at =
+		(void *)verbs_begin(cshim_packets_of(lane), peer, sizeof(*header) + len);
+
+	/* If this faults nothing has been sent, and core meets the same fault. */
+	if (!at || node_guarded_copy(at + 1, (const void *)(uintptr_t)org_addr, len))
+		return CSHIM_LANE_PASS;
+	*at = *header;
+	verbs_send(cshim_packets_of(lane), peer, CSHIM_MSG_PUT, sizeof(*header), (uint32_t)len);
+	return CSHIM_LANE_DONE;
+}
+
 int cshim_packet_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
                      uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	verbs_peer *peer = peer_for(context, lane, tgt);
-	cshim_put_header *header;
+	const cshim_put_header header = {tgt_addr, tgt_cntr, cmpl_cntr};
 
 	if (!peer || (len && (!tgt_addr || !org_addr)) || len >= lane->bulk_min || len > VERBS_SLOT)
 		return CSHIM_LANE_PASS;
-	header = (void *)verbs_begin(cshim_packets_of(lane), peer, sizeof(*header) + len);
-	/* If this faults nothing has been sent, and core meets the same fault. */
-	if (!header || node_guarded_copy(header + 1, (const void *)(uintptr_t)org_addr, len))
+	if (join_put(context, lane, peer, len, org_addr, &header) == CSHIM_LANE_PASS &&
+	    send_put(lane, peer, len, org_addr, &header) == CSHIM_LANE_PASS)
 		return CSHIM_LANE_PASS;
-	*header = (cshim_put_header){tgt_addr, tgt_cntr, cmpl_cntr};
-	verbs_send(cshim_packets_of(lane), peer, CSHIM_MSG_PUT, sizeof(*header), (uint32_t)len);
 	verbs_news(cshim_packets_of(lane), peer);
 	cshim_lane_sent_to(context, lane, peer->owner, peer->task, PUT_ERR, org_cntr, cmpl_cntr);
 	return CSHIM_LANE_DONE;
@@ -93,6 +126,44 @@ static cshim_fate receive_put(cshim_context *context, cshim_lane *lane, verbs_po
 }
 
 /*
+ * Several puts. What was done of them is noted before anything else can happen: who takes the rest,
+ * core or who was let in, begins behind it.
+ */
+static cshim_fate receive_puts(cshim_context *context, cshim_lane *lane, verbs_port *port,
+                               const verbs_arrival *packet)
+{
+	const cshim_end from = cshim_end_of_pair(packet->peer);
+	uint64_t end = packet->head.data, next;
+	cshim_put_header put;
+	verbs_front front;
+
+	while (port->taken < end) {
+		uint64_t at = packet->header + port->taken, rest = end - port->taken;
+
+		if (rest < sizeof(front) + sizeof(put))
+			return CSHIM_LEFT;
+		node_take_words(&front, at, sizeof(front));
+		node_take_words(&put, at + sizeof(front), sizeof(put));
+		if (front.id != CSHIM_MSG_PUT || front.zero || front.header != sizeof(put) ||
+		    front.data > rest - sizeof(front) - sizeof(put))
+			return CSHIM_LEFT;
+		at += sizeof(front) + sizeof(put);
+		if (node_guarded_copy_short(node_memory_at(put.tgt_addr),
+		                            (const void *)(uintptr_t)at, front.data))
+			return CSHIM_LEFT;
+		next = (at + front.data - packet->header + 7) & ~(uint64_t)7;
+		port->taken = (uint32_t)(next < end ? next : end);
+		next = port->taken;
+		cshim_put_arrived(context, lane, &from,
+		                  (const uint64_t[]){put.tgt_cntr, put.cmpl_cntr});
+		if (port->taken != next)
+			return CSHIM_GONE; /* others have taken all of it */
+	}
+	verbs_take(cshim_packets_of(lane), port, packet);
+	return CSHIM_TAKEN;
+}
+
+/*
  * An active message: the packet is taken before the header handler runs, which may let another
  * thread in, and that take completions.
  */
@@ -126,6 +197,9 @@ static cshim_fate receive(cshim_context *context, cshim_lane *lane, verbs_port *
 	cshim_fate fate = CSHIM_LEFT;
 
 	switch (packet->head.id) {
+	case 0: /* VERBS_KIND_MESSAGES */
+		fate = receive_puts(context, lane, port, packet);
+		break;
 	case CSHIM_MSG_PUT:
 		fate = receive_put(context, lane, port, packet, &arrival);
 		break;
@@ -160,7 +234,7 @@ static uint32_t receive_port(cshim_context *context, cshim_lane *lane, verbs_por
 	verbs_peer *peer = NULL;
 	uint32_t n = 0, core = 0;
 
-	while (n < BATCH && verbs_look(port)) {
+	while (n < BATCH && verbs_look(port)) { /* of several messages in a packet it counts one */
 		verbs_arrival packet;
 
 		if (lane->off || cshim_lane_coin(&lane->random)) {
@@ -197,11 +271,13 @@ uint32_t cshim_packets_receive(cshim_context *context, cshim_lane *lane, const i
 	uint32_t i, n = 0, core = 0, some;
 
 	link->looks++;
+	verbs_flush(link);
 	for (i = 0; i < link->ports; i++) {
 		some = receive_port(context, lane, verbs_port_at(link, i), counter, val);
 		core |= some & CSHIM_LANE_CORE;
 		n += some & ~CSHIM_LANE_CORE;
 	}
+	verbs_flush(link); /* what handlers have sent */
 	return n | core | (link->wants ? CSHIM_LANE_CORE : 0);
 }
 
@@ -211,6 +287,7 @@ int cshim_packets_hold(const cshim_lane *lane)
 	uint32_t i;
 
 	link->looks++;
+	verbs_flush(link);
 	for (i = 0; i < link->ports; i++)
 		if (verbs_look(verbs_port_at(link, i)))
 			return 1;

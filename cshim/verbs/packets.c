@@ -46,8 +46,11 @@ int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arriv
 	arrival->slot = (int32_t)completion->id;
 	arrival->header = verbs_slot_at(link, arrival->slot) + sizeof(head);
 	memcpy(&head, (const void *)(uintptr_t)(arrival->header - sizeof(head)), sizeof(head));
-	if (head.kind != VERBS_KIND_MESSAGE || head.id == 0 || head.header % 8 ||
-	    head.header > VERBS_HEADER_MAX || head.number != peer->expected ||
+	if (head.kind == VERBS_KIND_MESSAGE
+	            ? head.id == 0 || head.header % 8 || head.header > VERBS_HEADER_MAX
+	            : head.kind != VERBS_KIND_MESSAGES || head.id != 0 || head.header != 0)
+		return 0;
+	if (head.number != peer->expected ||
 	    sizeof(head) + head.header + (uint64_t)head.data != completion->n)
 		return 0;
 	arrival->peer = peer;
@@ -60,6 +63,7 @@ void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival
 	verbs_peer *peer = arrival->peer;
 
 	port->next++;
+	port->taken = 0;
 	port->receives--;
 	if (arrival->head.credit > peer->credit)
 		peer->credit = arrival->head.credit;
@@ -141,8 +145,9 @@ static int has_room(const verbs_link *link, const verbs_peer *peer)
 	       link->num_free > 0;
 }
 
-uint8_t *verbs_begin(const verbs_link *link, const verbs_peer *peer, uint64_t n)
+uint8_t *verbs_begin(verbs_link *link, verbs_peer *peer, uint64_t n)
 {
+	verbs_flush(link);
 	if (!has_room(link, peer) || peer->closed || peer->number >= peer->credit ||
 	    n > VERBS_SLOT - sizeof(verbs_head))
 		return NULL;
@@ -174,23 +179,43 @@ static int post(const verbs_link *link, verbs_peer *peer, const verbs_sent *sent
 	return 1;
 }
 
-/* Sends what verbs_begin has found room for; head lacks its credit. */
-static void send_packet(verbs_link *link, verbs_peer *peer, verbs_head *head, int numbered)
+/* The last packet that was made. */
+static verbs_sent *last_of(verbs_peer *peer)
 {
-	verbs_ring *ring = &peer->ring;
-	verbs_sent *sent = &ring->packets[(ring->head + ring->count) % VERBS_RING];
+	return &peer->ring.packets[(peer->ring.head + peer->ring.count - 1) % VERBS_RING];
+}
 
-	head->credit = peer->expected + peer->window;
+static verbs_head *head_of(const verbs_link *link, const verbs_sent *sent)
+{
+	return (verbs_head *)(uintptr_t)verbs_slot_at(link, (int32_t)sent->slot);
+}
+
+/* Makes a packet of what verbs_begin or verbs_join has found room for. */
+static verbs_sent *make(verbs_link *link, verbs_peer *peer, const verbs_head *head, int numbered)
+{
+	verbs_sent *sent;
+
+	peer->ring.count++;
+	link->sending++;
+	sent = last_of(peer);
 	*sent = (verbs_sent){.number = head->number,
 	                     .slot = (uint32_t)link->free[--link->num_free],
 	                     .n = (uint32_t)sizeof(*head) + head->header + head->data,
 	                     .numbered = (uint32_t)numbered};
-	memcpy((void *)(uintptr_t)verbs_slot_at(link, (int32_t)sent->slot), head, sizeof(*head));
-	ring->count++;
-	link->sending++;
+	*head_of(link, sent) = *head;
+	return sent;
+}
+
+/* Sends the last packet that was made. */
+static void send_last(verbs_link *link, verbs_peer *peer)
+{
+	verbs_sent *sent = last_of(peer);
+	uint64_t credit = peer->expected + peer->window;
+
+	head_of(link, sent)->credit = credit;
 	if (post(link, peer, sent)) {
-		if (head->credit > peer->told)
-			peer->told = head->credit;
+		if (credit > peer->told)
+			peer->told = credit;
 		link->packets_sent++;
 		return;
 	}
@@ -206,13 +231,78 @@ void verbs_send(verbs_link *link, verbs_peer *peer, uint8_t id, uint32_t header,
 
 	peer->laden = peer->number;
 	link->data_sent += data;
-	send_packet(link, peer, &head, 1);
+	make(link, peer, &head, 1);
+	send_last(link, peer);
+}
+
+/* 1 if the last packet to peer waits for more messages: the link has not posted it meanwhile. */
+static int is_open(const verbs_link *link, verbs_peer *peer)
+{
+	return link->open == (uintptr_t)peer && peer->usable && peer->ring.count > 0 &&
+	       peer->ring.posted == peer->ring.count - 1 &&
+	       head_of(link, last_of(peer))->kind == VERBS_KIND_MESSAGES;
+}
+
+void verbs_flush_open(verbs_link *link)
+{
+	verbs_peer *peer = (verbs_peer *)(uintptr_t)link->open;
+
+	if (is_open(link, peer))
+		send_last(link, peer);
+	link->open = 0;
+}
+
+static uint64_t aligned(uint64_t n)
+{
+	return (n + 7) & ~(uint64_t)7;
+}
+
+uint8_t *verbs_join(verbs_link *link, verbs_peer *peer, uint64_t n)
+{
+	if (n > VERBS_JOIN_MAX)
+		return NULL;
+	if (is_open(link, peer)) {
+		const verbs_sent *sent = last_of(peer);
+		uint64_t end = aligned(sent->n);
+
+		if (peer->closed || peer->waits || end + n > VERBS_SLOT)
+			return NULL;
+		return (uint8_t *)head_of(link, sent) + end;
+	}
+	verbs_flush(link);
+	if (!has_room(link, peer) || peer->closed || peer->number >= peer->credit ||
+	    peer->number + VERBS_WINDOW < peer->credit + VERBS_BUSY)
+		return NULL;
+	return (uint8_t *)(uintptr_t)verbs_slot_at(link, link->free[link->num_free - 1]) +
+	       sizeof(verbs_head);
+}
+
+void verbs_joined(verbs_link *link, verbs_peer *peer, uint64_t n, uint32_t data)
+{
+	link->data_sent += data;
+	if (is_open(link, peer)) {
+		verbs_sent *sent = last_of(peer);
+		verbs_head *head = head_of(link, sent);
+		uint64_t end = aligned(sent->n);
+
+		/* nothing of an earlier packet leaves this task */
+		memset((uint8_t *)head + sent->n, 0, (size_t)(end - sent->n));
+		sent->n = (uint32_t)(end + n);
+		head->data = sent->n - (uint32_t)sizeof(*head);
+		return;
+	}
+	make(link, peer,
+	     &(const verbs_head){VERBS_KIND_MESSAGES, 0, 0, (uint32_t)n, peer->number++, 0}, 1);
+	peer->laden = peer->number;
+	link->open = (uintptr_t)peer;
+	verbs_news(link, peer);
 }
 
 void verbs_grant(verbs_link *link, verbs_peer *peer)
 {
 	verbs_head head = {VERBS_KIND_CREDIT, 0, 0, 0, peer->number, 0};
 
+	verbs_flush(link);
 	if (peer->expected + peer->window < peer->told + VERBS_WINDOW / 2)
 		return;
 	if (!has_room(link, peer)) {
@@ -220,5 +310,6 @@ void verbs_grant(verbs_link *link, verbs_peer *peer)
 		return;
 	}
 	link->acks_sent++;
-	send_packet(link, peer, &head, 0);
+	make(link, peer, &head, 0);
+	send_last(link, peer);
 }

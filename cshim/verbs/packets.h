@@ -36,6 +36,14 @@
 
 #define VERBS_KIND_MESSAGE 1
 #define VERBS_KIND_CREDIT 13
+#define VERBS_KIND_MESSAGES 14 /* each behind a verbs_front, on a multiple of 8 */
+
+/*
+ * Messages share a packet while so many packets are not known to be taken: with fewer, one that goes
+ * at once is there sooner.
+ */
+#define VERBS_BUSY 4
+#define VERBS_JOIN_MAX 512 /* bytes of a message that may, with its front */
 
 /* In front of each packet: transport/verbs/packet.go. */
 typedef struct verbs_head {
@@ -44,6 +52,13 @@ typedef struct verbs_head {
 	uint32_t data;
 	uint64_t number, credit;
 } verbs_head;
+
+/* In front of each of several messages in a packet. */
+typedef struct verbs_front {
+	uint8_t id, zero;
+	uint16_t header; /* bytes */
+	uint32_t data;   /* bytes */
+} verbs_front;
 
 /* A packet that was made. */
 typedef struct verbs_sent {
@@ -107,7 +122,9 @@ typedef struct verbs_port {
 	int32_t together; /* by the link: how many go back in one call */
 	/* completions that were taken and not looked at yet: [next, count) */
 	int32_t next, count;
-	int32_t num_back, reserved;
+	int32_t num_back;
+	/* of the packet of the next completion: bytes of several messages that C has taken */
+	uint32_t taken;
 	struct cshim_verbs_completion batch[VERBS_BATCH];
 	struct cshim_verbs_buffer back[VERBS_BACK]; /* that go back together */
 	verbs_pair pairs[VERBS_PAIRS];              /* by the number of the queue pair, modulo their number */
@@ -134,6 +151,11 @@ typedef struct verbs_link {
 	/* by C, since the link had a turn: it is to have one, beside what completions say */
 	uint32_t wants;
 	uint32_t reserved;
+	/*
+	 * address of the verbs_peer whose last packet was not posted, as more messages may join it;
+	 * 0: none. The link posts what it finds.
+	 */
+	uint64_t open;
 	/* by C, since the link took them: transport.Stats */
 	uint64_t packets_sent, packets_received, data_sent, data_received, acks_sent;
 	verbs_chunk chunks[VERBS_CHUNKS];
@@ -204,12 +226,26 @@ int verbs_sent_out(verbs_link *link, verbs_port *port);
  * link's, or there is no room. Nothing has happened until verbs_send, which must follow before
  * anything else.
  */
-uint8_t *verbs_begin(const verbs_link *link, const verbs_peer *peer, uint64_t n);
+uint8_t *verbs_begin(verbs_link *link, verbs_peer *peer, uint64_t n);
 /* Sends it. If the adapter refuses it, the link sends it again over another queue pair. */
 void verbs_send(verbs_link *link, verbs_peer *peer, uint8_t id, uint32_t header, uint32_t data);
+/*
+ * Where a message of n bytes with its front may be written that shares a packet with others; NULL:
+ * it is to go by itself. Nothing has happened until verbs_joined, which must follow before anything
+ * else; data: bytes of its data.
+ */
+uint8_t *verbs_join(verbs_link *link, verbs_peer *peer, uint64_t n);
+void verbs_joined(verbs_link *link, verbs_peer *peer, uint64_t n, uint32_t data);
+/* Posts the packet that waits for more, if there is one. */
+void verbs_flush_open(verbs_link *link);
+static inline void verbs_flush(verbs_link *link)
+{
+	if (__builtin_expect(link->open != 0, 0))
+		verbs_flush_open(link);
+}
 
 #ifndef __cplusplus
-_Static_assert(sizeof(verbs_head) == 24 && sizeof(verbs_sent) == 24 && sizeof(verbs_pair) == 16 &&
+_Static_assert(sizeof(verbs_head) == 24 && sizeof(verbs_front) == 8 && sizeof(verbs_sent) == 24 && sizeof(verbs_pair) == 16 &&
                        sizeof(verbs_chunk) == 40 && sizeof(verbs_ring) % 8 == 0 &&
                        sizeof(verbs_peer) % 8 == 0 && sizeof(verbs_port) % 8 == 0,
                "no holes");

@@ -578,6 +578,7 @@ type (
 		Looks           uint64
 		Wants           uint32
 		Reserved        uint32
+		Open            uint64
 		PacketsSent     uint64
 		PacketsReceived uint64
 		DataSent        uint64
@@ -597,7 +598,7 @@ type (
 		Next      int32
 		Count     int32
 		NumBack   int32
-		Reserved  int32
+		Taken     uint32
 		Batch     [32]VerbsCompletion
 		Back      [32]VerbsBuffer
 		Pairs     [1024]VerbsPair

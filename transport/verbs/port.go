@@ -112,9 +112,11 @@ func (pt *port) handle(c *completion) {
 	q := pt.pairs[adapter.QP(c.Qpn)]
 	switch c.Id & idMask {
 	case idReceive:
+		taken := int(pt.Taken)
 		pt.Receives--
+		pt.Taken = 0
 		if state == adapter.OK {
-			l.receive(q, l.slots.bytes(int32(value))[:c.N])
+			l.receive(q, l.slots.bytes(int32(value))[:c.N], taken)
 		} else if q != nil {
 			l.fail(q)
 		}

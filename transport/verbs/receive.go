@@ -5,8 +5,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// receive takes in a packet that has come over q, nil if that is not there any more.
-func (l *Link) receive(q *pair, b []byte) {
+// receive takes in a packet that has come over q, nil if that is not there any more. Of several
+// messages C has taken so many bytes.
+func (l *Link) receive(q *pair, b []byte, taken int) {
 	var h head
 	if q == nil || q.lane != 0 || q.peer.gone || !h.decode(b) {
 		l.stats.GhostPackets++
@@ -37,12 +38,28 @@ func (l *Link) receive(q *pair, b []byte) {
 	p.Expected++
 	header := b[headSize : headSize+int(h.header) : headSize+int(h.header)]
 	data := b[headSize+int(h.header):]
-	if h.kind == kindMessage {
+	switch h.kind {
+	case kindMessage:
 		l.message(p, &h, header, data)
-	} else {
+	case kindMessages:
+		l.messages(p, &h, data[min(taken, len(data)):])
+	default:
 		l.dispatch(p, &h, header, data)
 	}
 	l.grant(p)
+}
+
+// messages offers each of several messages, which decode has found good.
+func (l *Link) messages(p *peer, h *head, b []byte) {
+	for len(b) > 0 && !p.gone {
+		id, header, data, next, ok := part(b)
+		if !ok {
+			return
+		}
+		one := head{id: id, number: h.number}
+		l.message(p, &one, b[partSize:header:header], b[header:data:data])
+		b = b[next:]
+	}
 }
 
 // message offers a message to its handler. A copy of one that is refused is kept, so that its slot

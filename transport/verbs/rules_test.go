@@ -311,7 +311,7 @@ func TestNonsense(t *testing.T) {
 	for _, b := range [][]byte{nil, make([]byte, headSize-1), make([]byte, headSize),
 		make([]byte, 200)} {
 		ghosts := l.stats.GhostPackets
-		if l.receive(&l.peers[2].pair, b); l.stats.GhostPackets != ghosts+1 {
+		if l.receive(&l.peers[2].pair, b, 0); l.stats.GhostPackets != ghosts+1 {
 			t.Errorf("%d zeros are a packet", len(b))
 		}
 	}
@@ -329,6 +329,10 @@ func FuzzPacket(f *testing.F) {
 		h.encode(c[:])
 		f.Add(c[:])
 	}
+	b := append(make([]byte, headSize), parts(1, 2)...)
+	several := head{kind: kindMessages, data: uint32(len(b) - headSize)}
+	several.encode(b)
+	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var h head
 		if !h.decode(b) {
@@ -336,6 +340,13 @@ func FuzzPacket(f *testing.F) {
 		}
 		if headSize+int(h.header)+int(h.data) != len(b) {
 			t.Errorf("%+v of %d bytes", h, len(b))
+		}
+		for rest := b[headSize:]; h.kind == kindMessages && len(rest) > 0; {
+			_, header, data, next, ok := part(rest)
+			if !ok || header < partSize || data < header || next < data || next > len(rest) {
+				t.Fatalf("% x has a message from %d to %d", rest, header, data)
+			}
+			rest = rest[next:]
 		}
 		var again [headSize]byte
 		if h.encode(again[:]); string(again[:]) != string(b[:headSize]) {

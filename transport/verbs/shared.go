@@ -89,6 +89,7 @@ func (l *Link) hearCounts() {
 
 // hear takes in what C has done since the last time.
 func (l *Link) hear() {
+	l.shared.Open = 0
 	n := int(l.shared.NumNews)
 	if n == 0 {
 		return
@@ -127,6 +128,7 @@ func (l *Link) hearOf(p *peer) {
 		p.Failed = 0
 		l.fail(&p.pair)
 	}
+	l.post(p) // what waited for more messages
 }
 
 // HearOwners tells the owner what C has noted for it of each peer, which it is to clear.
