@@ -99,7 +99,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 // busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
 	idle, pause := &c.pace.udpIdle, udpIdleTurns
-	if c.net.UDPIdles() {
+	if c.net.UDPIdles() && (c.lane == nil || c.lane.packets == nil) { // else turns are few
 		pause = udpSpareTurns
 	}
 	if (c.net.Shm != nil && c.lane == nil || c.net.Verbs != nil) && *idle > 0 &&
