@@ -89,8 +89,7 @@ static int post_buffers(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 		*bad = wr;
 		if (d->face.refuses_buffers && --d->face.refuses_buffers == 0)
 			return ENOMEM;
-		CHECK(wr->sg_list->length == VERBS_SLOT &&
-		      d->end_buffer - d->first_buffer < QUEUE);
+		CHECK(wr->sg_list->length == VERBS_SLOT && d->end_buffer - d->first_buffer < QUEUE);
 		d->buffers[d->end_buffer % QUEUE].id = wr->wr_id;
 		d->buffers[d->end_buffer++ % QUEUE].addr = wr->sg_list->addr;
 		d->face.buffers++;

@@ -11,7 +11,12 @@
 #include "lane_shared.h"
 #include "fake.h"
 
-enum { FAKE_SLOTS = 2 * VERBS_CHUNK, FAKE_TARGET = VERBS_WINDOW + 6, FAKE_TOGETHER = 4, FAKE_QPN = 0x1234 };
+enum {
+	FAKE_SLOTS = 2 * VERBS_CHUNK,
+	FAKE_TARGET = VERBS_WINDOW + 6,
+	FAKE_TOGETHER = 4,
+	FAKE_QPN = 0x1234
+};
 
 /* What a test reads and sets of a task's adapter. */
 typedef struct fake_adapter {

@@ -23,7 +23,7 @@ static const struct {
 	{"lane", test_lane},
 	{"rules", test_rules},       {"hostile", test_hostile},
 	{"barrier", test_barrier},   {"outbox", test_outbox},
-	{"packets", test_packets},
+	{"packets", test_packets},   {"joined", test_joined},
 	{"progress", test_progress}, {"lock", test_lock},
 	{"block", test_block},       {"wait", test_wait},
 	{"stress", test_stress},     {"threads", test_threads},

@@ -25,8 +25,7 @@ static inline void cshim_put_arrived(cshim_context *context, cshim_lane *lane,
 
 /* Messages of this task's are complete. */
 static inline cshim_fate cshim_counter_arrived(cshim_context *context, cshim_lane *lane,
-                                               const cshim_end *from,
-                                               const node_arrival *arrival)
+                                               const cshim_end *from, const node_arrival *arrival)
 {
 	cshim_counter_header counter;
 

@@ -31,9 +31,8 @@ static int join_put(cshim_context *context, cshim_lane *lane, verbs_peer *peer, 
 	if (__atomic_load_n(&context->progress.poller, __ATOMIC_RELAXED))
 		return CSHIM_LANE_PASS;
 	front = (void *)verbs_join(cshim_packets_of(lane), peer, n);
-	if (!front ||
-	    node_guarded_copy_short((char *)(front + 1) + sizeof(*header),
-	                            (const void *)(uintptr_t)org_addr, len))
+	if (!front || node_guarded_copy_short((char *)(front + 1) + sizeof(*header),
+	                                      (const void *)(uintptr_t)org_addr, len))
 		return CSHIM_LANE_PASS;
 	*front = (verbs_front){CSHIM_MSG_PUT, 0, sizeof(*header), (uint32_t)len};
 	memcpy(front + 1, header, sizeof(*header));
@@ -99,7 +98,8 @@ int cshim_packet_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, 
 	if (node_guarded_copy(header + 1, (const void *)(uintptr_t)uhdr, uhdr_len) ||
 	    node_guarded_copy(data, (const void *)(uintptr_t)udata, udata_len))
 		return CSHIM_LANE_PASS;
-	*header = (cshim_am_header){hdr_hdl | padding << CSHIM_AM_PADDING_SHIFT, tgt_cntr, cmpl_cntr};
+	*header =
+		(cshim_am_header){hdr_hdl | padding << CSHIM_AM_PADDING_SHIFT, tgt_cntr, cmpl_cntr};
 	verbs_send(cshim_packets_of(lane), peer, CSHIM_MSG_AM_SMALL, (uint32_t)header_bytes,
 	           (uint32_t)udata_len);
 	verbs_news(cshim_packets_of(lane), peer);
@@ -117,8 +117,8 @@ static cshim_fate receive_put(cshim_context *context, cshim_lane *lane, verbs_po
 	if (arrival->header != sizeof(put))
 		return CSHIM_LEFT;
 	node_take_header(&put, arrival, sizeof(put));
-	if (node_guarded_copy(node_memory_at(put.tgt_addr),
-	                      (const void *)(uintptr_t)arrival->bytes, arrival->data))
+	if (node_guarded_copy(node_memory_at(put.tgt_addr), (const void *)(uintptr_t)arrival->bytes,
+	                      arrival->data))
 		return CSHIM_LEFT;
 	verbs_take(cshim_packets_of(lane), port, packet);
 	cshim_put_arrived(context, lane, &from, (const uint64_t[]){put.tgt_cntr, put.cmpl_cntr});
@@ -178,10 +178,10 @@ static cshim_fate receive_am(cshim_context *context, cshim_lane *lane, verbs_por
 		return CSHIM_LEFT;
 	verbs_take(cshim_packets_of(lane), port, packet);
 	if (cshim_am_arrived(context, lane, &from, arrival, &am, &result) == CSHIM_GONE)
-		golapi_lane_packet_handled(cshim_index_of(context), from.task, packet->slot,
-		                           (uint32_t)(sizeof(packet->head) + arrival->header +
-		                                      arrival->data),
-		                           &result);
+		golapi_lane_packet_handled(
+			cshim_index_of(context), from.task, packet->slot,
+			(uint32_t)(sizeof(packet->head) + arrival->header + arrival->data),
+			&result);
 	return CSHIM_TAKEN;
 }
 

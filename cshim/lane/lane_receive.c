@@ -73,15 +73,15 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 
 /* A message of ../node/message.h. */
 static cshim_fate receive_served(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                           const node_arrival *arrival)
+                                 const node_arrival *arrival)
 {
 	node_link *link = cshim_link_of(lane);
 	int result = node_serve(link, peer, arrival, NODE_BY_OWNER, &link->event);
 
 	if (result == NODE_OTHERS)
 		return CSHIM_LEFT;
-	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW ||
-	    arrival->kind == NODE_PULL || arrival->kind == NODE_PUSH)
+	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW || arrival->kind == NODE_PULL ||
+	    arrival->kind == NODE_PUSH)
 		cshim_lane_used(lane, peer->owner); /* the answer */
 	if (result == NODE_LATER)
 		return golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer))
@@ -118,10 +118,10 @@ static __attribute__((noinline)) int receive_got(cshim_context *context, cshim_l
 	return 1;
 }
 
-/* One message of a kind that the lane knows, else CSHIM_LEFT. only_replies: core does all that can be
- * left to it. */
+/* One message of a kind that the lane knows, else CSHIM_LEFT. only_replies: core does all that can
+ * be left to it. */
 static cshim_fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                    const node_arrival *arrival, int only_replies)
+                          const node_arrival *arrival, int only_replies)
 {
 	const cshim_end from = cshim_end_of_ring(peer);
 	node_put_header put;
@@ -156,8 +156,8 @@ static cshim_fate receive(cshim_context *context, cshim_lane *lane, node_peer *p
 static inline cshim_counter_header *begin_to_tell(const cshim_lane *lane, const cshim_end *to)
 {
 	if (to->pair)
-		return (cshim_counter_header *)(void *)verbs_begin(
-			cshim_packets_of(lane), to->pair, sizeof(cshim_counter_header));
+		return (cshim_counter_header *)(void *)verbs_begin(cshim_packets_of(lane), to->pair,
+		                                                   sizeof(cshim_counter_header));
 	return to->ring->closed ? NULL : node_short_begin(to->ring);
 }
 
@@ -290,7 +290,8 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer
 			n |= CSHIM_LANE_CORE;
 			break;
 		}
-		fate = receive(context, lane, peer, &arrival, lane->off || cshim_lane_coin(&lane->random));
+		fate = receive(context, lane, peer, &arrival,
+		               lane->off || cshim_lane_coin(&lane->random));
 		if (fate == CSHIM_LEFT) {
 			n |= CSHIM_LANE_CORE;
 			break;

@@ -139,8 +139,8 @@ static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, nod
 /* lane_receive.c: tells a task what cshim_lane_tell has put off. */
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, const cshim_end *to);
 /*
- * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of the
- * lane's operations with it are; only as long as nothing else comes, so that no handler runs:
+ * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of
+ * the lane's operations with it are; only as long as nothing else comes, so that no handler runs:
  * NODE_WAIT_NOT (../node/timed.h). n: bytes that are under way.
  */
 int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
@@ -175,8 +175,8 @@ static inline void cshim_lane_begun(cshim_lane *lane, node_peer *peer, node_op *
 }
 
 /*
- * lane_packets.c: takes the packets that have come, up to a batch of each port, or until counter, if
- * it is not NULL, has reached val. How many, with CSHIM_LANE_CORE if core is to look.
+ * lane_packets.c: takes the packets that have come, up to a batch of each port, or until counter,
+ * if it is not NULL, has reached val. How many, with CSHIM_LANE_CORE if core is to look.
  */
 uint32_t cshim_packets_receive(cshim_context *context, cshim_lane *lane, const int *counter,
                                int val);

@@ -162,14 +162,13 @@ static int post(const verbs_link *link, verbs_peer *peer, const verbs_sent *sent
 	const verbs_port *port = (const verbs_port *)(uintptr_t)peer->port;
 	int signaled = ++ring->since >= VERBS_SIGNAL || link->sending > link->limit_send / 4 ||
 	               !sent->numbered;
-	struct cshim_verbs_work work = {
-		.id = (uint64_t)VERBS_ID_SEND << VERBS_ID_SHIFT |
-	              (ring->done + (uint64_t)ring->posted + 1),
-		.addr = verbs_slot_at(link, (int32_t)sent->slot),
-		.n = sent->n,
-		.lkey = verbs_key_of(link, (int32_t)sent->slot, port),
-		.signaled = (uint8_t)signaled,
-		.inlined = sent->n <= port->max_inline};
+	struct cshim_verbs_work work = {.id = (uint64_t)VERBS_ID_SEND << VERBS_ID_SHIFT |
+	                                      (ring->done + (uint64_t)ring->posted + 1),
+	                                .addr = verbs_slot_at(link, (int32_t)sent->slot),
+	                                .n = sent->n,
+	                                .lkey = verbs_key_of(link, (int32_t)sent->slot, port),
+	                                .signaled = (uint8_t)signaled,
+	                                .inlined = sent->n <= port->max_inline};
 
 	if (cshim_verbs_post((struct ibv_qp *)(uintptr_t)peer->qp, &work))
 		return 0;

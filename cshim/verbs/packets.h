@@ -1,6 +1,6 @@
 /*
- * packets.h - packets over queue pairs, as C sends and takes them without Go (docs/verbs.md). Private
- * to the library.
+ * packets.h - packets over queue pairs, as C sends and takes them without Go (docs/verbs.md).
+ * Private to the library.
  *
  * The structs are transport/verbs' own: what it and C both read and write. They lie off the Go heap
  * where C uses them. All of it is touched under the owner's lock only, so C and Go need no order
@@ -25,8 +25,8 @@
 #define VERBS_NEWS 64
 /* packets that were made and are not known to be complete, of one peer */
 #define VERBS_RING 96
-#define VERBS_SIGNAL 8 /* so many packets make one completion */
-#define VERBS_WINDOW 32 /* packets that a peer may send ahead */
+#define VERBS_SIGNAL 8        /* so many packets make one completion */
+#define VERBS_WINDOW 32       /* packets that a peer may send ahead */
 #define VERBS_HEADER_MAX 1024 /* bytes of a message's header */
 
 /* The upper byte of a request's ID says what it was, as in transport/verbs/send.go. */
@@ -39,8 +39,8 @@
 #define VERBS_KIND_MESSAGES 14 /* each behind a verbs_front, on a multiple of 8 */
 
 /*
- * Messages share a packet while so many packets are not known to be taken: with fewer, one that goes
- * at once is there sooner.
+ * Messages share a packet while so many packets are not known to be taken: with fewer, one that
+ * goes at once is there sooner.
  */
 #define VERBS_BUSY 4
 #define VERBS_JOIN_MAX 512 /* bytes of a message that may, with its front */
@@ -94,13 +94,15 @@ typedef struct verbs_peer {
 	uint32_t usable;
 	uint32_t waits;  /* by the link: something waits for room, so news are the link's */
 	uint32_t closed; /* by the owner: messages wait for room in front, or the task is gone */
-	uint32_t heard;  /* by C: something has come, or was completed, that the link has yet to hear of */
+	uint32_t heard; /* by C: something has come, or was completed, that the link has yet to hear
+	                   of */
 	uint32_t failed; /* by C: a post has */
 	uint32_t listed; /* in verbs_link.news */
 	int32_t task;
 	uint64_t qp;   /* address of the ibv_qp */
 	uint64_t port; /* address of its verbs_port */
-	/* the owner's (CSHIM_PEER_ of ../lane/lane.h); neither the link nor this header looks at it */
+	/* the owner's (CSHIM_PEER_ of ../lane/lane.h); neither the link nor this header looks at it
+	 */
 	uint32_t owner[3];
 	uint32_t life; /* by the link: counts how often all with the peer has ended */
 	verbs_ring ring;
@@ -117,7 +119,8 @@ typedef struct verbs_port {
 	uint32_t index;
 	uint32_t broken;     /* by C: the completion queue is */
 	uint32_t max_inline; /* bytes; constant */
-	int32_t receives; /* buffers of the shared receive queue, those that go back to it included */
+	int32_t receives; /* buffers of the shared receive queue, those that go back to it included
+	                   */
 	int32_t target;   /* by the link: how many there should be */
 	int32_t together; /* by the link: how many go back in one call */
 	/* completions that were taken and not looked at yet: [next, count) */
@@ -127,7 +130,7 @@ typedef struct verbs_port {
 	uint32_t taken;
 	struct cshim_verbs_completion batch[VERBS_BATCH];
 	struct cshim_verbs_buffer back[VERBS_BACK]; /* that go back together */
-	verbs_pair pairs[VERBS_PAIRS];              /* by the number of the queue pair, modulo their number */
+	verbs_pair pairs[VERBS_PAIRS]; /* by the number of the queue pair, modulo their number */
 } verbs_port;
 
 /* Slots that were registered together. */
@@ -145,7 +148,7 @@ typedef struct verbs_link {
 	int32_t sending;  /* slots with packets to send */
 	int32_t limit_send;
 	int32_t num_free;
-	int32_t num_news; /* more than VERBS_NEWS: all peers are to be asked */
+	int32_t num_news;          /* more than VERBS_NEWS: all peers are to be asked */
 	uint32_t news[VERBS_NEWS]; /* tasks whose peers the link has to hear of */
 	uint64_t looks;            /* of C, since the link had a turn */
 	/* by C, since the link had a turn: it is to have one, beside what completions say */
@@ -218,7 +221,8 @@ void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival
 void verbs_grant(verbs_link *link, verbs_peer *peer);
 /* A slot that was received into goes back to the adapter, or to the free ones. */
 void verbs_give_back(verbs_link *link, verbs_port *port, int32_t slot);
-/* Takes the next completion of a port, if it is that of packets sent. 0: it is not, or the link's. */
+/* Takes the next completion of a port, if it is that of packets sent. 0: it is not, or the link's.
+ */
 int verbs_sent_out(verbs_link *link, verbs_port *port);
 
 /*
@@ -245,9 +249,10 @@ static inline void verbs_flush(verbs_link *link)
 }
 
 #ifndef __cplusplus
-_Static_assert(sizeof(verbs_head) == 24 && sizeof(verbs_front) == 8 && sizeof(verbs_sent) == 24 && sizeof(verbs_pair) == 16 &&
-                       sizeof(verbs_chunk) == 40 && sizeof(verbs_ring) % 8 == 0 &&
-                       sizeof(verbs_peer) % 8 == 0 && sizeof(verbs_port) % 8 == 0,
+_Static_assert(sizeof(verbs_head) == 24 && sizeof(verbs_front) == 8 && sizeof(verbs_sent) == 24 &&
+                       sizeof(verbs_pair) == 16 && sizeof(verbs_chunk) == 40 &&
+                       sizeof(verbs_ring) % 8 == 0 && sizeof(verbs_peer) % 8 == 0 &&
+                       sizeof(verbs_port) % 8 == 0,
                "no holes");
 #endif
 

@@ -1,79 +1,12 @@
 /*
  * test_packets.c - small messages in packets that C sends and takes by itself, over an adapter made
- * of memory: what goes, what is counted, and that core gets all that is not as usual, untouched. The
- * fake core refuses transfers, which shows that it was asked.
+ * of memory: what goes, what is counted, and that core gets all that is not as usual, untouched.
+ * The fake core refuses transfers, which shows that it was asked.
  */
 #define _GNU_SOURCE
-#include <string.h>
 #include <sys/mman.h>
 
-#include "fake_adapter.h"
-#include "lane_send.h"
-#include "outbox.h"
-
-/* bytes of a put that shares no packet */
-enum { ALONE = VERBS_JOIN_MAX };
-
-static lapi_handle_t handles[2];
-static lapi_cntr_t origin, target, completion;
-static unsigned char source[4096], sink[4096];
-
-static int value(lapi_cntr_t *cntr)
-{
-	int n;
-
-	CHECK(LAPI_Getcntr(handles[0], cntr, &n) == LAPI_SUCCESS);
-	return n;
-}
-
-static void begin(void)
-{
-	size_t i;
-
-	fake_adapter_attach(handles);
-	fake_context(handles[0])->sends = 0; /* none makes a progress call */
-	CHECK(LAPI_Setcntr(handles[0], &origin, 0) == LAPI_SUCCESS);
-	CHECK(LAPI_Setcntr(handles[0], &target, 0) == LAPI_SUCCESS);
-	CHECK(LAPI_Setcntr(handles[0], &completion, 0) == LAPI_SUCCESS);
-	for (i = 0; i < sizeof(source); i++)
-		source[i] = (unsigned char)(i * 7 + 1);
-	memset(sink, 0, sizeof(sink));
-}
-
-/* Every slot is free, with a packet, or with the adapter. */
-static void all_slots(void)
-{
-	int task;
-
-	for (task = 0; task < 2; task++) {
-		const verbs_link *link = fake_packets_of(task);
-
-		CHECK(link->num_free + link->sending + fake_port_of(task)->receives == FAKE_SLOTS);
-		CHECK(link->sending == fake_pair_of(task)->ring.count);
-	}
-}
-
-static int put(ulong n)
-{
-	int rc = LAPI_Put(handles[0], 1, n, sink, source, &target, &origin, &completion);
-
-	CHECK(rc == LAPI_SUCCESS || rc == LAPI_ERR_TGT);
-	return rc == LAPI_SUCCESS;
-}
-
-/* A turn of C's: what it says. */
-static uint32_t turn(int task)
-{
-	cshim_context *context = fake_context(handles[task]);
-	uint32_t flags;
-
-	cshim_lock(&context->progress);
-	cshim_call_begins(&context->progress);
-	flags = cshim_packets_receive(context, fake_packet_lane_of(task), NULL, 0);
-	cshim_call_ends(&context->progress);
-	cshim_unlock(&context->progress);
-	return flags;
-}
+#include "packets.h"
 
 static int fenced(void)
 {
@@ -138,7 +71,8 @@ static void goes_on(void)
 	CHECK(value(&origin) == 5000 && value(&target) == 5000 && value(&completion) == 5000);
 	CHECK(fake_pair_of(0)->ring.done > 4900); /* by completions, each of some packets */
 	/* Buffers go back together. */
-	CHECK(fake_port_of(1)->receives == FAKE_TARGET && fake_port_of(1)->num_back < FAKE_TOGETHER);
+	CHECK(fake_port_of(1)->receives == FAKE_TARGET &&
+	      fake_port_of(1)->num_back < FAKE_TOGETHER);
 	CHECK(fake_adapter_of(0)->refuses_sends == 0 && fake_packets_told == 0);
 }
 
@@ -158,8 +92,7 @@ static void grants_credit(void)
 			verbs_head head;
 			int32_t slot = (int32_t)port->batch[port->next].id;
 
-			memcpy(&head,
-			       (void *)(uintptr_t)verbs_slot_at(fake_packets_of(0), slot),
+			memcpy(&head, (void *)(uintptr_t)verbs_slot_at(fake_packets_of(0), slot),
 			       sizeof(head));
 			CHECK(head.kind == VERBS_KIND_CREDIT && head.header == 0 && head.data == 0);
 			fake_pair_of(0)->credit = head.credit;
@@ -218,7 +151,7 @@ static void leaves_sends(void)
 	fake_packet_lane_of(0)->bulk_min = 8, not_sent(8, source);
 	fake_packet_lane_of(0)->bulk_min = UINT64_MAX;
 	CHECK(LAPI_Amsend(handles[0], 1, (void *)7, source, 1004, NULL, 0, NULL, NULL, NULL) ==
-	      LAPI_ERR_TGT); /* with its own header longer than a link's may be */
+	      LAPI_ERR_TGT);               /* with its own header longer than a link's may be */
 	for (i = 0; i < VERBS_WINDOW; i++) /* as far as the credit goes */
 		CHECK(put(ALONE));
 	CHECK(!put(8));
@@ -230,137 +163,6 @@ static void leaves_sends(void)
 		CHECK(put(ALONE));
 	CHECK(!put(8));
 	CHECK(munmap(hole, 4096) == 0);
-}
-
-/* Some puts that go by themselves: those that follow wait for company. */
-static void busy(void)
-{
-	int i;
-
-	begin();
-	for (i = 0; i < VERBS_BUSY; i++)
-		CHECK(put(8));
-	CHECK(fake_adapter_of(0)->sends == VERBS_BUSY);
-}
-
-static void puts_share_packets(void)
-{
-	verbs_peer *peer = fake_pair_of(0);
-	const unsigned char *packet;
-	int i;
-
-	busy();
-	CHECK(put(5));
-	packet = (const void *)(uintptr_t)verbs_slot_at(
-		fake_packets_of(0), (int32_t)peer->ring.packets[VERBS_BUSY].slot);
-	memset((void *)(uintptr_t)(packet + 24 + 8 + 24 + 5), 0xee, 3);
-	CHECK(put(8) && put(0));
-	CHECK(fake_adapter_of(0)->sends == VERBS_BUSY && value(&origin) == VERBS_BUSY + 3);
-	CHECK(peer->number == VERBS_BUSY + 1 && peer->laden == peer->number &&
-	      peer->ring.count == VERBS_BUSY + 1 && peer->ring.posted == VERBS_BUSY);
-	CHECK(peer->owner[CSHIM_PEER_EXPECTED] == VERBS_BUSY + 3);
-	for (i = 0; i < 3; i++) /* padding tells nothing */
-		CHECK(packet[24 + 8 + 24 + 5 + i] == 0);
-	turn(0); /* whoever looks at something posts it */
-	CHECK(fake_adapter_of(0)->sends == VERBS_BUSY + 1 && peer->ring.posted == peer->ring.count);
-	CHECK(turn(1) == VERBS_BUSY + 1 && value(&target) == VERBS_BUSY + 3);
-	CHECK(memcmp(sink, source, 8) == 0);
-	CHECK(fake_pair_of(1)->expected == VERBS_BUSY + 1);
-	CHECK(turn(0) == 1 && value(&completion) == VERBS_BUSY + 3);
-	all_slots();
-	/* Now nothing is under way: the next goes at once. */
-	CHECK(put(8) && fake_adapter_of(0)->sends == VERBS_BUSY + 2);
-	/* Many more than fit one packet. */
-	busy();
-	for (i = 0; i < 55; i++)
-		CHECK(put(64));
-	CHECK(peer->ring.count == VERBS_BUSY + 3 && peer->ring.posted == peer->ring.count - 1);
-	turn(0);
-	CHECK(turn(1) == VERBS_BUSY + 3 && value(&target) == VERBS_BUSY + 55);
-	turn(0);
-	CHECK(value(&completion) == VERBS_BUSY + 55);
-	all_slots();
-}
-
-/* What does not join goes behind what did; and what the link has posted nothing joins. */
-static void keeps_order(void)
-{
-	verbs_peer *peer = fake_pair_of(0);
-
-	busy();
-	CHECK(put(8) && put(ALONE));
-	CHECK(fake_adapter_of(0)->sends == VERBS_BUSY + 2 && peer->ring.posted == VERBS_BUSY + 2);
-	CHECK(put(8));
-	CHECK(LAPI_Amsend(handles[0], 1, (void *)7, NULL, 0, source, 8, NULL, NULL, NULL) ==
-	      LAPI_SUCCESS);
-	CHECK(fake_adapter_of(0)->sends == VERBS_BUSY + 4);
-	CHECK(turn(1) == (CSHIM_LANE_CORE | (VERBS_BUSY + 3)));
-	busy();
-	CHECK(put(8));
-	peer->ring.posted++; /* the link has */
-	CHECK(put(8) && peer->ring.count == VERBS_BUSY + 2);
-	busy(); /* another thread sleeps until something comes */
-	fake_context(handles[0])->progress.poller = 1;
-	CHECK(put(8) && fake_adapter_of(0)->sends == VERBS_BUSY + 1);
-	fake_context(handles[0])->progress.poller = 0;
-	busy();
-	CHECK(put(8));
-	fake_adapter_of(0)->refuses_sends = 1;
-	CHECK(turn(0) == CSHIM_LANE_CORE);
-	CHECK(peer->failed && !peer->usable && peer->ring.posted == peer->ring.count - 1);
-	CHECK(!put(8));
-	all_slots();
-}
-
-/* Of a packet with several puts the link takes what C cannot, and nothing twice. */
-static void leaves_the_rest(void)
-{
-	verbs_port *port = fake_port_of(1);
-	const uint32_t each = 8 + 24 + 8;
-
-	busy();
-	CHECK(turn(1) == VERBS_BUSY);
-	CHECK(put(8));
-	CHECK(LAPI_Put(handles[0], 1, 8, (void *)16, source, &target, NULL, NULL) == LAPI_SUCCESS);
-	CHECK(put(8));
-	turn(0);
-	CHECK(turn(1) == CSHIM_LANE_CORE && port->taken == each);
-	CHECK(value(&target) == VERBS_BUSY + 1 && fake_pair_of(1)->expected == VERBS_BUSY);
-	CHECK(turn(1) == CSHIM_LANE_CORE && port->taken == each &&
-	      value(&target) == VERBS_BUSY + 1);
-	CHECK(port->receives == FAKE_TARGET);
-}
-
-/* A packet of several messages that is not right is the link's, as it is. */
-static void leaves_bad_parts(void)
-{
-	static const verbs_front fronts[] = {
-		{CSHIM_MSG_PUT, 1, 24, 8}, {CSHIM_MSG_COUNTER, 0, 24, 8},
-		{CSHIM_MSG_PUT, 0, 16, 8}, {CSHIM_MSG_PUT, 0, 24, 9},
-		{CSHIM_MSG_PUT, 0, 24, UINT32_MAX}};
-	const struct ibv_wc good = {.qp_num = FAKE_QPN, .status = IBV_WC_SUCCESS};
-	size_t i;
-
-	for (i = 0; i <= sizeof(fronts) / sizeof(fronts[0]); i++) {
-		struct {
-			verbs_head head;
-			verbs_front front;
-			cshim_put_header put;
-			uint64_t data;
-		} packet = {.head = {VERBS_KIND_MESSAGES, 0, 0, 40, 0, 0}};
-		uint32_t n = sizeof(packet);
-
-		begin();
-		packet.put.tgt_addr = CSHIM_ADDR(sink);
-		packet.put.tgt_cntr = CSHIM_ADDR(&target);
-		if (i < sizeof(fronts) / sizeof(fronts[0]))
-			packet.front = fronts[i];
-		else
-			n -= 16, packet.head.data -= 16;
-		fake_adapter_complete(1, &good, &packet, n);
-		CHECK(turn(1) == CSHIM_LANE_CORE && fake_port_of(1)->taken == 0 &&
-		      fake_pair_of(1)->expected == 0 && value(&target) == 0);
-	}
 }
 
 /* A post that fails: the packet is made, and the link's to send again, in its place. */
@@ -598,22 +400,11 @@ static void tosses_coins(void)
 
 void test_packets(void)
 {
-	lapi_info_t info;
-	int task;
-
-	fake_settings.polling = 1;
-	for (task = 0; task < 2; task++) {
-		memset(&info, 0, sizeof(info));
-		handles[task] = fake_init(&info);
-	}
+	start();
 	puts_arrive();
 	goes_on();
 	grants_credit();
 	leaves_sends();
-	puts_share_packets();
-	keeps_order();
-	leaves_the_rest();
-	leaves_bad_parts();
 	survives_a_failed_post();
 	leaves_packets();
 	leaves_all();
@@ -622,9 +413,5 @@ void test_packets(void)
 	active_messages_arrive();
 	waits_end();
 	tosses_coins();
-	for (task = 0; task < 2; task++)
-		fake_adapter_detach(handles[task]);
-	for (task = 0; task < 2; task++)
-		CHECK(LAPI_Term(handles[task]) == LAPI_SUCCESS);
-	fake_settings.polling = 0;
+	stop();
 }
