@@ -195,16 +195,20 @@ static void survives_a_failed_post(void)
 	CHECK(turn(1) == 2 && fake_packets_told == 2);
 }
 
-/* A completion like that, with a packet, is left where it is. */
+static int bad; /* set: the address of the put in such a packet is */
+
+/* A completion like that, with a packet of a put, is left where it is. */
 static void left(const struct ibv_wc *like, const verbs_head *head, uint32_t n)
 {
 	verbs_port *port = fake_port_of(1);
 	verbs_peer before;
 	unsigned char packet[VERBS_SLOT] = {0};
+	const cshim_put_header put_header = {bad ? 16 : CSHIM_ADDR(sink), CSHIM_ADDR(&target), 0};
 
 	begin();
 	before = *fake_pair_of(1);
 	memcpy(packet, head, sizeof(*head));
+	memcpy(packet + sizeof(*head), &put_header, sizeof(put_header));
 	fake_adapter_complete(1, like, packet, n);
 	CHECK(put(8)); /* it waits behind that */
 	CHECK(turn(1) == CSHIM_LANE_CORE && turn(1) == CSHIM_LANE_CORE);
@@ -219,7 +223,7 @@ static void leaves_packets(void)
 	struct ibv_wc wc = good;
 	verbs_head head = put_head;
 
-	left(&good, &put_head, 24 + 24 + 8); /* its address is NULL */
+	bad = 1, left(&good, &put_head, 24 + 24 + 8), bad = 0;
 	left(&good, &put_head, 24 + 24 + 7);
 	left(&good, &put_head, 24 + 24 + 9);
 	left(&good, &put_head, 23);
@@ -230,7 +234,9 @@ static void leaves_packets(void)
 	head.header = 20, head.data = 12, left(&good, &head, 56), head = put_head;
 	head.header = 16, head.data = 16, left(&good, &head, 56), head = put_head;
 	head.id = CSHIM_MSG_COUNTER, left(&good, &head, 56), head = put_head;
+	bad = 1; /* an index that nobody has set */
 	head.id = CSHIM_MSG_AM_SMALL, left(&good, &head, 56), head = put_head;
+	bad = 0;
 	wc.qp_num++, left(&wc, &put_head, 56), wc = good;
 	wc.qp_num += VERBS_PAIRS, left(&wc, &put_head, 56), wc = good;
 	wc.status = IBV_WC_WR_FLUSH_ERR, left(&wc, &put_head, 56);
