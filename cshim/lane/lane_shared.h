@@ -155,7 +155,8 @@ static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, con
 {
 	if (cmpl_cntr == 0)
 		return;
-	if (lane->told == cmpl_cntr) {
+	/* no more at once than its receiver believes */
+	if (lane->told == cmpl_cntr && lane->told_more < NODE_RING_SLOTS - 1) {
 		lane->told_more++;
 		return;
 	}

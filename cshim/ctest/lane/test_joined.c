@@ -55,6 +55,21 @@ static void puts_share_packets(void)
 	all_slots();
 }
 
+/* So many that one message cannot tell of all. */
+static void tells_of_many(void)
+{
+	int i, many = 2 * NODE_RING_SLOTS + 44;
+
+	busy();
+	for (i = 0; i < many; i++)
+		CHECK(put(8));
+	turn(0);
+	CHECK((turn(1) & ~CSHIM_LANE_CORE) > VERBS_BUSY && value(&target) == VERBS_BUSY + many);
+	CHECK(turn(0) == 3 && value(&completion) == VERBS_BUSY + many);
+	CHECK(fake_packets_told == 0);
+	all_slots();
+}
+
 /* What does not join goes behind what did; and what the link has posted nothing joins. */
 static void keeps_order(void)
 {
@@ -141,6 +156,7 @@ void test_joined(void)
 {
 	start();
 	puts_share_packets();
+	tells_of_many();
 	keeps_order();
 	leaves_the_rest();
 	leaves_bad_parts();
