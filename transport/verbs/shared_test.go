@@ -185,6 +185,13 @@ func TestUsable(t *testing.T) {
 	if p.Closed != 0 {
 		t.Error("it is still held")
 	}
+	var b [headSize]byte
+	h := head{kind: kindCredit, credit: p.Credit}
+	h.encode(b[:])
+	p.Waits = 1
+	if l.receive(&p.pair, b[:], 0); p.Waits != 0 {
+		t.Error("there may be room, and C still leaves all to the link")
+	}
 	life := p.Life
 	l.Disconnect(1, transport.ErrUnreachable)
 	if p.Usable != 0 || len(listed()) != 0 || p.Life == life {
@@ -286,6 +293,9 @@ func TestHearOwners(t *testing.T) {
 	for range 3 {
 		n.turn()
 		l.news(p)
+	}
+	if len(l.unheard) != 1 {
+		t.Errorf("%d peers have news for the owner", len(l.unheard))
 	}
 	if first, then := hear(), hear(); first != 5 || then != 0 {
 		t.Errorf("it hears %d, then %d", first, then)
