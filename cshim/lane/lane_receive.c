@@ -418,8 +418,7 @@ uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, i
 			    __atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0,
 			    0))
 			return 0;
-		if (!lane->verbs) /* to ask an adapter takes as long as a pause */
-			cshim_between_polls();
+		cshim_between_polls();
 	}
 	return 0;
 }
