@@ -30,6 +30,13 @@ func golapi_lane_handled(context C.int, ring C.uint32_t, result *C.cshim_header_
 	entered(context).LaneHandled(uint32(ring), (*lapi.HeaderResult)(unsafe.Pointer(result)))
 }
 
+//export golapi_lane_packet_handled
+func golapi_lane_packet_handled(context C.int, task, slot C.int32_t, n C.uint32_t,
+	result *C.cshim_header_result) {
+	entered(context).LanePacketHandled(int(task), int32(slot), uint32(n),
+		(*lapi.HeaderResult)(unsafe.Pointer(result)))
+}
+
 //export golapi_lane_put_rest
 func golapi_lane_put_rest(context C.int, tgt C.int32_t, orgCntr C.cshim_addr) {
 	entered(context).LanePutRest(int(tgt), addr(orgCntr))

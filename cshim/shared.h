@@ -11,5 +11,6 @@
 #include "lapi/context.h"
 #include "lapi/trace.h"
 #include "node/node.h"
+#include "verbs/packets.h"
 
 #endif

@@ -99,7 +99,10 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 // busy lately; a look costs a system call.
 func (c *Context) progressUDP() int {
 	idle, pause := &c.pace.udpIdle, udpIdleTurns
-	if c.net.UDPIdles() {
+	switch {
+	case c.lane != nil && c.lane.packets != nil && c.lane.GoWork == 0:
+		pause = 1 // turns are few: it is CSHIM_LANE_CORE_MS since the last
+	case c.net.UDPIdles():
 		pause = udpSpareTurns
 	}
 	if (c.net.Shm != nil && c.lane == nil || c.net.Verbs != nil) && *idle > 0 &&

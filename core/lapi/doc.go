@@ -40,7 +40,7 @@
 //	group.go       groups of tasks for multicasts
 //	dgsp.go        LAPI_Util's commands about DGSPs
 //	barrier.go     core's side of the barrier of a node's tasks, which is in C
-//	lane.go lane_unsafe.go      core's side of the fast lane, which is in C
+//	lane.go lane_unsafe.go      core's side of the fast lane, which is in C: rings, and packets
 //	outbox.go outbox_unsafe.go  core's side of puts that C writes into an open packet
 //	trace.go trace_vector.go    what MP_LAPI_TRACE_LEVEL records
 //

@@ -50,6 +50,9 @@ func (j *testJob) openPort(vars map[string]string) wireup.OpenPort {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.devices[task[0]-'0'] = append(j.devices[task[0]-'0'], d)
+		if vars["TEST_NATIVE"] != "" {
+			return usedByC{d}, nil
+		}
 		return d, nil
 	}
 }

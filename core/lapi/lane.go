@@ -13,12 +13,14 @@ import (
 )
 
 // lane is core's side of the fast lane (docs/fastlane.md): what C does by itself for tasks of this
-// node, and what the two tell each other. Without a lane all of this does nothing.
+// node, and in packets over adapters, and what the two tell each other. Without a lane all of this
+// does nothing.
 type lane struct {
 	*layout.Lane
-	link   laneLink
-	nodes  []*layout.NodePeer // by task: the link's end to it; nil: there is no lane to it
-	memory []byte             // where Lane lies: not on the Go heap
+	link    laneLink           // nil: no task is reached by shared memory
+	nodes   []*layout.NodePeer // by task: the link's end to it; nil: there is no ring to it
+	packets packetLink         // whose packets C sends and takes; nil: it does not
+	memory  []byte             // where Lane lies: not on the Go heap
 }
 
 // laneLink is what the lane needs of the link of this node's tasks.
@@ -33,31 +35,50 @@ type laneLink interface {
 	GiveUpOwners(ep transport.Endpoint)
 }
 
+// packetLink is what the lane needs of a link over adapters.
+type packetLink interface {
+	transport.Link
+	// Tasks has C find the peers; false: it cannot use this link.
+	Tasks(n int) bool
+	Shared() uint64
+	Busy() bool
+	Hold(ep transport.Endpoint, held bool)
+	HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32))
+	TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transport.MsgHandler)
+}
+
 const (
 	// turns of the lane after which core gets one in any case; by the clock it is sooner
 	laneTurns    = 1 << 20
-	laneUDPTurns = 16 // the same while there is a socket, or an adapter's queue, to look at
+	laneUDPTurns = 16 // the same while there is a socket, or a queue that C cannot look at
 )
 
 // openLane is a step of LAPI_Init: it makes the memory that C and core share. Failing to is no
 // reason to fail.
 func (s *setup) openLane() codes.Code {
 	link, ok := s.net.Shm.(laneLink)
-	if !ok || s.cfg.FastLane == job.FastLaneOff || s.trace != nil || !shm.CanBeFast() {
+	packets, _ := s.net.Verbs.(packetLink)
+	if s.cfg.FastLane == job.FastLaneOff || s.trace != nil || s.net.Shm != nil &&
+		(!ok || !shm.CanBeFast()) {
 		return codes.Success
 	}
-	l, err := newLane(s.peers, link)
+	if packets != nil && !packets.Tasks(len(s.peers)) {
+		packets = nil
+	}
+	if !ok && packets == nil {
+		return codes.Success
+	}
+	l, err := newLane(s.peers, link, packets)
 	if err != nil {
 		return codes.Success
 	}
-	l.link = link
 	l.TurnsMax = laneTurns
 	l.BulkMin = 1<<64 - 1
 	l.CopyMax = uint32(s.attributes.bufCopy)
 	if s.cfg.UseBulk {
 		l.BulkMin = uint64(s.cfg.BulkMin)
 	}
-	if s.net.UDP != nil || s.net.Verbs != nil {
+	if s.net.UDP != nil && !s.net.UDPIdles() || s.net.Verbs != nil && packets == nil {
 		l.TurnsMax = laneUDPTurns
 	}
 	if s.cfg.FastLane == job.FastLaneRandom {
@@ -80,11 +101,16 @@ func (l *lane) node(task int) *layout.NodePeer {
 
 // mayRun tells the lane whether it may send to p: nothing may overtake what waits here for room.
 func (c *Context) mayRun(p *peer.Peer) {
+	_, waits := c.out.Waits(p)
+	waits = waits || p.Dead()
+	if c.lane != nil && c.lane.packets != nil && p.Link == c.lane.packets {
+		c.lane.packets.Hold(p.Ep, waits)
+	}
 	node := c.lane.node(p.ID)
 	if node == nil {
 		return
 	}
-	if _, waits := c.out.Waits(p); waits || p.Dead() {
+	if waits {
 		node.Closed |= layout.ClosedOwner
 	} else {
 		node.Closed &^= layout.ClosedOwner
@@ -96,11 +122,12 @@ func (c *Context) tellLane() {
 	if c.lane == nil {
 		return
 	}
+	c.hearPackets()
 	under := c.out.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
 	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil ||
 		c.collectives.UnderWay() > 0 || c.out.Unflushed() || c.fences.HasLost()
 	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
-		c.lane.link.Busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 ||
+		c.lane.busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 ||
 		c.net.UDP != nil && c.pace.udpIdle < udpIdleTurns
 	for _, e := range c.emuls {
 		work = work || e.Waiting()
@@ -114,6 +141,11 @@ func (c *Context) tellLane() {
 		off |= layout.OffTerm
 	}
 	c.lane.Off = off
+}
+
+// busy says whether a link wants a turn each time.
+func (l *lane) busy() bool {
+	return l.link != nil && l.link.Busy() || l.packets != nil && l.packets.Busy()
 }
 
 func flag(b bool) uint32 {
@@ -130,28 +162,42 @@ func (c *Context) hearLane() {
 	}
 	c.lane.Dirty = 0
 	for i, node := range c.lane.nodes {
-		if node == nil {
-			continue
+		if node != nil {
+			c.hearOf(i, &node.Owner)
 		}
-		o := &node.Owner
-		if *o == [len(o)]uint32{} {
-			continue
-		}
-		kind := c.counters.Last(i)
-		if o[layout.PeerKind] != 0 {
-			kind = codes.ErrType(o[layout.PeerKind] - 1)
-		}
-		if o[layout.PeerUsed] != 0 {
-			c.out.Used(&c.peers[i], kind)
-		}
-		c.counters.IssuedMany(i, kind, int(int32(o[layout.PeerExpected])))
-		*o = [len(o)]uint32{}
 	}
+	c.hearPackets()
+}
+
+// hearPackets takes in what it did over adapters. Each entry does: a fence asks the link of every
+// task that something was sent to.
+func (c *Context) hearPackets() {
+	if c.lane.packets != nil {
+		c.lane.packets.HearOwners(func(ep transport.Endpoint, noted *[3]uint32) {
+			c.hearOf(int(ep), noted)
+		})
+	}
+}
+
+// hearOf takes in what C has noted of a task.
+func (c *Context) hearOf(task int, noted *[3]uint32) {
+	if *noted == [len(noted)]uint32{} {
+		return
+	}
+	kind := c.counters.Last(task)
+	if noted[layout.PeerKind] != 0 {
+		kind = codes.ErrType(noted[layout.PeerKind] - 1)
+	}
+	if noted[layout.PeerUsed] != 0 {
+		c.out.Used(&c.peers[task], kind)
+	}
+	c.counters.IssuedMany(task, kind, int(int32(noted[layout.PeerExpected])))
+	*noted = [len(noted)]uint32{}
 }
 
 // laneOps are the operations of the lane that are in flight.
 func (c *Context) laneOps(yield func(o *layout.NodeOp) bool) {
-	if c.lane == nil || c.lane.link.Node().Ops == 0 {
+	if c.lane == nil || c.lane.link == nil || c.lane.link.Node().Ops == 0 {
 		return
 	}
 	ops := &c.lane.link.Node().Op
@@ -241,6 +287,14 @@ func (c *Context) LaneLater(ring uint32) bool {
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
 	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict { return c.in.Handled(m, r) })
+	c.publish()
+}
+
+// LanePacketHandled does so with one from a task, of n bytes in a slot, that C has taken.
+func (c *Context) LanePacketHandled(task int, slot int32, n uint32, r *HeaderResult) {
+	memory.Guard()
+	c.lane.packets.TakeHandled(transport.Endpoint(task), slot, n,
+		func(m *transport.Msg) transport.Verdict { return c.in.Handled(m, r) })
 	c.publish()
 }
 

@@ -94,6 +94,8 @@ void test_lane(void);
 void test_rules(void);
 void test_hostile(void);
 void test_outbox(void);
+void test_packets(void);
+void test_joined(void);
 void test_barrier(void);
 void test_refused(void);
 void test_fortran(void);

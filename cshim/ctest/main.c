@@ -30,6 +30,8 @@ static const struct {
 	{"hostile", test_hostile},
 	{"barrier", test_barrier},
 	{"outbox", test_outbox},
+	{"packets", test_packets},
+	{"joined", test_joined},
 	{"progress", test_progress},
 	{"lock", test_lock},
 	{"block", test_block},

@@ -1,9 +1,10 @@
 // Package lane is C: the fast path of small LAPI operations between tasks of a node, and small puts
-// that join an open UDP packet (docs/fastlane.md). It has no Go code.
+// that join an open UDP packet, and small messages over RDMA adapters (docs/fastlane.md,
+// docs/verbs.md). It has no Go code.
 package lane
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
 // #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/../handlers
-// #cgo CFLAGS: -I${SRCDIR}/../fortran -I${SRCDIR}/../node -I${SRCDIR}/../../include
+// #cgo CFLAGS: -I${SRCDIR}/../fortran -I${SRCDIR}/../node -I${SRCDIR}/../verbs -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

@@ -8,25 +8,13 @@
 #include "handlers.h"
 #include "procedure.h"
 #include "../node/timed.h"
+#include "lane_arrive.h"
 #include "lane_shared.h"
 
 enum {
 	BATCH = 64,      /* messages of one ring in one turn */
 	CLOCK_TURNS = 64 /* turns between looks at the clock */
 };
-
-/* What to do after a message. */
-typedef enum fate { TAKEN, LEFT, GONE } fate; /* GONE: it is out of the ring already */
-
-/* A put is complete, at this task. */
-static inline void put_arrived(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                               const uint64_t notice[2])
-{
-	context->msg_state |= LAPI_RECV_COMPLETE;
-	cshim_lane_event(context);
-	cshim_lane_count(context, lane->off, notice[0], PUT_ERR, peer->task, peer->task);
-	cshim_lane_tell(context, lane, peer, notice[1]);
-}
 
 /* A get is answered: its target's counter. */
 static inline void was_read(cshim_context *context, const cshim_lane *lane, const node_peer *peer,
@@ -36,91 +24,21 @@ static inline void was_read(cshim_context *context, const cshim_lane *lane, cons
 	cshim_lane_count(context, lane->off, cntr, GET_ERR, peer->task, peer->task);
 }
 
-static fate receive_counter(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                            const node_arrival *arrival)
+static cshim_fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                             const node_arrival *arrival)
 {
-	cshim_counter_header counter;
-
-	if (arrival->header != sizeof(counter) || arrival->data != 0)
-		return LEFT;
-	node_take_header(&counter, arrival, sizeof(counter));
-	if (counter.more >= NODE_RING_SLOTS)
-		return LEFT; /* more than can be under way: core drops it */
-	peer->owner[CSHIM_PEER_EXPECTED] -= 1 + (uint32_t)counter.more;
-	lane->dirty = 1;
-	for (; counter.more > 0; counter.more--)
-		cshim_lane_count(context, lane->off, counter.cntr, PUT_ERR, peer->task, peer->task);
-	cshim_lane_count(context, lane->off, counter.cntr,
-	                 peer->owner[CSHIM_PEER_KIND]
-	                         ? (lapi_err_t)(peer->owner[CSHIM_PEER_KIND] - 1)
-	                         : PUT_ERR,
-	                 peer->task, peer->task);
-	return TAKEN;
-}
-
-/* 1 if what the header handler said is all within what the lane can do. */
-static int simple(const cshim_header_call *call)
-{
-	if (call->info.dgsp_handle || call->info.ctl_flags == LAPI_DROP_PKT ||
-	    call->info.MAGIC != CSHIM_RETURN_INFO_MAGIC)
-		return 0;
-	if (call->completion && !(call->info.ret_flags & (LAPI_LOCAL_STATE | LAPI_SEND_REPLY)))
-		return 0; /* for the handler threads */
-	return 1;
-}
-
-/* Its header handler has run, and wants more than the lane can do. */
-static fate leave_to_core(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                          const cshim_header_call *call)
-{
+	const cshim_end from = cshim_end_of_ring(peer);
 	cshim_header_result result;
+	cshim_am am;
+	cshim_fate fate;
 
-	cshim_header_said(context, call, &result);
-	golapi_lane_handled(cshim_index_of(context), (uint32_t)(peer - cshim_link_of(lane)->peer),
-	                    &result);
-	return GONE;
-}
-
-static fate receive_am(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                       const node_arrival *arrival)
-{
-	cshim_header_call call;
-	uint64_t data = arrival->data, handler, uhdr_len;
-	cshim_am_header am;
-
-	if (arrival->header < sizeof(am))
-		return LEFT;
-	node_take_header(&am, arrival, sizeof(am));
-	handler = am.handler & (((uint64_t)1 << CSHIM_AM_PADDING_SHIFT) - 1);
-	uhdr_len = arrival->header - sizeof(am) - (am.handler >> CSHIM_AM_PADDING_SHIFT);
-	if (uhdr_len > CSHIM_LANE_UHDR) /* wrapped around, too */
-		return LEFT;
-	if (handler < CSHIM_LANE_HANDLERS && (handler = lane->handlers[handler]) == 0)
-		return LEFT;
-	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
-		handler = cshim_procedure_at(handler);
-	if (__builtin_expect(!node_memory_at(handler), 0))
-		return LEFT; /* core throws the message away, and says why */
-	if (uhdr_len)        /* to a place that is aligned and the handler's to change */
-		memcpy((void *)(uintptr_t)lane->scratch,
-		       (const void *)(uintptr_t)(arrival->body + sizeof(am)), uhdr_len);
-	cshim_header_run(context, handler, uhdr_len ? lane->scratch : 0, (uint32_t)uhdr_len, data,
-	                 peer->task, data ? arrival->bytes : 0, &call);
-	if (peer->stopped)
-		/* the handler has let another thread in, and that has cut the task off */
-		return LEFT;
-	if (!simple(&call) || (data && call.buffer && call.info.ctl_flags == LAPI_DELIVER_MSG &&
-	                       node_guarded_copy(call.buffer,
-	                                         (const void *)(uintptr_t)arrival->bytes, data)))
-		return leave_to_core(context, lane, peer, &call);
-	context->msg_state |= LAPI_RECV_COMPLETE;
-	cshim_lane_event(context);
-	if (call.completion)
-		cshim_call_completion(cshim_index_of(context), CSHIM_ADDR(call.completion),
-		                      CSHIM_ADDR(call.user_info));
-	cshim_lane_count(context, lane->off, am.tgt_cntr, AM_ERR, peer->task, peer->task);
-	cshim_lane_tell(context, lane, peer, am.cmpl_cntr);
-	return TAKEN;
+	if (!cshim_am_read(lane, arrival, &am))
+		return CSHIM_LEFT;
+	fate = cshim_am_arrived(context, lane, &from, arrival, &am, &result);
+	if (fate == CSHIM_GONE) /* the header handler wants more than the lane can do */
+		golapi_lane_handled(cshim_index_of(context),
+		                    (uint32_t)(peer - cshim_link_of(lane)->peer), &result);
+	return fate;
 }
 
 /* Acts on what node_serve has said. */
@@ -129,10 +47,11 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 	static const lapi_err_t kinds[] = {
 		[0] = PUT_ERR, [NODE_OP_GET] = GET_ERR, [NODE_OP_RMW] = RMW_ERR};
 	const node_event *event = &cshim_link_of(lane)->event;
+	const cshim_end from = cshim_end_of_ring(peer);
 
 	switch (result) {
 	case NODE_ARRIVED:
-		put_arrived(context, lane, peer, event->notice);
+		cshim_put_arrived(context, lane, &from, event->notice);
 		break;
 	case NODE_WAS_READ:
 		was_read(context, lane, peer, event->notice[0]);
@@ -153,23 +72,23 @@ static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int 
 }
 
 /* A message of ../node/message.h. */
-static fate receive_served(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                           const node_arrival *arrival)
+static cshim_fate receive_served(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                                 const node_arrival *arrival)
 {
 	node_link *link = cshim_link_of(lane);
 	int result = node_serve(link, peer, arrival, NODE_BY_OWNER, &link->event);
 
 	if (result == NODE_OTHERS)
-		return LEFT;
-	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW ||
-	    arrival->kind == NODE_PULL || arrival->kind == NODE_PUSH)
-		cshim_lane_used(lane, peer); /* the answer */
+		return CSHIM_LEFT;
+	if (arrival->kind == NODE_GET || arrival->kind == NODE_RMW || arrival->kind == NODE_PULL ||
+	    arrival->kind == NODE_PUSH)
+		cshim_lane_used(lane, peer->owner); /* the answer */
 	if (result == NODE_LATER)
 		return golapi_lane_later(cshim_index_of(context), (uint32_t)(peer - link->peer))
-		               ? TAKEN
-		               : LEFT;
+		               ? CSHIM_TAKEN
+		               : CSHIM_LEFT;
 	heed(context, lane, peer, result);
-	return GONE;
+	return CSHIM_GONE;
 }
 
 /*
@@ -183,7 +102,7 @@ static __attribute__((noinline)) int receive_get(cshim_context *context, cshim_l
 
 	if (!node_serve_slots_get(cshim_link_of(lane), peer, arrival, &get))
 		return 0;
-	cshim_lane_used(lane, peer); /* the answer */
+	cshim_lane_used(lane, peer->owner); /* the answer */
 	was_read(context, lane, peer, get.notice[0]);
 	return 1;
 }
@@ -199,53 +118,67 @@ static __attribute__((noinline)) int receive_got(cshim_context *context, cshim_l
 	return 1;
 }
 
-/* One message of a kind that the lane knows, else LEFT. only_replies: core does all that can be
- * left to it. */
-static fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer,
-                    const node_arrival *arrival, int only_replies)
+/* One message of a kind that the lane knows, else CSHIM_LEFT. only_replies: core does all that can
+ * be left to it. */
+static cshim_fate receive(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                          const node_arrival *arrival, int only_replies)
 {
+	const cshim_end from = cshim_end_of_ring(peer);
 	node_put_header put;
 
 	if (only_replies && arrival->kind != NODE_REPLY)
-		return LEFT;
+		return CSHIM_LEFT;
 	switch (arrival->kind) {
 	case NODE_PUT:
 		if (__builtin_expect(node_serve_put(peer, arrival, &put) != NODE_ARRIVED, 0))
 			break;
-		put_arrived(context, lane, peer, put.notice);
-		return TAKEN;
+		cshim_put_arrived(context, lane, &from, put.notice);
+		return CSHIM_TAKEN;
 	case NODE_GET:
 		if (!receive_get(context, lane, peer, arrival))
 			break;
-		return TAKEN;
+		return CSHIM_TAKEN;
 	case NODE_REPLY:
 		if (!receive_got(context, lane, peer, arrival))
 			break;
-		return TAKEN;
+		return CSHIM_TAKEN;
 	case CSHIM_MSG_COUNTER:
-		return receive_counter(context, lane, peer, arrival);
+		return cshim_counter_arrived(context, lane, &from, arrival);
 	case CSHIM_MSG_AM_SMALL:
 		return receive_am(context, lane, peer, arrival);
 	}
 	return arrival->kind < NODE_PUT || arrival->kind >= NODE_KIND_END
-	               ? LEFT
+	               ? CSHIM_LEFT
 	               : receive_served(context, lane, peer, arrival);
 }
 
-void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer)
+/* Where the message may be written; NULL: there is no room, or it is core's. */
+static inline cshim_counter_header *begin_to_tell(const cshim_lane *lane, const cshim_end *to)
+{
+	if (to->pair)
+		return (cshim_counter_header *)(void *)verbs_begin(cshim_packets_of(lane), to->pair,
+		                                                   sizeof(cshim_counter_header));
+	return to->ring->closed ? NULL : node_short_begin(to->ring);
+}
+
+void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, const cshim_end *to)
 {
 	uint64_t cntr = lane->told, more = lane->told_more;
-	cshim_counter_header *header;
+	cshim_counter_header *header = begin_to_tell(lane, to);
 
 	lane->told = 0;
-	if (peer->closed || !(header = node_short_begin(peer))) {
-		golapi_lane_tell(cshim_index_of(context), peer->task, cntr, more);
+	if (!header) {
+		golapi_lane_tell(cshim_index_of(context), to->task, cntr, more);
 		return;
 	}
 	header->cntr = cntr;
 	header->more = more;
-	node_short_end(cshim_link_of(lane), peer, CSHIM_MSG_COUNTER, sizeof(*header), 0);
-	cshim_lane_used(lane, peer);
+	if (to->pair)
+		verbs_send(cshim_packets_of(lane), to->pair, CSHIM_MSG_COUNTER, sizeof(*header), 0);
+	else
+		node_short_end(cshim_link_of(lane), to->ring, CSHIM_MSG_COUNTER, sizeof(*header),
+		               0);
+	cshim_lane_used(lane, to->owner);
 }
 
 /* How many operations are in flight with a peer. */
@@ -267,11 +200,12 @@ static uint32_t in_flight(const node_link *link, const node_peer *peer)
 static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer,
                        const node_arrival *arrival)
 {
+	const cshim_end from = cshim_end_of_ring(peer);
 	node_link *link = cshim_link_of(lane);
 	int result;
 
 	if (arrival->kind == CSHIM_MSG_COUNTER && !lane->off) {
-		if (receive_counter(context, lane, peer, arrival) == LEFT)
+		if (cshim_counter_arrived(context, lane, &from, arrival) == CSHIM_LEFT)
 			return -1;
 		node_take(link, peer, arrival);
 		return 0;
@@ -341,13 +275,14 @@ int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
 static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer *peer,
                              const int *counter, int val)
 {
+	const cshim_end end = cshim_end_of_ring(peer);
 	node_receiver *receiver = &peer->receiver;
 	uint32_t n = 0;
 
 	while (n < BATCH) {
 		node_arrival arrival;
 		int found = node_next(peer, &arrival);
-		fate fate;
+		cshim_fate fate;
 
 		if (found == NODE_NONE)
 			break;
@@ -355,13 +290,14 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer
 			n |= CSHIM_LANE_CORE;
 			break;
 		}
-		fate = receive(context, lane, peer, &arrival, lane->off || cshim_lane_coin(&lane->random));
-		if (fate == LEFT) {
+		fate = receive(context, lane, peer, &arrival,
+		               lane->off || cshim_lane_coin(&lane->random));
+		if (fate == CSHIM_LEFT) {
 			n |= CSHIM_LANE_CORE;
 			break;
 		}
 		n++;
-		if (fate == TAKEN)
+		if (fate == CSHIM_TAKEN)
 			node_take(cshim_link_of(lane), peer, &arrival);
 		else if (peer->stopped)
 			break;
@@ -371,7 +307,7 @@ static uint32_t receive_ring(cshim_context *context, cshim_lane *lane, node_peer
 			break;
 	}
 	if (lane->told)
-		cshim_lane_tell_now(context, lane, peer);
+		cshim_lane_tell_now(context, lane, &end);
 	if (n & ~CSHIM_LANE_CORE)
 		receiver->turn = cshim_link_of(lane)->turn;
 	if (receiver->head != receiver->published && !peer->stopped)
@@ -420,12 +356,21 @@ uint32_t cshim_lane_turn(cshim_context *context)
 		if (n & ~CSHIM_LANE_CORE)
 			flags |= CSHIM_PROGRESS_MADE;
 	}
+	if (lane->verbs) {
+		n = cshim_packets_receive(context, lane, NULL, 0);
+		flags |= n & CSHIM_LANE_CORE;
+		if (n & ~CSHIM_LANE_CORE)
+			flags |= CSHIM_PROGRESS_MADE;
+	}
 	if (lane->go_work || core_is_due(lane) || node_some_pending(link))
 		flags |= CSHIM_LANE_CORE;
 	return flags;
 }
 
-/* A turn for one ring that holds a message, for a thread that waits for a counter. */
+/*
+ * A turn for one ring that holds a message, or (NULL) for packets, for a thread that waits for a
+ * counter.
+ */
 static uint32_t receive_for(cshim_context *context, cshim_lane *lane, node_peer *peer,
                             const int *counter, int val)
 {
@@ -433,7 +378,8 @@ static uint32_t receive_for(cshim_context *context, cshim_lane *lane, node_peer 
 
 	cshim_link_of(lane)->turn++;
 	cshim_call_begins(&context->progress);
-	n = receive_ring(context, lane, peer, counter, val);
+	n = peer ? receive_ring(context, lane, peer, counter, val)
+	         : cshim_packets_receive(context, lane, counter, val);
 	cshim_call_ends(&context->progress);
 	cshim_notify(&context->progress);
 	/* A turn with all that belongs to it is due as often as without this function, and then
@@ -464,6 +410,8 @@ uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, i
 			link->first = (link->first + i + 1) % link->num_active;
 			return receive_for(context, lane, peer, counter, val);
 		}
+		if (lane->verbs && cshim_packets_hold(lane))
+			return receive_for(context, lane, NULL, counter, val);
 		if (lane->go_work)
 			return CSHIM_LANE_CORE;
 		if (__builtin_expect(

@@ -96,7 +96,7 @@ static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	node_stretch_cut(&link->routes);
 	if (put->at == 0)
 		return CSHIM_LANE_PASS;
-	cshim_lane_used(lane, peer);
+	cshim_lane_used(lane, peer->owner);
 	peer->owner[CSHIM_PEER_KIND] = PUT_ERR + 1;
 	memcpy(link->transfer, put, sizeof(*put));
 	golapi_lane_put_rest(cshim_index_of(context), peer->task, org_cntr);
@@ -314,7 +314,7 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 		peer->owner[CSHIM_PEER_EXPECTED]--;
 	if (!peer->closed && put_as_known(context, lane, peer, put, org_cntr))
 		return;
-	cshim_lane_used(lane, peer);
+	cshim_lane_used(lane, peer->owner);
 	memcpy(link->transfer, &put, sizeof(put));
 	golapi_lane_put_rest(cshim_index_of(context), peer->task, org_cntr);
 }
@@ -326,7 +326,7 @@ static int get_read(cshim_context *context, cshim_lane *lane, node_peer *peer, n
 	if ((get.notice[0] && !node_short_begin(peer)) || node_has_left(peer) ||
 	    node_copy_from(cshim_link_of(lane), peer, &get) != NODE_SENT)
 		return CSHIM_LANE_PASS;
-	cshim_lane_note(lane, peer, GET_ERR);
+	cshim_lane_note(lane, peer->owner, GET_ERR);
 	context->msg_state |= LAPI_RECV_COMPLETE;
 	cshim_lane_event(context);
 	cshim_lane_count(context, lane->off, org_cntr, GET_ERR, context->task, peer->task);

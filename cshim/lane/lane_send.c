@@ -110,6 +110,9 @@ int cshim_lane_fenced(cshim_context *context)
 	if (!lane || lane->off || lane->go_busy || cshim_link_of(lane)->ops ||
 	    cshim_lane_coin(&lane->random))
 		return 0;
+	/* What was sent in packets only their receiver knows of, so a flush has to ask. */
+	if (lane->verbs && cshim_packets_of(lane)->num_news > 0)
+		return 0;
 	link = cshim_link_of(lane);
 	for (ring = 0; ring < link->rings; ring++) {
 		node_peer *peer = &link->peer[ring];

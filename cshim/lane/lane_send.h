@@ -18,6 +18,12 @@ int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, ui
 /* width 4 or 8 bytes */
 int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t op, uint32_t tgt,
                    uint64_t tgt_var, uint64_t in_val, uint64_t prev_tgt_val, uint64_t org_cntr);
+/* The same over RDMA adapters (lane_packets.c). */
+int cshim_packet_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
+                     uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr);
+int cshim_packet_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, uint64_t uhdr,
+                        uint32_t uhdr_len, uint64_t udata, uint64_t udata_len, uint64_t tgt_cntr,
+                        uint64_t org_cntr, uint64_t cmpl_cntr);
 /* A small put to a task that is reached over UDP joins the packet that waits for company
  * (outbox.h). */
 int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,

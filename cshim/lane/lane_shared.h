@@ -9,6 +9,7 @@
 #include "put.h"
 #include "serve.h"
 #include "lane.h"
+#include "packets.h"
 
 /* Sends end in one of these. */
 #define CSHIM_LANE_DONE 1 /* all of it */
@@ -52,18 +53,45 @@ static inline node_peer *cshim_lane_peer(const cshim_context *context, cshim_lan
 	return peer;
 }
 
-/* Something was sent to peer. */
-static inline void cshim_lane_used(cshim_lane *lane, node_peer *peer)
+/*
+ * The other task of a message, at the end of a ring or of a queue pair. owner: CSHIM_PEER_ of
+ * lane.h. stopped changes when all with the task ends.
+ */
+typedef struct cshim_end {
+	int32_t task;
+	uint32_t *owner;
+	const uint32_t *stopped;
+	node_peer *ring;  /* NULL: it is a pair's */
+	verbs_peer *pair; /* NULL: it is a ring's */
+} cshim_end;
+
+static inline cshim_end cshim_end_of_ring(node_peer *peer)
 {
-	peer->owner[CSHIM_PEER_USED] = 1;
+	return (cshim_end){peer->task, peer->owner, &peer->stopped, peer, NULL};
+}
+
+static inline cshim_end cshim_end_of_pair(verbs_peer *peer)
+{
+	return (cshim_end){peer->task, peer->owner, &peer->life, NULL, peer};
+}
+
+static inline verbs_link *cshim_packets_of(const cshim_lane *lane)
+{
+	return (verbs_link *)(uintptr_t)lane->verbs;
+}
+
+/* Something was sent to the task of which these are the owner's words. */
+static inline void cshim_lane_used(cshim_lane *lane, uint32_t *owner)
+{
+	owner[CSHIM_PEER_USED] = 1;
 	lane->dirty = 1;
 }
 
-/* An operation of the user's has sent a message to peer. kind: lapi_err_t. */
-static inline void cshim_lane_note(cshim_lane *lane, node_peer *peer, lapi_err_t kind)
+/* An operation of the user's has sent a message there. kind: lapi_err_t. */
+static inline void cshim_lane_note(cshim_lane *lane, uint32_t *owner, lapi_err_t kind)
 {
-	cshim_lane_used(lane, peer);
-	peer->owner[CSHIM_PEER_KIND] = (uint32_t)kind + 1;
+	cshim_lane_used(lane, owner);
+	owner[CSHIM_PEER_KIND] = (uint32_t)kind + 1;
 	lane->issued++;
 }
 
@@ -91,37 +119,49 @@ static inline void cshim_lane_count(cshim_context *context, uint32_t off, uint64
 
 /* The origin's half of a put or active message is over: its buffer is free, as the data was copied.
  */
+static inline void cshim_lane_sent_to(cshim_context *context, cshim_lane *lane, uint32_t *owner,
+                                      int32_t task, lapi_err_t kind, uint64_t org_cntr,
+                                      uint64_t cmpl_cntr)
+{
+	cshim_lane_note(lane, owner, kind);
+	if (cmpl_cntr)
+		owner[CSHIM_PEER_EXPECTED]++;
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_count(context, lane->off, org_cntr, kind, context->task, task);
+}
+
 static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, node_peer *peer,
                                    lapi_err_t kind, uint64_t org_cntr, uint64_t cmpl_cntr)
 {
-	cshim_lane_note(lane, peer, kind);
-	if (cmpl_cntr)
-		peer->owner[CSHIM_PEER_EXPECTED]++;
-	context->msg_state |= LAPI_SEND_COMPLETE;
-	cshim_lane_count(context, lane->off, org_cntr, kind, context->task, peer->task);
+	cshim_lane_sent_to(context, lane, peer->owner, peer->task, kind, org_cntr, cmpl_cntr);
 }
 
-/* lane_receive.c: tells the task of peer what cshim_lane_tell has put off. */
-void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, node_peer *peer);
+/* lane_receive.c: tells a task what cshim_lane_tell has put off. */
+void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, const cshim_end *to);
 /*
- * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of the
- * lane's operations with it are; only as long as nothing else comes, so that no handler runs:
+ * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of
+ * the lane's operations with it are; only as long as nothing else comes, so that no handler runs:
  * NODE_WAIT_NOT (../node/timed.h). n: bytes that are under way.
  */
 int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
                       const node_op *wanted, uint64_t n);
-/* Tells the origin that its message is complete, at the latest at the end of this ring's turn. */
-static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, node_peer *peer,
+
+/*
+ * Tells the origin that its message is complete, at the latest at the end of the turn of this ring
+ * or queue pair.
+ */
+static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, const cshim_end *to,
                                    uint64_t cmpl_cntr)
 {
 	if (cmpl_cntr == 0)
 		return;
-	if (lane->told == cmpl_cntr) {
+	/* no more at once than its receiver believes */
+	if (lane->told == cmpl_cntr && lane->told_more < NODE_RING_SLOTS - 1) {
 		lane->told_more++;
 		return;
 	}
 	if (lane->told)
-		cshim_lane_tell_now(context, lane, peer);
+		cshim_lane_tell_now(context, lane, to);
 	lane->told = cmpl_cntr;
 	lane->told_more = 0;
 }
@@ -130,10 +170,19 @@ static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, nod
 static inline void cshim_lane_begun(cshim_lane *lane, node_peer *peer, node_op *op, lapi_err_t kind,
                                     uint64_t org_cntr)
 {
-	cshim_lane_note(lane, peer, kind);
+	cshim_lane_note(lane, peer->owner, kind);
 	op->tag[CSHIM_TAG_COUNTER] = org_cntr;
 	op->tag[CSHIM_TAG_SEQ] = lane->issued;
 }
+
+/*
+ * lane_packets.c: takes the packets that have come, up to a batch of each port, or until counter,
+ * if it is not NULL, has reached val. How many, with CSHIM_LANE_CORE if core is to look.
+ */
+uint32_t cshim_packets_receive(cshim_context *context, cshim_lane *lane, const int *counter,
+                               int val);
+/* 1 if something has come. */
+int cshim_packets_hold(const cshim_lane *lane);
 
 /* The data of a get, or the value that an operation on a word found, is here. */
 static inline void cshim_lane_got(cshim_context *context, const cshim_lane *lane,

@@ -199,6 +199,10 @@ extern void golapi_lane_fault(int context, int32_t peer, int32_t result, cshim_a
  * *result. Consumes it, or holds it. */
 extern void golapi_lane_handled(int context, uint32_t ring, cshim_header_result *result);
 
+/* The same with one from task, of n bytes in a slot of the link over adapters, which C has taken. */
+extern void golapi_lane_packet_handled(int context, int32_t task, int32_t slot, uint32_t n,
+                                       cshim_header_result *result);
+
 /* The node barrier (barrier.h) cannot go on. Core sets barrier.failed. */
 
 /* task (-1: nobody knows which) has left without arriving, or what it wrote makes no sense. */

@@ -25,6 +25,8 @@ static inline int cshim_transfer_fast(cshim_context *context, uint32_t type,
 	case LAPI_PUT_XFER:
 		return cshim_lane_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr,
 		                      t->tgt_cntr, t->org_cntr, t->cmpl_cntr) ||
+		       cshim_packet_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr,
+		                        t->tgt_cntr, t->org_cntr, t->cmpl_cntr) ||
 		       cshim_outbox_put(context, t->tgt, t->len, t->tgt_addr, t->org_addr,
 		                        t->tgt_cntr, t->org_cntr, t->cmpl_cntr);
 	case LAPI_GET_XFER:
@@ -33,7 +35,10 @@ static inline int cshim_transfer_fast(cshim_context *context, uint32_t type,
 	case LAPI_AM_XFER:
 		return cshim_lane_amsend(context, t->tgt, t->hdr_hdl, t->uhdr, t->uhdr_len,
 		                         t->org_addr, t->len, t->tgt_cntr, t->org_cntr,
-		                         t->cmpl_cntr);
+		                         t->cmpl_cntr) ||
+		       cshim_packet_amsend(context, t->tgt, t->hdr_hdl, t->uhdr, t->uhdr_len,
+		                           t->org_addr, t->len, t->tgt_cntr, t->org_cntr,
+		                           t->cmpl_cntr);
 	case LAPI_RMW_XFER:
 		return (t->size == 32 || t->size == 64) &&
 		       cshim_lane_rmw(context, t->size / 8, t->op, t->tgt, t->tgt_addr, t->org_addr,

@@ -88,6 +88,12 @@ func failure(what string, err C.int) error {
 	return fmt.Errorf("verbs: %s: %w", what, syscall.Errno(err))
 }
 
+// Native implements verbs.Native.
+func (a *Adapter) Native() uintptr { return uintptr(unsafe.Pointer(a.c)) }
+
+// NativePair implements verbs.Native.
+func (a *Adapter) NativePair(qp adapter.QP) uintptr { return uintptr(unsafe.Pointer(a.qps[qp])) }
+
 // Info implements adapter.Adapter.
 func (a *Adapter) Info() adapter.Info { return a.info }
 

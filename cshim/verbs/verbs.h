@@ -58,7 +58,7 @@ struct cshim_verbs_work {
 struct cshim_verbs_completion {
 	uint64_t id;
 	uint32_t qpn, n;
-	uint8_t state, datagram;
+	uint8_t state, datagram, reserved[6];
 };
 
 /*

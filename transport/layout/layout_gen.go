@@ -319,6 +319,7 @@ type (
 	Lane struct {
 		Link       uint64
 		RingOf     uint64
+		Verbs      uint64
 		Scratch    uint64
 		Random     uint32
 		TurnsMax   uint32
@@ -584,6 +585,104 @@ type (
 		SendStride uint64
 		RecvStride uint64
 	}
+	VerbsLink struct {
+		PeerOf          uint64
+		Tasks           uint64
+		Port            [8]uint64
+		Ports           uint32
+		Starved         uint32
+		Sending         int32
+		LimitSend       int32
+		NumFree         int32
+		NumNews         int32
+		News            [64]uint32
+		Looks           uint64
+		Wants           uint32
+		Reserved        uint32
+		Open            uint64
+		PacketsSent     uint64
+		PacketsReceived uint64
+		DataSent        uint64
+		DataReceived    uint64
+		AcksSent        uint64
+		Chunks          [1024]VerbsChunk
+		Free            [65536]int32
+	}
+	VerbsPort struct {
+		Adapter   uint64
+		Index     uint32
+		Broken    uint32
+		MaxInline uint32
+		Receives  int32
+		Target    int32
+		Together  int32
+		Next      int32
+		Count     int32
+		NumBack   int32
+		Taken     uint32
+		Batch     [32]VerbsCompletion
+		Back      [32]VerbsBuffer
+		Pairs     [1024]VerbsPair
+	}
+	VerbsPeer struct {
+		Number   uint64
+		Credit   uint64
+		Laden    uint64
+		Expected uint64
+		Told     uint64
+		Window   uint32
+		Usable   uint32
+		Waits    uint32
+		Closed   uint32
+		Heard    uint32
+		Failed   uint32
+		Listed   uint32
+		Task     int32
+		Qp       uint64
+		Port     uint64
+		Owner    [3]uint32
+		Life     uint32
+		Ring     VerbsRing
+	}
+	VerbsRing struct {
+		Done    uint64
+		Head    int32
+		Count   int32
+		Posted  int32
+		Since   int32
+		Packets [96]VerbsSent
+	}
+	VerbsSent struct {
+		Number   uint64
+		Slot     uint32
+		N        uint32
+		Numbered uint32
+		Reserved uint32
+	}
+	VerbsPair struct {
+		Peer     uint64
+		Qpn      uint32
+		Reserved uint32
+	}
+	VerbsChunk struct {
+		Memory uint64
+		Lkey   [8]uint32
+	}
+
+	VerbsCompletion struct {
+		Id       uint64
+		Qpn      uint32
+		N        uint32
+		State    uint8
+		Datagram uint8
+		Reserved [6]uint8
+	}
+	VerbsBuffer struct {
+		Id       uint64
+		Addr     uint64
+		Lkey     uint32
+		Reserved uint32
+	}
 )
 
 const (
@@ -624,6 +723,21 @@ const (
 	ChunkMax       = 0x11000
 	ChunkClasses   = 0x20
 	ChunkPublish   = 0x4000
+
+	VerbsPorts     = 0x8
+	VerbsSlot      = 0x1000
+	VerbsChunkOf   = 0x40
+	VerbsChunks    = 0x400
+	VerbsBatch     = 0x20
+	VerbsBack      = 0x20
+	VerbsPairs     = 0x400
+	VerbsNews      = 0x40
+	VerbsRingOf    = 0x60
+	VerbsSignal    = 0x8
+	VerbsWindow    = 0x20
+	VerbsHeaderMax = 0x400
+	VerbsIDSend    = 0x1
+	VerbsIDReceive = 0x3
 
 	DatAreaShift     = 0x10
 	DatWindow        = 0x40

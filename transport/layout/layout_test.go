@@ -49,6 +49,16 @@ var structs = map[string]any{
 	"dat_span":           DatSpan{},
 	"dat_group":          DatGroup{},
 	"dat_group_op":       DatGroupOp{},
+	"verbs_link":         VerbsLink{},
+	"verbs_port":         VerbsPort{},
+	"verbs_peer":         VerbsPeer{},
+	"verbs_ring":         VerbsRing{},
+	"verbs_sent":         VerbsSent{},
+	"verbs_pair":         VerbsPair{},
+	"verbs_chunk":        VerbsChunk{},
+
+	"struct cshim_verbs_completion": VerbsCompletion{},
+	"struct cshim_verbs_buffer":     VerbsBuffer{},
 }
 
 // cName turns LockWord back into lock_word.

@@ -48,6 +48,16 @@ type (
 	DatSpan     C.dat_span
 	DatGroup    C.dat_group
 	DatGroupOp  C.dat_group_op
+	VerbsLink   C.verbs_link
+	VerbsPort   C.verbs_port
+	VerbsPeer   C.verbs_peer
+	VerbsRing   C.verbs_ring
+	VerbsSent   C.verbs_sent
+	VerbsPair   C.verbs_pair
+	VerbsChunk  C.verbs_chunk
+
+	VerbsCompletion C.struct_cshim_verbs_completion
+	VerbsBuffer     C.struct_cshim_verbs_buffer
 )
 
 const (
@@ -88,6 +98,21 @@ const (
 	ChunkMax       = C.NODE_CHUNK_MAX
 	ChunkClasses   = C.NODE_CHUNK_CLASSES
 	ChunkPublish   = C.NODE_CHUNK_PUBLISH
+
+	VerbsPorts     = C.VERBS_PORTS
+	VerbsSlot      = C.VERBS_SLOT
+	VerbsChunkOf   = C.VERBS_CHUNK
+	VerbsChunks    = C.VERBS_CHUNKS
+	VerbsBatch     = C.VERBS_BATCH
+	VerbsBack      = C.VERBS_BACK
+	VerbsPairs     = C.VERBS_PAIRS
+	VerbsNews      = C.VERBS_NEWS
+	VerbsRingOf    = C.VERBS_RING
+	VerbsSignal    = C.VERBS_SIGNAL
+	VerbsWindow    = C.VERBS_WINDOW
+	VerbsHeaderMax = C.VERBS_HEADER_MAX
+	VerbsIDSend    = C.VERBS_ID_SEND
+	VerbsIDReceive = C.VERBS_ID_RECEIVE
 
 	DatAreaShift     = C.DAT_AREA_SHIFT
 	DatWindow        = C.DAT_LANE_WINDOW

@@ -11,6 +11,7 @@ import (
 	"lapi/transport/emul"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
+	"lapi/transport/verbs/adapter"
 	"lapi/transport/verbs/internal/fake"
 )
 
@@ -41,6 +42,13 @@ func newNetOfPorts(t testing.TB, more []int, seed uint64, set func(*fake.Fabric,
 // makeNet makes links that are not connected yet.
 func makeNet(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Config)) *net {
 	t.Helper()
+	return makeNetOver(t, more, seed, set, func(d *fake.Device) adapter.Adapter { return d })
+}
+
+// makeNetOver is makeNet with adapters that open makes of the network's.
+func makeNetOver(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Config),
+	open func(*fake.Device) adapter.Adapter) *net {
+	t.Helper()
 	memory.Guard()
 	all := &net{fabric: fake.NewFabric(seed)}
 	for i, ports := range more {
@@ -55,9 +63,9 @@ func makeNet(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Conf
 				t.Fatal(err)
 			}
 			devices = append(devices, d)
-			c.More = append(c.More, d)
+			c.More = append(c.More, open(d))
 		}
-		c.Adapter, c.More = devices[0], c.More[1:]
+		c.Adapter, c.More = c.More[0], c.More[1:]
 		l, err := New(c)
 		if err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@
 //	notice.go    puts and gets whose target's owner is told
 //	owner.go     what owners tell and ask of peers: silence, leaving
 //	flush.go     flushes, this task's and the peers'
+//	shared.go, shared_unsafe.go  what C does by itself, and where it finds what it needs for that
 //	progress.go  a turn, events, sleep
 //
 // Abilities: messages, and puts and gets of any length; atomics are made of messages by

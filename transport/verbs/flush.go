@@ -11,16 +11,16 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	switch {
 	case err != nil:
 		if p := l.peers[ep]; p != nil && p.left {
-			err = p.missed(p.number)
+			err = p.missed(p.Number)
 		}
 		return transport.Done, err
-	case p.number == 0 && len(p.calls) == 0:
+	case p.Number == 0 && len(p.calls) == 0:
 		return transport.Done, nil
 	case len(p.flushes) == callsMax:
 		return transport.Done, transport.ErrBusy
 	}
 	p.numbers++
-	op.Link.Mark, op.Link.Offset = p.number, p.issued
+	op.Link.Mark, op.Link.Offset = p.Number, p.issued
 	p.flushes = append(p.flushes, op)
 	l.sayFlushes(p)
 	return transport.Queued, nil

@@ -9,6 +9,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/hold"
+	"lapi/transport/layout"
 	"lapi/transport/verbs/adapter"
 )
 
@@ -31,13 +32,16 @@ type Link struct {
 	pool      hold.Pool
 
 	slots     slots
-	sending   int // slots with packets to send
 	moving    int // RDMA requests under way
-	limitSend int
 	limitMove int
 
+	shared  *layout.VerbsLink // what C also uses (shared.go)
+	pages   [][]byte          // where it lies, if C does
+	tasks   []uint64          // where C finds the peers; nil: it takes no part
+	unheard []*peer           // whose owner has yet to hear what C did
+
 	msg       transport.Msg // of a handler
-	turns     uint          // calls of Progress
+	turns     uint64        // calls of Progress, and looks of C's, since the adapters were asked for events
 	calls     []*call
 	freeCalls []*call
 	grants    []grant
@@ -69,12 +73,16 @@ func New(cfg Config) (*Link, error) {
 		l.cfg.BulkMin = bulkMin
 	}
 	l.keyMax = keyMax
+	if err := l.share(); err != nil {
+		return nil, fmt.Errorf("verbs: %w", err)
+	}
 	adapters := append([]adapter.Adapter{cfg.Adapter}, cfg.More...)
 	for i, a := range adapters {
 		l.ports = append(l.ports, newPort(l, i, a))
 		l.cfg.Say = nil // once is enough
 	}
-	l.slots = slots{ports: l.ports, size: slotSize}
+	l.slots = slots{ports: l.ports, size: slotSize, free: l.shared.Free[:], n: &l.shared.NumFree,
+		made: l.chunkMade}
 	if err := l.open(); err != nil {
 		_ = l.closePorts()
 		return nil, fmt.Errorf("verbs: %w", err)
@@ -86,11 +94,13 @@ func (l *Link) open() error {
 	if len(l.ports) > PortsMax {
 		return fmt.Errorf("%d ports, the most are %d", len(l.ports), PortsMax)
 	}
-	l.limitSend, l.limitMove = sendsMax, movingMax
+	limitSend := sendsMax
+	l.limitMove = movingMax
 	for _, pt := range l.ports {
-		l.limitSend = min(l.limitSend, pt.info.MaxCQE/4)
+		limitSend = min(limitSend, pt.info.MaxCQE/4)
 		l.limitMove = min(l.limitMove, pt.info.MaxCQE/8)
 	}
+	l.shared.LimitSend = int32(limitSend)
 	var secret [8 + 4*PortsMax]byte
 	if _, err := rand.Read(secret[:]); err != nil {
 		return err
@@ -118,6 +128,7 @@ func (l *Link) closePorts() error {
 	if l.spare != nil {
 		errs = append(errs, l.spare.close())
 	}
+	l.unshare()
 	return errors.Join(errs...)
 }
 
@@ -217,7 +228,10 @@ func (l *Link) Atomic(ep transport.Endpoint, _ transport.AtomicKind,
 }
 
 // Stats implements transport.Link. A packet is one send, or one RDMA request.
-func (l *Link) Stats() *transport.Stats { return &l.stats }
+func (l *Link) Stats() *transport.Stats {
+	l.hearCounts()
+	return &l.stats
+}
 
 // Replaced is how many queue pairs of this task have failed and were replaced, or given up.
 func (l *Link) Replaced() uint64 { return l.replaced }

@@ -24,7 +24,7 @@ func (l *Link) lost(p *peer, err error) {
 	if p.gone {
 		return
 	}
-	p.gone = true
+	p.gone, p.Usable = true, 0
 	if l.cfg.PeerFailed != nil {
 		l.cfg.PeerFailed(p.ep, err)
 	}
@@ -44,7 +44,7 @@ func (l *Link) onBye(p *peer, credit uint64) {
 // missed is the end of a flush of the packets before mark, where the peer has left: it need not
 // have taken answers.
 func (p *peer) missed(mark uint64) error {
-	if p.left && min(mark, p.lastData) > p.taken {
+	if p.left && min(mark, p.Laden) > p.taken {
 		return transport.ErrUnreachable
 	}
 	return nil

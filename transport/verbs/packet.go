@@ -36,6 +36,7 @@ const (
 	kindFlushed       // it was
 	kindBye           // the peer closes
 	kindCredit        // grants credits, and does nothing else
+	kindMessages      // several messages: see part
 	kinds
 )
 
@@ -70,6 +71,8 @@ func (h *head) decode(b []byte) bool {
 	switch h.kind {
 	case kindMessage:
 		return h.id > 0 && h.id <= transport.MaxMsgID && h.header <= headerMax
+	case kindMessages:
+		return h.id == 0 && h.header == 0 && partsFit(b[headSize:])
 	case kindBye, kindCredit:
 		return h.header == 0 && h.data == 0
 	case kindPut, kindGot:
@@ -78,6 +81,42 @@ func (h *head) decode(b []byte) bool {
 		return h.header == grantSize && h.data == 0
 	}
 	return h.kind > 0 && h.kind < kinds && h.header == controlSize && h.data == 0
+}
+
+// part is one of several messages in a packet:
+//
+//	 0        1        2             4                        8
+//	+--------+--------+-------------+------------------------+--------+------+---------------+
+//	| MsgID  | 0      | header's n  | bytes of data          | header | data | padding to 8, |
+//	+--------+--------+-------------+------------------------+--------+------+ but at the end|
+const partSize = 8
+
+// part is where header and data of the first message of b end; next is where another begins.
+func part(b []byte) (id transport.MsgID, header, data, next int, ok bool) {
+	if len(b) < partSize || b[1] != 0 {
+		return 0, 0, 0, 0, false
+	}
+	id = transport.MsgID(b[0])
+	header = partSize + int(binary.LittleEndian.Uint16(b[2:]))
+	n := binary.LittleEndian.Uint32(b[4:])
+	if id == 0 || id > transport.MaxMsgID || header%8 != 0 || header > partSize+headerMax ||
+		header > len(b) || uint64(n) > uint64(len(b)-header) {
+		return 0, 0, 0, 0, false
+	}
+	data = header + int(n)
+	return id, header, data, min((data+7)&^7, len(b)), true
+}
+
+// partsFit says whether b is messages, one after the other.
+func partsFit(b []byte) bool {
+	for len(b) > 0 {
+		_, _, _, next, ok := part(b)
+		if !ok {
+			return false
+		}
+		b = b[next:]
+	}
+	return true
 }
 
 // controlSize is a multiple of 8, so that data stays aligned. A grant has its keys in addition.

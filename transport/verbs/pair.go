@@ -111,9 +111,9 @@ func (l *Link) makePair(q *pair) error {
 	if q.lane != 0 {
 		return nil
 	}
-	pt.wanted += window + spare
+	pt.want(window + spare)
 	pt.fillReceives()
-	if pt.receives == 0 {
+	if pt.Receives == 0 {
 		l.destroyPair(q)
 		return adapter.ErrNoMemory
 	}
@@ -137,10 +137,13 @@ func (l *Link) dropPair(q *pair) {
 
 // destroyPair ends q's queue pair as it is.
 func (l *Link) destroyPair(q *pair) {
+	if q.lane == 0 {
+		l.reclaim(q.peer)
+	}
 	q.port.adapter.Destroy(q.qp)
 	delete(q.port.pairs, q.qp)
 	if q.lane == 0 {
-		q.port.wanted -= window + spare
+		q.port.want(-window - spare)
 	}
 	l.moving -= q.moving
 	if q.joined {
@@ -156,6 +159,9 @@ func (l *Link) destroyPair(q *pair) {
 // fail notes that q's queue pair does not work; the next turn makes another.
 func (l *Link) fail(q *pair) {
 	q.broken = true
+	if q.lane == 0 {
+		q.peer.Usable = 0
+	}
 	l.attend(q.peer)
 }
 

@@ -1,14 +1,18 @@
 package verbs
 
-import "time"
+import (
+	"time"
+
+	"lapi/transport/layout"
+)
 
 // Sizes, in bytes.
 const (
-	slotSize = 4096
+	slotSize = layout.VerbsSlot
 	// sendMax is what one message holds, chunkMax what one packet of a copied put or get does.
 	sendMax   = slotSize - headSize
 	chunkMax  = slotSize - headSize - controlSize
-	headerMax = 1024
+	headerMax = layout.VerbsHeaderMax
 	// bulkMin is from where on puts and gets are RDMA: what the three packets for the key cost
 	// is then less than what copies would.
 	bulkMin = 16 << 10
@@ -29,12 +33,12 @@ const (
 const (
 	// window is how many packets a peer may send ahead of what this task has taken in. It is
 	// part of the protocol: both sides begin with it.
-	window = 32
+	window = layout.VerbsWindow
 	// spare receive buffers are for packets that only grant credits, which need none: a peer
 	// sends no third while two of them wait, as each stands for half a window.
 	spare = 2
 	// ringSize is how many packets may be sent and not known to be complete.
-	ringSize = 96
+	ringSize = layout.VerbsRingOf
 	// piecesMax is how many RDMA requests are under way on one queue pair; of one put or get
 	// so many for each that it goes over, and never more than piecesMax in all.
 	piecesMax    = 16
@@ -54,7 +58,7 @@ const (
 	// peers may fill there are.
 	backEach = 8
 	// signalEach is how many packets make one completion.
-	signalEach = 8
+	signalEach = layout.VerbsSignal
 	// failuresMax is how many queue pairs may fail one after the other with nothing sent or
 	// received.
 	failuresMax = 5
@@ -75,7 +79,7 @@ const (
 	// datagramSize is that of such a buffer.
 	datagramSize = 320
 	// slotsAtOnce is how many slots are registered together.
-	slotsAtOnce = 64
+	slotsAtOnce = layout.VerbsChunkOf
 	// eventsEach is after how many turns the adapters are asked for events.
 	eventsEach = 1024
 )

@@ -5,6 +5,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/hold"
+	"lapi/transport/layout"
 )
 
 // peer is what the link keeps of a task that it has talked to.
@@ -19,21 +20,18 @@ type peer struct {
 	queued  bool   // in Link.active
 	starved bool   // in Link.starved
 
+	// What C also uses: the numbers of packets, credits, the ring of packets that were sent.
+	*layout.VerbsPeer
+	noted bool // in Link.unheard
+
 	// What is sent.
-	number uint64 // of the next packet
-	credit uint64 // the first number that may not be sent
-	// lastData is behind the number of the last packet of a message or a copied put.
-	lastData uint64
-	ring     ring
-	owed     []reply // answers that there was no room for
-	first    int     // of owed, the first that is still there
+	owed  []reply // answers that there was no room for
+	first int     // of owed, the first that is still there
 
 	// What is received.
-	expected uint64 // number of the next packet
-	told     uint64 // the credit that the peer was told last
-	held     hold.Queue
-	holding  bool         // counted in Link.holding
-	asked    []flushAsked // flushes of the peer that are not answered
+	held    hold.Queue
+	holding bool         // counted in Link.holding
+	asked   []flushAsked // flushes of the peer that are not answered
 
 	// Operations of this task.
 	calls   []*call // in the order of their beginning
@@ -55,7 +53,8 @@ type peer struct {
 
 // newPeer makes ep's peer; its queue pair comes later.
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
-	p := &peer{ep: ep, life: 1, credit: window, told: window}
+	p := &peer{ep: ep, life: 1, VerbsPeer: l.newShared(ep)}
+	p.Credit, p.Told, p.Window = window, window, window
 	p.peer = p
 	l.locate(p)
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict {
@@ -101,7 +100,8 @@ func (l *Link) attend(p *peer) {
 // as one ends towards a peer that has left. The queue pair goes first: from then on nothing touches
 // the memory of operations.
 func (l *Link) giveUp(p *peer, err, flushErr error) {
-	p.gone = true
+	p.gone, p.Usable = true, 0
+	p.Life++
 	for _, q := range append([]*pair{&p.pair}, p.lanes...) {
 		if q != nil {
 			l.dropPair(q)
@@ -109,7 +109,7 @@ func (l *Link) giveUp(p *peer, err, flushErr error) {
 			l.freePath(q)
 		}
 	}
-	for p.ring.count > 0 {
+	for p.Ring.Count > 0 {
 		l.releaseFirst(p)
 	}
 	for i := range l.grants {
@@ -133,63 +133,53 @@ func (l *Link) giveUp(p *peer, err, flushErr error) {
 }
 
 // ring is the packets that were made and are not known to be complete, in the order of their
-// numbers. Those before posted are with the adapter.
-type ring struct {
-	packets [ringSize]sent
-	head    int
-	count   int
-	posted  int
-	done    uint64 // packets that this queue pair has completed
-	since   int    // posted since the last that makes a completion
-}
+// numbers. Those before Posted are with the adapter.
+type ring layout.VerbsRing
 
-type sent struct {
-	slot     int32
-	n        uint32
-	number   uint64
-	numbered bool
-}
+type sent = layout.VerbsSent
 
-func (r *ring) at(i int) *sent { return &r.packets[(r.head+i)%ringSize] }
+func (p *peer) ring() *ring { return (*ring)(&p.Ring) }
+
+func (r *ring) at(i int32) *sent { return &r.Packets[(r.Head+i)%ringSize] }
 
 func (r *ring) push(s sent) {
-	r.count++
-	*r.at(r.count - 1) = s
+	r.Count++
+	*r.at(r.Count - 1) = s
 }
 
 // releaseFirst forgets the oldest packet.
 func (l *Link) releaseFirst(p *peer) {
-	r := &p.ring
-	l.slots.put(r.at(0).slot)
-	l.sending--
-	r.head = (r.head + 1) % ringSize
-	r.count--
-	r.posted = max(r.posted-1, 0)
+	r := p.ring()
+	l.slots.put(int32(r.at(0).Slot))
+	l.shared.Sending--
+	r.Head = (r.Head + 1) % ringSize
+	r.Count--
+	r.Posted = max(r.Posted-1, 0)
 }
 
 // restart makes the ring ready for another queue pair: what the peer has is forgotten, and what it
 // has not is to be posted again. False: the peer wants what there is not.
 func (l *Link) restart(p *peer, expected uint64) bool {
-	r := &p.ring
-	if expected > p.number {
+	r := p.ring()
+	if expected > p.Number {
 		return false
 	}
 	var again []sent
-	for i := range r.count {
+	for i := range r.Count {
 		s := *r.at(i)
-		if s.numbered && s.number >= expected {
+		if s.Numbered != 0 && s.Number >= expected {
 			again = append(again, s)
 			continue
 		}
-		l.slots.put(s.slot)
-		l.sending--
+		l.slots.put(int32(s.Slot))
+		l.shared.Sending--
 	}
-	l.stats.RetransmittedPackets += uint64(min(r.posted, len(again)))
+	l.stats.RetransmittedPackets += uint64(min(int(r.Posted), len(again)))
 	*r = ring{}
 	for _, s := range again {
 		r.push(s)
 	}
-	return uint64(len(again)) == p.number-expected
+	return uint64(len(again)) == p.Number-expected
 }
 
 // removeCall takes c out of p's calls.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"lapi/transport"
+	"lapi/transport/layout"
 	"lapi/transport/verbs/adapter"
 )
 
@@ -17,22 +18,21 @@ type port struct {
 	registry *registry
 	state    PortState
 
-	pairs    map[adapter.QP]*pair
-	small    slots            // for datagrams, datagramsMax of them
-	revived  uint64           // how often the datagram queue pair had failed
-	receives int              // buffers of the shared receive queue, those that go back to it included
-	wanted   int              // how many its peers may fill
-	limit    int              // how many it may have
-	back     []adapter.Buffer // that go back to it together
+	pairs   map[adapter.QP]*pair
+	small   slots  // for datagrams, datagramsMax of them
+	revived uint64 // how often the datagram queue pair had failed
+	wanted  int    // how many receive buffers its peers may fill
+	limit   int    // how many it may have
 
-	batch   [32]adapter.Completion // not looked at yet: [next:count]
-	next    int
-	count   int
-	request adapter.Work // of Post
+	// What C also uses: completions that were not looked at yet, and the receive buffers.
+	*layout.VerbsPort
+	found   [layout.VerbsBatch]adapter.Completion // of Poll
+	given   [layout.VerbsBack]adapter.Buffer      // of Receive
+	request adapter.Work                          // of Post
 }
 
 func newPort(l *Link, index int, a adapter.Adapter) *port {
-	pt := &port{link: l, index: index, adapter: a, info: a.Info(),
+	pt := &port{link: l, index: index, adapter: a, info: a.Info(), VerbsPort: l.newPort(index, a),
 		pairs: make(map[adapter.QP]*pair), registry: newRegistry(a, &l.cfg)}
 	pt.limit = min(receivesMax, pt.info.MaxReceive, pt.info.MaxCQE/2)
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}
@@ -43,7 +43,7 @@ func newPort(l *Link, index int, a adapter.Adapter) *port {
 func (pt *port) open(secret []byte) (place, error) {
 	// The highest bit of a key for datagrams is the kernel's.
 	qkey := binary.LittleEndian.Uint32(secret) >> 1
-	qpn, err := pt.adapter.Open(pt.limit+pt.link.limitSend+pt.link.limitMove+2*datagramsMax,
+	qpn, err := pt.adapter.Open(pt.limit+int(pt.link.shared.LimitSend)+pt.link.limitMove+2*datagramsMax,
 		pt.limit, datagramsMax, qkey)
 	if err != nil {
 		return place{}, err
@@ -66,23 +66,30 @@ func (pt *port) close() error {
 
 // poll looks for completions that were not looked at yet, at most max, and says whether there are.
 func (pt *port) poll(max int) bool {
-	if pt.next == pt.count {
-		pt.next, pt.count = 0, pt.adapter.Poll(pt.batch[:min(len(pt.batch), max)])
-		if pt.count < 0 {
-			pt.count = 0
+	if pt.Next == pt.Count {
+		n := pt.adapter.Poll(pt.found[:min(len(pt.found), max)])
+		if n < 0 || pt.Broken != 0 { // C has met the same
+			n = 0
 			pt.link.lose(pt)
 		}
+		for i, c := range pt.found[:n] {
+			pt.Batch[i] = completion{Id: c.ID, Qpn: uint32(c.QP), N: c.N, State: uint8(c.State)}
+			if c.Datagram {
+				pt.Batch[i].Datagram = 1
+			}
+		}
+		pt.Next, pt.Count = 0, int32(n)
 	}
-	return pt.next < pt.count
+	return pt.Next < pt.Count
 }
 
 // take handles completions, at most max of them, and returns how many there were.
 func (pt *port) take(max int) (n int) {
 	for n < max && pt.poll(max-n) {
-		last := pt.count < min(len(pt.batch), max-n)
-		for ; n < max && pt.next < pt.count; n++ {
-			c := pt.batch[pt.next]
-			pt.next++
+		last := int(pt.Count) < min(len(pt.Batch), max-n)
+		for ; n < max && pt.Next < pt.Count; n++ {
+			c := pt.Batch[pt.Next]
+			pt.Next++
 			pt.handle(&c)
 		}
 		if last { // the adapter had no more: to ask it again is for the next turn
@@ -94,93 +101,107 @@ func (pt *port) take(max int) (n int) {
 
 // drain handles all completions that there are.
 func (pt *port) drain() {
-	for pt.take(len(pt.batch)) > 0 {
+	for pt.take(len(pt.Batch)) > 0 {
 	}
 }
 
-func (pt *port) handle(c *adapter.Completion) {
-	l, value := pt.link, c.ID&^idMask
-	q := pt.pairs[c.QP]
-	switch c.ID & idMask {
+type completion = layout.VerbsCompletion
+
+func (pt *port) handle(c *completion) {
+	l, value, state := pt.link, c.Id&^idMask, adapter.State(c.State)
+	q := pt.pairs[adapter.QP(c.Qpn)]
+	switch c.Id & idMask {
 	case idReceive:
-		pt.receives--
-		if c.State == adapter.OK {
-			l.receive(q, l.slots.bytes(int32(value))[:c.N])
+		taken := int(pt.Taken)
+		pt.Receives--
+		pt.Taken = 0
+		if state == adapter.OK {
+			l.receive(q, l.slots.bytes(int32(value))[:c.N], taken)
 		} else if q != nil {
 			l.fail(q)
 		}
-		if pt.receives < pt.target() && pt.state != PortGone && !l.closed {
-			pt.giveBack(int32(value))
-			if len(pt.back) >= pt.together() {
-				pt.postBack()
-			}
-		} else {
-			l.slots.put(int32(value))
-		}
+		pt.giveBack(int32(value))
 	case idDatagram:
 		pt.datagram(c)
 	case idSend:
 		if q == nil {
 			return // of a queue pair of before
 		}
-		if c.State != adapter.OK {
+		if state != adapter.OK {
 			l.fail(q)
 		} else {
 			l.packetsSent(q.peer, value)
 		}
 	case idMove:
 		if q != nil {
-			l.moved(q, l.calls[uint32(value)], int(value>>32), c.State)
+			l.moved(q, l.calls[uint32(value)], int(value>>32), state)
 		}
+	}
+}
+
+// want notes that peers may fill n buffers more. What follows from it is how many there should be,
+// and how many go back in one call: those that wait for others come on top of what peers may fill;
+// where there is no room for that, none waits.
+func (pt *port) want(n int) {
+	pt.wanted += n
+	pt.Target, pt.Together = 0, backEach
+	if pt.wanted > 0 {
+		pt.Target = int32(min(pt.wanted+backEach, pt.limit))
+	}
+	if pt.wanted+backEach > pt.limit {
+		pt.Together = 1
 	}
 }
 
 // fillReceives gives the shared receive queue what the connected peers need, as far as its limit
 // goes. Beyond that peers wait: the adapter tells them that it is not ready.
 func (pt *port) fillReceives() {
-	for pt.receives < pt.target() {
+	for pt.Receives < pt.Target {
 		s, ok := pt.link.slots.get()
 		if !ok {
 			break
 		}
-		pt.giveBack(s)
+		pt.keepBack(s)
+		if int(pt.NumBack) == len(pt.Back) && !pt.postBack() {
+			return
+		}
 	}
 	pt.postBack()
 }
 
-// together is how many buffers go back to the shared receive queue in one call. Those that wait for
-// others come on top of what peers may fill; where there is no room for that, none waits.
-func (pt *port) together() int {
-	if pt.wanted+backEach > pt.limit {
-		return 1
-	}
-	return backEach
-}
-
-// target is how many buffers the shared receive queue should have.
-func (pt *port) target() int {
-	if pt.wanted == 0 {
-		return 0
-	}
-	return min(pt.wanted+backEach, pt.limit)
-}
-
-// giveBack has a slot go to the shared receive queue with the next postBack.
+// giveBack has a slot that was received into go to the shared receive queue, with others.
 func (pt *port) giveBack(s int32) {
-	l := pt.link
-	pt.back = append(pt.back, adapter.Buffer{ID: idReceive | uint64(s), Addr: l.slots.addr(s),
-		LKey: l.slots.key(s, pt)})
-	pt.receives++
+	if pt.Receives >= pt.Target || pt.state == PortGone || pt.link.closed {
+		pt.link.slots.put(s)
+		return
+	}
+	if pt.keepBack(s); pt.NumBack >= pt.Together {
+		pt.postBack()
+	}
 }
 
-// postBack gives to the shared receive queue what waits for that.
-func (pt *port) postBack() {
-	n, _ := pt.adapter.Receive(false, slotSize, pt.back) // it tells of what fails by taking less
-	for _, b := range pt.back[n:] {
-		pt.link.slots.put(int32(b.ID &^ idMask))
-		pt.receives--
+// keepBack has a slot go to the shared receive queue with the next postBack.
+func (pt *port) keepBack(s int32) {
+	l := pt.link
+	pt.Back[pt.NumBack] = layout.VerbsBuffer{Id: idReceive | uint64(s),
+		Addr: uint64(l.slots.addr(s)), Lkey: l.slots.key(s, pt)}
+	pt.NumBack++
+	pt.Receives++
+}
+
+// postBack gives to the shared receive queue what waits for that. False: it does not take all.
+func (pt *port) postBack() bool {
+	all := pt.given[:pt.NumBack]
+	for i, b := range pt.Back[:pt.NumBack] {
+		all[i] = adapter.Buffer{ID: b.Id, Addr: transport.Addr(b.Addr), LKey: b.Lkey}
 	}
-	pt.back = pt.back[:0]
+	n, _ := pt.adapter.Receive(false, slotSize, all) // it tells of what fails by taking less
+	for _, b := range all[n:] {
+		pt.link.slots.put(int32(b.ID &^ idMask))
+		pt.Receives--
+	}
+	pt.NumBack = 0
+	return n == len(all)
 }
 
 // receiveDatagrams gives all its buffers to the datagram queue pair.
@@ -202,18 +223,18 @@ func (pt *port) receiveDatagram(s int32) error {
 }
 
 // datagram takes in what the datagram queue pair has completed.
-func (pt *port) datagram(c *adapter.Completion) {
-	s := int32(c.ID & 0xffff)
-	if c.ID&^idMask>>16 != pt.revived {
+func (pt *port) datagram(c *completion) {
+	s := int32(c.Id & 0xffff)
+	if c.Id&^idMask>>16 != pt.revived {
 		return // the buffer was given to it again when it was revived
 	}
-	if c.State == adapter.OK && c.N >= adapter.DatagramHead {
+	if adapter.State(c.State) == adapter.OK && c.N >= adapter.DatagramHead {
 		pt.link.onDatagram(pt.small.bytes(s)[adapter.DatagramHead:c.N])
 	}
 	var err error
 	switch {
 	case pt.state == PortGone || pt.link.closed:
-	case c.State == adapter.OK:
+	case adapter.State(c.State) == adapter.OK:
 		err = pt.receiveDatagram(s)
 	default:
 		pt.revived++

@@ -281,7 +281,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 		return here.joined && here.heard == uint32(there.qp)
 	})
 	first := there.way
-	for end := 0; sender.sending > 0; end++ { // the receiver looks at nothing meanwhile
+	for end := 0; sender.shared.Sending > 0; end++ { // the receiver looks at nothing meanwhile
 		if sender.Progress(16); end > 10_000_000 {
 			t.Fatal("the packets never went")
 		}

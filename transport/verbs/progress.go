@@ -13,6 +13,7 @@ func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0
 	}
+	l.hear()
 	n := 0
 	for _, pt := range l.ports {
 		n += pt.take(max - n)
@@ -20,7 +21,10 @@ func (l *Link) Progress(max int) int {
 	if l.spare != nil {
 		n += l.spare.take(max - n)
 	}
-	if l.turns++; l.turns%eventsEach == 0 {
+	l.turns += 1 + l.shared.Looks
+	l.shared.Looks, l.shared.Wants = 0, 0
+	if l.turns >= eventsEach {
+		l.turns = 0
 		l.events()
 		l.probe()
 	}
@@ -49,6 +53,7 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 	if l.closed {
 		return 0
 	}
+	p.Waits = 0 // who finds no room says so again
 	if p.holding {
 		n = l.offer(p, max)
 		if p.holding {
@@ -100,7 +105,7 @@ func (l *Link) events() {
 func (l *Link) leave() {
 	waits := func() bool {
 		for _, p := range l.peers {
-			if p.open && !p.broken && p.ring.count > 0 {
+			if p.open && !p.broken && p.Ring.Count > 0 {
 				return true
 			}
 		}
@@ -157,21 +162,22 @@ func (l *Link) Arm() bool {
 	if l.closed {
 		return false
 	}
+	l.hear()
 	work := len(l.active) > l.holding
 	for _, pt := range l.ports {
 		pt.adapter.Quiet()
-		if work = work || pt.next < pt.count; work {
+		if work = work || pt.Next < pt.Count; work {
 			return true
 		}
 		if pt.state != PortGone && pt.adapter.Arm() != nil {
 			return true
 		}
 		// What came before Arm wakes nobody.
-		if pt.poll(len(pt.batch)) {
+		if pt.poll(len(pt.Batch)) {
 			return true
 		}
 	}
-	return len(l.active) > l.holding || l.spare != nil && l.spare.poll(len(l.spare.batch))
+	return len(l.active) > l.holding || l.spare != nil && l.spare.poll(len(l.spare.Batch))
 }
 
 // Disarm implements transport.Waiter.

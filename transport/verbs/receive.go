@@ -5,8 +5,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// receive takes in a packet that has come over q, nil if that is not there any more.
-func (l *Link) receive(q *pair, b []byte) {
+// receive takes in a packet that has come over q, nil if that is not there any more. Of several
+// messages C has taken so many bytes.
+func (l *Link) receive(q *pair, b []byte, taken int) {
 	var h head
 	if q == nil || q.lane != 0 || q.peer.gone || !h.decode(b) {
 		l.stats.GhostPackets++
@@ -15,7 +16,8 @@ func (l *Link) receive(q *pair, b []byte) {
 	p := q.peer
 	l.opened(q)
 	p.failures = 0
-	p.credit = max(p.credit, h.credit)
+	p.Credit = max(p.Credit, h.credit)
+	p.Waits = 0 // there may be room now
 	if p.first < len(p.owed) || len(p.calls) > 0 || p.said < p.numbers {
 		l.attend(p)
 	}
@@ -29,19 +31,35 @@ func (l *Link) receive(q *pair, b []byte) {
 		l.stats.AcksReceived++
 		return
 	}
-	if h.number != p.expected { // no queue pair does that, and none sends what was received
+	if h.number != p.Expected { // no queue pair does that, and none sends what was received
 		l.lost(p, transport.ErrUnreachable)
 		return
 	}
-	p.expected++
+	p.Expected++
 	header := b[headSize : headSize+int(h.header) : headSize+int(h.header)]
 	data := b[headSize+int(h.header):]
-	if h.kind == kindMessage {
+	switch h.kind {
+	case kindMessage:
 		l.message(p, &h, header, data)
-	} else {
+	case kindMessages:
+		l.messages(p, &h, data[min(taken, len(data)):])
+	default:
 		l.dispatch(p, &h, header, data)
 	}
 	l.grant(p)
+}
+
+// messages offers each of several messages, which decode has found good.
+func (l *Link) messages(p *peer, h *head, b []byte) {
+	for len(b) > 0 && !p.gone {
+		id, header, data, next, ok := part(b)
+		if !ok {
+			return
+		}
+		one := head{id: id, number: h.number}
+		l.message(p, &one, b[partSize:header:header], b[header:data:data])
+		b = b[next:]
+	}
 }
 
 // message offers a message to its handler. A copy of one that is refused is kept, so that its slot
@@ -58,6 +76,11 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 	if handler(&l.msg) == transport.Accept || p.gone {
 		return
 	}
+	l.keep(p, h, header, data)
+}
+
+// keep has a refused message wait for its next offer.
+func (l *Link) keep(p *peer, h *head, header, data []byte) {
 	m, err := p.held.New(p.ep, h.id, header, len(data))
 	if err != nil {
 		l.lost(p, err)
@@ -66,6 +89,7 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 	copy(m.Data, data)
 	m.Refused = true
 	p.held.Append(m, h.number)
+	p.narrow()
 	if !p.holding {
 		p.holding = true
 		l.holding++
@@ -133,23 +157,27 @@ func (l *Link) onAsk(p *peer, c *control) {
 			notice: c.notice}})
 }
 
-// grantable is the first number that the peer may not send. While many of its messages are held
-// back it gets no more.
+// grantable is the first number that the peer may not send.
 func (l *Link) grantable(p *peer) uint64 {
-	return p.expected + window - uint64(min(max(p.held.Len()-heldMax, 0), window))
+	return p.Expected + uint64(p.Window)
+}
+
+// narrow has the peer send less far ahead while many of its messages are held back.
+func (p *peer) narrow() {
+	p.Window = uint32(window - min(max(p.held.Len()-heldMax, 0), window))
 }
 
 // grant sees to it that the peer learns of half a window that it may send, if nothing goes to it
 // that says so anyway.
 func (l *Link) grant(p *peer) {
-	if l.grantable(p) >= p.told+window/2 {
+	if l.grantable(p) >= p.Told+window/2 {
 		l.attend(p)
 	}
 }
 
 // payCredit grants credits in a packet of its own.
 func (l *Link) payCredit(p *peer) {
-	if p.open && (p.signs.due || l.grantable(p) >= p.told+window/2) &&
+	if p.open && (p.signs.due || l.grantable(p) >= p.Told+window/2) &&
 		l.transmit(p, kindCredit, 0, nil, 0, 0) == nil { // no room: p is looked at again
 		p.signs.due = false
 	}
@@ -158,6 +186,7 @@ func (l *Link) payCredit(p *peer) {
 // offer offers what p's handlers refused.
 func (l *Link) offer(p *peer, max int) (accepted int) {
 	accepted = p.held.Offer(max, l.cfg.Clock)
+	p.narrow()
 	if p.held.Len() == 0 && p.holding {
 		p.holding = false
 		l.holding--

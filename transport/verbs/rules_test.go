@@ -101,9 +101,10 @@ func TestScarceSlots(t *testing.T) {
 		send(2)
 	}
 	n.until(t, "the slots", func() bool {
-		return n.links[0].sending == 0 && len(n.links[0].active) == 0
+		return n.links[0].shared.Sending == 0 && len(n.links[0].active) == 0
 	})
-	for range n.links[0].limitSend {
+	limit := int(n.links[0].shared.LimitSend)
+	for range limit {
 		send(1)
 	}
 	// No slot is left, and nothing of task 2 is under way: nothing else looks after its flush.
@@ -115,7 +116,7 @@ func TestScarceSlots(t *testing.T) {
 	}
 	refuse = false
 	n.until(t, "the flush", func() bool { return flushed })
-	n.until(t, "the messages", func() bool { return got == [3]int{0, n.links[0].limitSend, asks} })
+	n.until(t, "the messages", func() bool { return got == [3]int{0, limit, asks} })
 	n.close(t)
 }
 
@@ -310,7 +311,7 @@ func TestNonsense(t *testing.T) {
 	for _, b := range [][]byte{nil, make([]byte, headSize-1), make([]byte, headSize),
 		make([]byte, 200)} {
 		ghosts := l.stats.GhostPackets
-		if l.receive(&l.peers[2].pair, b); l.stats.GhostPackets != ghosts+1 {
+		if l.receive(&l.peers[2].pair, b, 0); l.stats.GhostPackets != ghosts+1 {
 			t.Errorf("%d zeros are a packet", len(b))
 		}
 	}
@@ -328,6 +329,10 @@ func FuzzPacket(f *testing.F) {
 		h.encode(c[:])
 		f.Add(c[:])
 	}
+	b := append(make([]byte, headSize), parts(1, 2)...)
+	several := head{kind: kindMessages, data: uint32(len(b) - headSize)}
+	several.encode(b)
+	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var h head
 		if !h.decode(b) {
@@ -335,6 +340,13 @@ func FuzzPacket(f *testing.F) {
 		}
 		if headSize+int(h.header)+int(h.data) != len(b) {
 			t.Errorf("%+v of %d bytes", h, len(b))
+		}
+		for rest := b[headSize:]; h.kind == kindMessages && len(rest) > 0; {
+			_, header, data, next, ok := part(rest)
+			if !ok || header < partSize || data < header || next < data || next > len(rest) {
+				t.Fatalf("% x has a message from %d to %d", rest, header, data)
+			}
+			rest = rest[next:]
 		}
 		var again [headSize]byte
 		if h.encode(again[:]); string(again[:]) != string(b[:headSize]) {

@@ -27,6 +27,7 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 		return transport.Done, transport.ErrBadParam
 	}
 	if p.first < len(p.owed) { // answers go first
+		p.Waits = 1
 		return transport.Done, transport.ErrBusy
 	}
 	err = l.transmit(p, kindMessage, id, hdr, op.Local, op.N)
@@ -41,11 +42,13 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data transport.Addr,
 	n uint64) error {
 	numbered := k != kindCredit
-	if numbered && p.number >= p.credit || p.ring.count == ringSize {
+	if numbered && p.Number >= p.Credit || p.Ring.Count == ringSize {
+		p.Waits = 1
 		return transport.ErrBusy // what comes from the peer, or from the adapter, attends to p
 	}
 	s, ok := l.sendSlot()
 	if !ok {
+		p.Waits = 1
 		l.starve(p)
 		return transport.ErrBusy
 	}
@@ -55,17 +58,18 @@ func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data
 		l.slots.put(s)
 		return err
 	}
-	h := head{kind: k, id: id, header: uint16(len(header)), data: uint32(n), number: p.number}
+	h := head{kind: k, id: id, header: uint16(len(header)), data: uint32(n), number: p.Number}
 	h.encode(b)
 	copy(b[headSize:], header)
-	p.ring.push(sent{slot: s, n: uint32(headSize+len(header)) + uint32(n), number: p.number,
-		numbered: numbered})
-	l.sending++
+	made := sent{Slot: uint32(s), N: uint32(headSize+len(header)) + uint32(n), Number: p.Number}
+	l.shared.Sending++
 	if numbered {
-		p.number++
+		made.Numbered = 1
+		p.Number++
 	}
+	p.ring().push(made)
 	if k == kindMessage || k == kindPut {
-		p.lastData = p.number
+		p.Laden = p.Number
 	}
 	if !p.open {
 		l.begin(&p.pair)
@@ -77,7 +81,7 @@ func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data
 
 // sendSlot takes a slot for a packet.
 func (l *Link) sendSlot() (int32, bool) {
-	if l.sending >= l.limitSend {
+	if l.shared.Sending >= l.shared.LimitSend {
 		return 0, false
 	}
 	return l.slots.get()
@@ -85,10 +89,10 @@ func (l *Link) sendSlot() (int32, bool) {
 
 // starve has p look again when another peer has given something back.
 func (l *Link) starve(p *peer) {
-	if l.sending == 0 && l.moving == 0 { // nobody will: the kernel gives no memory
+	if l.shared.Sending == 0 && l.moving == 0 { // nobody will: the kernel gives no memory
 		l.attend(p)
 	} else if !p.starved {
-		p.starved = true
+		p.starved, l.shared.Starved = true, 1
 		l.starved = append(l.starved, p)
 	}
 }
@@ -99,7 +103,7 @@ func (l *Link) feed() {
 		p.starved = false
 		l.attend(p)
 	}
-	l.starved = l.starved[:0]
+	l.starved, l.shared.Starved = l.starved[:0], 0
 }
 
 // control sends what is no message.
@@ -110,30 +114,31 @@ func (l *Link) control(p *peer, k kind, c *control, data transport.Addr, n uint6
 
 // post gives the adapter what it does not have yet of p's packets.
 func (l *Link) post(p *peer) {
-	r, pt := &p.ring, p.port
-	for p.open && !p.broken && r.posted < r.count {
-		s := r.at(r.posted)
+	r, pt := p.ring(), p.port
+	for p.open && !p.broken && r.Posted < r.Count {
+		s := r.at(r.Posted)
+		slot := int32(s.Slot)
 		var h head
-		b := l.slots.bytes(s.slot)[:s.n]
+		b := l.slots.bytes(slot)[:s.N]
 		h.decode(b)
 		h.credit = l.grantable(p)
 		h.encode(b)
-		r.since++
+		r.Since++
 		// With few slots left none waits for others to be complete.
-		signaled := r.since >= signalEach || l.sending > l.limitSend/4 || h.kind == kindBye ||
-			h.kind == kindCredit
-		pt.request = adapter.Work{ID: idSend | (r.done + uint64(r.posted) + 1), Op: adapter.Send,
-			Addr: l.slots.addr(s.slot), N: uint64(s.n), LKey: l.slots.key(s.slot, pt),
-			Signaled: signaled, Inline: int(s.n) <= pt.info.MaxInline}
+		signaled := r.Since >= signalEach || l.shared.Sending > l.shared.LimitSend/4 ||
+			h.kind == kindBye || h.kind == kindCredit
+		pt.request = adapter.Work{ID: idSend | (r.Done + uint64(r.Posted) + 1), Op: adapter.Send,
+			Addr: l.slots.addr(slot), N: uint64(s.N), LKey: l.slots.key(slot, pt),
+			Signaled: signaled, Inline: int(s.N) <= pt.info.MaxInline}
 		if pt.adapter.Post(p.qp, &pt.request) != nil {
 			l.fail(&p.pair)
 			return
 		}
 		if signaled {
-			r.since = 0
+			r.Since = 0
 		}
-		r.posted++
-		p.told = max(p.told, h.credit)
+		r.Posted++
+		p.Told = max(p.Told, h.credit)
 		l.stats.PacketsSent++
 		if h.kind == kindCredit {
 			l.stats.AcksSent++
@@ -143,11 +148,11 @@ func (l *Link) post(p *peer) {
 
 // packetsSent: the adapter has brought all packets up to that one to the peer's memory.
 func (l *Link) packetsSent(p *peer, upTo uint64) {
-	r := &p.ring
-	if upTo <= r.done || upTo > r.done+uint64(r.posted) {
+	r := p.ring()
+	if upTo <= r.Done || upTo > r.Done+uint64(r.Posted) {
 		return
 	}
-	for ; r.done < upTo; r.done++ {
+	for ; r.Done < upTo; r.Done++ {
 		l.releaseFirst(p)
 	}
 	p.failures = 0

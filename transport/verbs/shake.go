@@ -115,7 +115,7 @@ func (l *Link) hello(q *pair, answer bool) {
 		h.echo = q.heard
 	}
 	if q.lane == 0 {
-		h.expected, h.credit = p.expected, l.grantable(p)
+		h.expected, h.credit = p.Expected, l.grantable(p)
 	}
 	_ = q.port.adapter.Datagram(q.path, to.qpn, to.qkey,
 		h.encode(l.cfg.Key, l.own.incarnation, p.to.incarnation))
@@ -152,7 +152,7 @@ func (l *Link) spokenOf(p *peer, h *hello) *pair {
 		h.life <= p.over || h.life < p.hisLife || h.hisLife != 0 && h.hisLife != p.life {
 		return nil
 	}
-	if p.hisLife != 0 && h.life > p.hisLife && (p.expected > 0 || p.open) {
+	if p.hisLife != 0 && h.life > p.hisLife && (p.Expected > 0 || p.open) {
 		return nil // the peer has ended this connection; this task is to do so, too
 	}
 	p.hisLife = h.life
@@ -251,7 +251,7 @@ func (l *Link) join(q *pair, h *hello) bool {
 	}
 	q.joined = true
 	if q.lane == 0 {
-		p.credit = max(p.credit, h.credit)
+		p.Credit = max(p.Credit, h.credit)
 	}
 	return true
 }
@@ -267,8 +267,9 @@ func (l *Link) opened(q *pair) {
 	if q.lane == 0 {
 		// Which credit has come of those that were told over queue pairs that failed, and by
 		// Hellos, is not known. With this both have begun.
-		q.peer.told = window
+		q.peer.Told = window
 		l.post(q.peer)
+		l.offload(q.peer)
 	}
 	l.attend(q.peer)
 }

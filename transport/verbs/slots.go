@@ -13,7 +13,9 @@ type slots struct {
 	ports  []*port // that it is registered with
 	size   int
 	chunks []chunk
-	free   []int32
+	free   []int32 // [:*n]; nil: made here
+	n      *int32
+	made   func(c *chunk) // told of each chunk; may be nil
 }
 
 type chunk struct {
@@ -23,18 +25,26 @@ type chunk struct {
 
 // get takes a slot; false if no more memory can be had.
 func (s *slots) get() (int32, bool) {
-	if len(s.free) == 0 && s.grow() != nil {
+	if (s.n == nil || *s.n == 0) && s.grow() != nil {
 		return 0, false
 	}
-	last := len(s.free) - 1
-	i := s.free[last]
-	s.free = s.free[:last]
-	return i, true
+	*s.n--
+	return s.free[*s.n], true
 }
 
-func (s *slots) put(i int32) { s.free = append(s.free, i) }
+func (s *slots) put(i int32) {
+	s.free[*s.n] = i
+	*s.n++
+}
 
+// grow makes a chunk. Whose free list is not shared has one chunk.
 func (s *slots) grow() error {
+	if s.free == nil {
+		s.free, s.n = make([]int32, slotsAtOnce), new(int32)
+	}
+	if (len(s.chunks)+1)*slotsAtOnce > len(s.free) {
+		return adapter.ErrNoMemory
+	}
 	b, err := unix.Mmap(-1, 0, slotsAtOnce*s.size, unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -50,6 +60,9 @@ func (s *slots) grow() error {
 		return err
 	}
 	s.chunks = append(s.chunks, c)
+	if s.made != nil {
+		s.made(&c)
+	}
 	first := int32(len(s.chunks)-1) * slotsAtOnce
 	for i := range int32(slotsAtOnce) {
 		s.put(first + slotsAtOnce - 1 - i)
@@ -112,6 +125,6 @@ func (s *slots) close() error {
 			first = err
 		}
 	}
-	s.chunks, s.free = nil, nil
+	s.chunks, s.free, s.n = nil, nil, nil
 	return first
 }

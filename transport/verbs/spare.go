@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"lapi/transport"
+	"lapi/transport/layout"
 	"lapi/transport/verbs/adapter"
 	"lapi/transport/verbs/internal/detour"
 )
@@ -34,7 +35,8 @@ type sparing struct {
 // needs progress from the owner, before the Link's, and is closed after it. Its messages of kind
 // transport.MaxMsgID are the Link's.
 func (l *Link) UseSpare(c Carrier) {
-	pt := &port{link: l, index: spareIndex, adapter: detour.New(c), pairs: map[adapter.QP]*pair{}}
+	pt := &port{link: l, index: spareIndex, adapter: detour.New(c),
+		VerbsPort: new(layout.VerbsPort), pairs: map[adapter.QP]*pair{}}
 	pt.info = pt.adapter.Info()
 	pt.limit = min(receivesMax, pt.info.MaxReceive)
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}

@@ -1,0 +1,314 @@
+/* packets.c - see packets.h. What is not as usual is left to transport/verbs. */
+#include "packets.h"
+
+static struct cshim_verbs *adapter_of(const verbs_port *port)
+{
+	return (struct cshim_verbs *)(uintptr_t)port->adapter;
+}
+
+int verbs_look(verbs_port *port)
+{
+	if (port->next == port->count && port->adapter) {
+		int found = cshim_verbs_poll(adapter_of(port), VERBS_BATCH, port->batch);
+
+		port->next = 0;
+		port->count = found > 0 ? found : 0;
+		if (found < 0)
+			port->broken = 1;
+	}
+	return port->next < port->count || port->broken;
+}
+
+static verbs_peer *peer_of(const verbs_port *port, uint32_t qpn)
+{
+	const verbs_pair *pair = &port->pairs[qpn % VERBS_PAIRS];
+
+	return pair->qpn == qpn ? (verbs_peer *)(uintptr_t)pair->peer : NULL;
+}
+
+static int is(const struct cshim_verbs_completion *completion, uint64_t what)
+{
+	return completion->id >> VERBS_ID_SHIFT == what && completion->state == 0;
+}
+
+int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arrival)
+{
+	const struct cshim_verbs_completion *completion = &port->batch[port->next];
+	verbs_peer *peer;
+	verbs_head head;
+
+	if (port->next >= port->count || !is(completion, VERBS_ID_RECEIVE) ||
+	    completion->n < sizeof(head))
+		return 0;
+	peer = peer_of(port, completion->qpn);
+	if (!peer || !peer->usable || peer->waits || port->receives > port->target)
+		return 0;
+	arrival->slot = (int32_t)completion->id;
+	arrival->header = verbs_slot_at(link, arrival->slot) + sizeof(head);
+	memcpy(&head, (const void *)(uintptr_t)(arrival->header - sizeof(head)), sizeof(head));
+	if (head.kind == VERBS_KIND_MESSAGE
+	            ? head.id == 0 || head.header % 8 || head.header > VERBS_HEADER_MAX
+	            : head.kind != VERBS_KIND_MESSAGES || head.id != 0 || head.header != 0)
+		return 0;
+	if (head.number != peer->expected ||
+	    sizeof(head) + head.header + (uint64_t)head.data != completion->n)
+		return 0;
+	arrival->peer = peer;
+	arrival->head = head;
+	return 1;
+}
+
+void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival)
+{
+	verbs_peer *peer = arrival->peer;
+
+	port->next++;
+	port->taken = 0;
+	port->receives--;
+	if (arrival->head.credit > peer->credit)
+		peer->credit = arrival->head.credit;
+	peer->expected++;
+	peer->heard = 1;
+	link->packets_received++;
+	link->data_received += arrival->head.data;
+	verbs_news(link, peer);
+}
+
+static void free_slot(verbs_link *link, int32_t slot)
+{
+	link->free[link->num_free++] = slot;
+}
+
+/* Gives the adapter what waits for that. What it does not take is free. */
+static void give_all_back(verbs_link *link, verbs_port *port)
+{
+	uint32_t left = 0, count = (uint32_t)port->num_back;
+
+	cshim_verbs_receive(adapter_of(port), 0, VERBS_SLOT, port->back, count, &left);
+	for (uint32_t i = count - left; i < count; i++) {
+		free_slot(link, (int32_t)port->back[i].id);
+		port->receives--;
+	}
+	port->num_back = 0;
+}
+
+void verbs_give_back(verbs_link *link, verbs_port *port, int32_t slot)
+{
+	if (port->receives >= port->target) {
+		free_slot(link, slot);
+		return;
+	}
+	port->back[port->num_back++] = (struct cshim_verbs_buffer){
+		.id = (uint64_t)VERBS_ID_RECEIVE << VERBS_ID_SHIFT | (uint32_t)slot,
+		.addr = verbs_slot_at(link, slot),
+		.lkey = verbs_key_of(link, slot, port)};
+	port->receives++;
+	if (port->num_back >= port->together)
+		give_all_back(link, port);
+}
+
+int verbs_sent_out(verbs_link *link, verbs_port *port)
+{
+	const struct cshim_verbs_completion *completion = &port->batch[port->next];
+	uint64_t up_to = completion->id & (((uint64_t)1 << VERBS_ID_SHIFT) - 1);
+	verbs_peer *peer;
+	verbs_ring *ring;
+
+	if (port->next >= port->count || !is(completion, VERBS_ID_SEND) || link->starved)
+		return 0;
+	peer = peer_of(port, completion->qpn);
+	if (!peer || !peer->usable || peer->waits || peer->closed)
+		return 0;
+	ring = &peer->ring;
+	if (up_to <= ring->done || up_to > ring->done + (uint64_t)ring->posted)
+		return 0;
+	port->next++;
+	for (; ring->done < up_to; ring->done++) {
+		free_slot(link, (int32_t)ring->packets[ring->head].slot);
+		ring->head = (ring->head + 1) % VERBS_RING;
+		ring->count--;
+		ring->posted--;
+		link->sending--;
+	}
+	peer->heard = 1;
+	verbs_news(link, peer);
+	return 1;
+}
+
+/* 1 if a packet to peer may be made, which needs credit if it is numbered. */
+static int has_room(const verbs_link *link, const verbs_peer *peer)
+{
+	const verbs_ring *ring = &peer->ring;
+
+	return peer->usable && !peer->waits && ring->count < VERBS_RING &&
+	       ring->posted == ring->count && link->sending < link->limit_send &&
+	       link->num_free > 0;
+}
+
+uint8_t *verbs_begin(verbs_link *link, verbs_peer *peer, uint64_t n)
+{
+	verbs_flush(link);
+	if (!has_room(link, peer) || peer->closed || peer->number >= peer->credit ||
+	    n > VERBS_SLOT - sizeof(verbs_head))
+		return NULL;
+	return (uint8_t *)(uintptr_t)verbs_slot_at(link, link->free[link->num_free - 1]) +
+	       sizeof(verbs_head);
+}
+
+/* Gives the adapter the packet in a slot, which is the last of the ring. 0: it refuses. */
+static int post(const verbs_link *link, verbs_peer *peer, const verbs_sent *sent)
+{
+	verbs_ring *ring = &peer->ring;
+	const verbs_port *port = (const verbs_port *)(uintptr_t)peer->port;
+	int signaled = ++ring->since >= VERBS_SIGNAL || link->sending > link->limit_send / 4 ||
+	               !sent->numbered;
+	struct cshim_verbs_work work = {.id = (uint64_t)VERBS_ID_SEND << VERBS_ID_SHIFT |
+	                                      (ring->done + (uint64_t)ring->posted + 1),
+	                                .addr = verbs_slot_at(link, (int32_t)sent->slot),
+	                                .n = sent->n,
+	                                .lkey = verbs_key_of(link, (int32_t)sent->slot, port),
+	                                .signaled = (uint8_t)signaled,
+	                                .inlined = sent->n <= port->max_inline};
+
+	if (cshim_verbs_post((struct ibv_qp *)(uintptr_t)peer->qp, &work))
+		return 0;
+	if (signaled)
+		ring->since = 0;
+	ring->posted++;
+	return 1;
+}
+
+/* The last packet that was made. */
+static verbs_sent *last_of(verbs_peer *peer)
+{
+	return &peer->ring.packets[(peer->ring.head + peer->ring.count - 1) % VERBS_RING];
+}
+
+static verbs_head *head_of(const verbs_link *link, const verbs_sent *sent)
+{
+	return (verbs_head *)(uintptr_t)verbs_slot_at(link, (int32_t)sent->slot);
+}
+
+/* Makes a packet of what verbs_begin or verbs_join has found room for. */
+static verbs_sent *make(verbs_link *link, verbs_peer *peer, const verbs_head *head, int numbered)
+{
+	verbs_sent *sent;
+
+	peer->ring.count++;
+	link->sending++;
+	sent = last_of(peer);
+	*sent = (verbs_sent){.number = head->number,
+	                     .slot = (uint32_t)link->free[--link->num_free],
+	                     .n = (uint32_t)sizeof(*head) + head->header + head->data,
+	                     .numbered = (uint32_t)numbered};
+	*head_of(link, sent) = *head;
+	return sent;
+}
+
+/* Sends the last packet that was made. */
+static void send_last(verbs_link *link, verbs_peer *peer)
+{
+	verbs_sent *sent = last_of(peer);
+	uint64_t credit = peer->expected + peer->window;
+
+	head_of(link, sent)->credit = credit;
+	if (post(link, peer, sent)) {
+		if (credit > peer->told)
+			peer->told = credit;
+		link->packets_sent++;
+		return;
+	}
+	peer->usable = 0;
+	peer->failed = 1;
+	link->wants = 1;
+	verbs_news(link, peer);
+}
+
+void verbs_send(verbs_link *link, verbs_peer *peer, uint8_t id, uint32_t header, uint32_t data)
+{
+	verbs_head head = {VERBS_KIND_MESSAGE, id, (uint16_t)header, data, peer->number++, 0};
+
+	peer->laden = peer->number;
+	link->data_sent += data;
+	make(link, peer, &head, 1);
+	send_last(link, peer);
+}
+
+/* 1 if the last packet to peer waits for more messages: the link has not posted it meanwhile. */
+static int is_open(const verbs_link *link, verbs_peer *peer)
+{
+	return link->open == (uintptr_t)peer && peer->usable && peer->ring.count > 0 &&
+	       peer->ring.posted == peer->ring.count - 1 &&
+	       head_of(link, last_of(peer))->kind == VERBS_KIND_MESSAGES;
+}
+
+void verbs_flush_open(verbs_link *link)
+{
+	verbs_peer *peer = (verbs_peer *)(uintptr_t)link->open;
+
+	if (is_open(link, peer))
+		send_last(link, peer);
+	link->open = 0;
+}
+
+static uint64_t aligned(uint64_t n)
+{
+	return (n + 7) & ~(uint64_t)7;
+}
+
+uint8_t *verbs_join(verbs_link *link, verbs_peer *peer, uint64_t n)
+{
+	if (n > VERBS_JOIN_MAX)
+		return NULL;
+	if (is_open(link, peer)) {
+		const verbs_sent *sent = last_of(peer);
+		uint64_t end = aligned(sent->n);
+
+		if (peer->closed || peer->waits || end + n > VERBS_SLOT)
+			return NULL;
+		return (uint8_t *)head_of(link, sent) + end;
+	}
+	verbs_flush(link);
+	if (!has_room(link, peer) || peer->closed || peer->number >= peer->credit ||
+	    peer->number + VERBS_WINDOW < peer->credit + VERBS_BUSY)
+		return NULL;
+	return (uint8_t *)(uintptr_t)verbs_slot_at(link, link->free[link->num_free - 1]) +
+	       sizeof(verbs_head);
+}
+
+void verbs_joined(verbs_link *link, verbs_peer *peer, uint64_t n, uint32_t data)
+{
+	link->data_sent += data;
+	if (is_open(link, peer)) {
+		verbs_sent *sent = last_of(peer);
+		verbs_head *head = head_of(link, sent);
+		uint64_t end = aligned(sent->n);
+
+		/* nothing of an earlier packet leaves this task */
+		memset((uint8_t *)head + sent->n, 0, (size_t)(end - sent->n));
+		sent->n = (uint32_t)(end + n);
+		head->data = sent->n - (uint32_t)sizeof(*head);
+		return;
+	}
+	make(link, peer,
+	     &(const verbs_head){VERBS_KIND_MESSAGES, 0, 0, (uint32_t)n, peer->number++, 0}, 1);
+	peer->laden = peer->number;
+	link->open = (uintptr_t)peer;
+	verbs_news(link, peer);
+}
+
+void verbs_grant(verbs_link *link, verbs_peer *peer)
+{
+	verbs_head head = {VERBS_KIND_CREDIT, 0, 0, 0, peer->number, 0};
+
+	verbs_flush(link);
+	if (peer->expected + peer->window < peer->told + VERBS_WINDOW / 2)
+		return;
+	if (!has_room(link, peer)) {
+		link->wants = 1;
+		return;
+	}
+	link->acks_sent++;
+	make(link, peer, &head, 0);
+	send_last(link, peer);
+}

@@ -1,0 +1,259 @@
+/*
+ * packets.h - packets over queue pairs, as C sends and takes them without Go (docs/verbs.md).
+ * Private to the library.
+ *
+ * The structs are transport/verbs' own: what it and C both read and write. They lie off the Go heap
+ * where C uses them. All of it is touched under the owner's lock only, so C and Go need no order
+ * between them. Fixed widths, addresses as integers.
+ */
+#ifndef CSHIM_VERBS_PACKETS_H
+#define CSHIM_VERBS_PACKETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "verbs.h"
+
+#define VERBS_PORTS 8
+#define VERBS_SLOT 4096 /* bytes of a slot: a packet */
+#define VERBS_CHUNK 64  /* slots that were registered together */
+#define VERBS_CHUNKS 1024
+#define VERBS_BATCH 32 /* completions taken at a time */
+#define VERBS_BACK 32  /* receive buffers that can wait to go back to the adapter */
+#define VERBS_PAIRS 1024
+#define VERBS_NEWS 64
+/* packets that were made and are not known to be complete, of one peer */
+#define VERBS_RING 96
+#define VERBS_SIGNAL 8        /* so many packets make one completion */
+#define VERBS_WINDOW 32       /* packets that a peer may send ahead */
+#define VERBS_HEADER_MAX 1024 /* bytes of a message's header */
+
+/* The upper byte of a request's ID says what it was, as in transport/verbs/send.go. */
+#define VERBS_ID_SHIFT 56
+#define VERBS_ID_SEND 1u
+#define VERBS_ID_RECEIVE 3u
+
+#define VERBS_KIND_MESSAGE 1
+#define VERBS_KIND_CREDIT 13
+#define VERBS_KIND_MESSAGES 14 /* each behind a verbs_front, on a multiple of 8 */
+
+/*
+ * Messages share a packet while so many packets are not known to be taken: with fewer, one that
+ * goes at once is there sooner.
+ */
+#define VERBS_BUSY 4
+#define VERBS_JOIN_MAX 512 /* bytes of a message that may, with its front */
+
+/* In front of each packet: transport/verbs/packet.go. */
+typedef struct verbs_head {
+	uint8_t kind, id;
+	uint16_t header;
+	uint32_t data;
+	uint64_t number, credit;
+} verbs_head;
+
+/* In front of each of several messages in a packet. */
+typedef struct verbs_front {
+	uint8_t id, zero;
+	uint16_t header; /* bytes */
+	uint32_t data;   /* bytes */
+} verbs_front;
+
+/* A packet that was made. */
+typedef struct verbs_sent {
+	uint64_t number;
+	uint32_t slot, n;
+	uint32_t numbered, reserved;
+} verbs_sent;
+
+/*
+ * The packets that were made and are not known to be complete, in the order of their numbers. Those
+ * before posted are with the adapter.
+ */
+typedef struct verbs_ring {
+	uint64_t done; /* packets that this queue pair has completed */
+	int32_t head, count, posted;
+	int32_t since; /* posted since the last that makes a completion */
+	verbs_sent packets[VERBS_RING];
+} verbs_ring;
+
+/* What of a peer, and of its queue pair for packets, both use. */
+typedef struct verbs_peer {
+	/* What is sent. */
+	uint64_t number; /* of the next packet */
+	uint64_t credit; /* the first number that may not be sent */
+	/* behind the number of the last packet of a message or a copied put */
+	uint64_t laden;
+	/* What is received. */
+	uint64_t expected; /* number of the next packet */
+	uint64_t told;     /* the credit that the peer was told last */
+	/* by the link: what it may send ahead of that */
+	uint32_t window;
+	/* by the link: the queue pair is open, and works. By C: 0 after a post that failed */
+	uint32_t usable;
+	uint32_t waits;  /* by the link: something waits for room, so news are the link's */
+	uint32_t closed; /* by the owner: messages wait for room in front, or the task is gone */
+	uint32_t heard; /* by C: something has come, or was completed, that the link has yet to hear
+	                   of */
+	uint32_t failed; /* by C: a post has */
+	uint32_t listed; /* in verbs_link.news */
+	int32_t task;
+	uint64_t qp;   /* address of the ibv_qp */
+	uint64_t port; /* address of its verbs_port */
+	/* the owner's (CSHIM_PEER_ of ../lane/lane.h); neither the link nor this header looks at it
+	 */
+	uint32_t owner[3];
+	uint32_t life; /* by the link: counts how often all with the peer has ended */
+	verbs_ring ring;
+} verbs_peer;
+
+/* Where the peer of a queue pair is; of two whose numbers meet here, one is the link's alone. */
+typedef struct verbs_pair {
+	uint64_t peer; /* address; 0: none */
+	uint32_t qpn, reserved;
+} verbs_pair;
+
+typedef struct verbs_port {
+	uint64_t adapter; /* address of the cshim_verbs; 0: the link's alone */
+	uint32_t index;
+	uint32_t broken;     /* by C: the completion queue is */
+	uint32_t max_inline; /* bytes; constant */
+	int32_t receives; /* buffers of the shared receive queue, those that go back to it included
+	                   */
+	int32_t target;   /* by the link: how many there should be */
+	int32_t together; /* by the link: how many go back in one call */
+	/* completions that were taken and not looked at yet: [next, count) */
+	int32_t next, count;
+	int32_t num_back;
+	/* of the packet of the next completion: bytes of several messages that C has taken */
+	uint32_t taken;
+	struct cshim_verbs_completion batch[VERBS_BATCH];
+	struct cshim_verbs_buffer back[VERBS_BACK]; /* that go back together */
+	verbs_pair pairs[VERBS_PAIRS]; /* by the number of the queue pair, modulo their number */
+} verbs_port;
+
+/* Slots that were registered together. */
+typedef struct verbs_chunk {
+	uint64_t memory;
+	uint32_t lkey[VERBS_PORTS];
+} verbs_chunk;
+
+typedef struct verbs_link {
+	uint64_t peer_of; /* address of a uint64_t for each task: its verbs_peer; 0: none */
+	uint64_t tasks;
+	uint64_t port[VERBS_PORTS]; /* addresses */
+	uint32_t ports;
+	uint32_t starved; /* by the link: somebody waits for a slot */
+	int32_t sending;  /* slots with packets to send */
+	int32_t limit_send;
+	int32_t num_free;
+	int32_t num_news;          /* more than VERBS_NEWS: all peers are to be asked */
+	uint32_t news[VERBS_NEWS]; /* tasks whose peers the link has to hear of */
+	uint64_t looks;            /* of C, since the link had a turn */
+	/* by C, since the link had a turn: it is to have one, beside what completions say */
+	uint32_t wants;
+	uint32_t reserved;
+	/*
+	 * address of the verbs_peer whose last packet was not posted, as more messages may join it;
+	 * 0: none. The link posts what it finds.
+	 */
+	uint64_t open;
+	/* by C, since the link took them: transport.Stats */
+	uint64_t packets_sent, packets_received, data_sent, data_received, acks_sent;
+	verbs_chunk chunks[VERBS_CHUNKS];
+	int32_t free[VERBS_CHUNK * VERBS_CHUNKS]; /* slots */
+} verbs_link;
+
+/* A packet that has come. */
+typedef struct verbs_arrival {
+	verbs_peer *peer;
+	verbs_head head;
+	int32_t slot;
+	uint64_t header; /* address; the data follows */
+} verbs_arrival;
+
+static inline verbs_port *verbs_port_at(const verbs_link *link, uint32_t i)
+{
+	return (verbs_port *)(uintptr_t)link->port[i];
+}
+
+static inline uint64_t verbs_slot_at(const verbs_link *link, int32_t slot)
+{
+	return link->chunks[slot / VERBS_CHUNK].memory +
+	       (uint64_t)(slot % VERBS_CHUNK) * VERBS_SLOT;
+}
+
+static inline uint32_t verbs_key_of(const verbs_link *link, int32_t slot, const verbs_port *port)
+{
+	return link->chunks[slot / VERBS_CHUNK].lkey[port->index];
+}
+
+/* A task's peer; NULL: none that C may look at. */
+static inline verbs_peer *verbs_peer_of(const verbs_link *link, uint32_t task)
+{
+	if (task >= link->tasks)
+		return NULL;
+	return (verbs_peer *)(uintptr_t)((const uint64_t *)(uintptr_t)link->peer_of)[task];
+}
+
+/* The link has to hear of peer. */
+static inline void verbs_news(verbs_link *link, verbs_peer *peer)
+{
+	if (peer->listed)
+		return;
+	peer->listed = 1;
+	if (link->num_news < VERBS_NEWS)
+		link->news[link->num_news] = (uint32_t)peer->task;
+	link->num_news++;
+}
+
+/* packets.c; 1 if a port has a completion, which it asks the adapter for if it has none left. */
+int verbs_look(verbs_port *port);
+/*
+ * 1 if the next completion of a port is a message that has come in order over a queue pair which is
+ * open, and from whose peer nothing is to be learnt but that: then arrival has it.
+ */
+int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arrival);
+/* Takes it. Its slot is the caller's, for verbs_give_back. */
+void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival);
+/* Tells the peer what it may send, if it is to learn of half a window and nothing else tells it. */
+void verbs_grant(verbs_link *link, verbs_peer *peer);
+/* A slot that was received into goes back to the adapter, or to the free ones. */
+void verbs_give_back(verbs_link *link, verbs_port *port, int32_t slot);
+/* Takes the next completion of a port, if it is that of packets sent. 0: it is not, or the link's.
+ */
+int verbs_sent_out(verbs_link *link, verbs_port *port);
+
+/*
+ * Where the header of a message to peer may be written, of n bytes with its data; NULL: it is the
+ * link's, or there is no room. Nothing has happened until verbs_send, which must follow before
+ * anything else.
+ */
+uint8_t *verbs_begin(verbs_link *link, verbs_peer *peer, uint64_t n);
+/* Sends it. If the adapter refuses it, the link sends it again over another queue pair. */
+void verbs_send(verbs_link *link, verbs_peer *peer, uint8_t id, uint32_t header, uint32_t data);
+/*
+ * Where a message of n bytes with its front may be written that shares a packet with others; NULL:
+ * it is to go by itself. Nothing has happened until verbs_joined, which must follow before anything
+ * else; data: bytes of its data.
+ */
+uint8_t *verbs_join(verbs_link *link, verbs_peer *peer, uint64_t n);
+void verbs_joined(verbs_link *link, verbs_peer *peer, uint64_t n, uint32_t data);
+/* Posts the packet that waits for more, if there is one. */
+void verbs_flush_open(verbs_link *link);
+static inline void verbs_flush(verbs_link *link)
+{
+	if (__builtin_expect(link->open != 0, 0))
+		verbs_flush_open(link);
+}
+
+#ifndef __cplusplus
+_Static_assert(sizeof(verbs_head) == 24 && sizeof(verbs_front) == 8 && sizeof(verbs_sent) == 24 &&
+                       sizeof(verbs_pair) == 16 && sizeof(verbs_chunk) == 40 &&
+                       sizeof(verbs_ring) % 8 == 0 && sizeof(verbs_peer) % 8 == 0 &&
+                       sizeof(verbs_port) % 8 == 0,
+               "no holes");
+#endif
+
+#endif

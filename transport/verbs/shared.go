@@ -1,0 +1,157 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+	"lapi/transport/verbs/adapter"
+)
+
+// Where the adapters are the kernel's, C sends and takes messages by itself (cshim/verbs/packets.h):
+// it finds the peers, their rings, the slots and the completions in memory that is the link's own,
+// and changes it as the link would. So whatever enters the link finds all that C did, and the link
+// has but to hear what follows from it. Under the owner's lock, as everything.
+
+// Native is an adapter that C can use by itself: cshim/verbs has it.
+type Native interface {
+	// Native is the address of the cshim_verbs, NativePair that of the ibv_qp.
+	Native() uintptr
+	NativePair(qp adapter.QP) uintptr
+}
+
+// native says whether C can use all of the link's adapters.
+func (l *Link) native() bool {
+	for _, a := range append([]adapter.Adapter{l.cfg.Adapter}, l.cfg.More...) {
+		if _, ok := a.(Native); !ok {
+			return false
+		}
+	}
+	return 1+len(l.cfg.More) <= PortsMax
+}
+
+// chunkMade tells C where the slots of a new chunk are.
+func (l *Link) chunkMade(c *chunk) {
+	at := &l.shared.Chunks[len(l.slots.chunks)-1]
+	at.Memory = uint64(memory.AddrOf(c.memory))
+	for i, r := range c.regions {
+		at.Lkey[i] = r.LKey
+	}
+}
+
+// offload lets C use p's queue pair, which is open.
+func (l *Link) offload(p *peer) {
+	if l.tasks == nil || p.broken || p.gone || p.spares() || p.port.Adapter == 0 {
+		return
+	}
+	p.Qp = uint64(p.port.adapter.(Native).NativePair(p.qp))
+	p.VerbsPeer.Port = addressOf(p.port.VerbsPort)
+	l.tasks[p.ep] = addressOf(p.VerbsPeer)
+	pair := &p.port.Pairs[uint32(p.qp)%layout.VerbsPairs]
+	if pair.Peer == 0 {
+		*pair = layout.VerbsPair{Peer: l.tasks[p.ep], Qpn: uint32(p.qp)}
+	}
+	p.Usable = 1
+}
+
+// reclaim ends that.
+func (l *Link) reclaim(p *peer) {
+	p.Usable, p.Qp = 0, 0
+	if pair := &p.port.Pairs[uint32(p.qp)%layout.VerbsPairs]; pair.Qpn == uint32(p.qp) {
+		*pair = layout.VerbsPair{}
+	}
+}
+
+// Hold has C send nothing to ep, as messages wait in front, or permits it again.
+func (l *Link) Hold(ep transport.Endpoint, held bool) {
+	if p := l.peers[ep]; p != nil {
+		p.Closed = 0
+		if held {
+			p.Closed = 1
+		}
+	}
+}
+
+// Busy says whether the link has something to do in each turn.
+func (l *Link) Busy() bool {
+	return len(l.active) > 0 || l.due != 0 || len(l.calls) > len(l.freeCalls) || l.UsesSpare()
+}
+
+// hearCounts takes in what C has counted.
+func (l *Link) hearCounts() {
+	c, s := l.shared, &l.stats
+	s.PacketsSent += c.PacketsSent
+	s.PacketsReceived += c.PacketsReceived
+	s.DataSent += c.DataSent
+	s.DataReceived += c.DataReceived
+	s.AcksSent += c.AcksSent
+	c.PacketsSent, c.PacketsReceived, c.DataSent, c.DataReceived, c.AcksSent = 0, 0, 0, 0, 0
+}
+
+// hear takes in what C has done since the last time.
+func (l *Link) hear() {
+	l.shared.Open = 0
+	n := int(l.shared.NumNews)
+	if n == 0 {
+		return
+	}
+	l.shared.NumNews = 0
+	if n > layout.VerbsNews {
+		for _, p := range l.peers {
+			l.hearOf(p)
+		}
+		return
+	}
+	for _, task := range l.shared.News[:n] {
+		if p := l.peers[transport.Endpoint(task)]; p != nil {
+			l.hearOf(p)
+		}
+	}
+}
+
+func (l *Link) hearOf(p *peer) {
+	if p.Listed == 0 {
+		return
+	}
+	p.Listed = 0
+	if p.Owner != ([len(p.Owner)]uint32{}) && !p.noted {
+		p.noted = true
+		l.unheard = append(l.unheard, p)
+	}
+	if p.Heard != 0 {
+		p.Heard, p.failures, p.heardOf = 0, 0, true
+		if len(p.calls) > 0 {
+			l.attend(p)
+		}
+		l.grant(p)
+	}
+	if p.Failed != 0 {
+		p.Failed = 0
+		l.fail(&p.pair)
+	}
+	l.post(p) // what waited for more messages
+}
+
+// HearOwners tells the owner what C has noted for it of each peer, which it is to clear.
+func (l *Link) HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32)) {
+	l.hear()
+	for _, p := range l.unheard {
+		p.noted = false
+		tell(p.ep, &p.Owner)
+	}
+	l.unheard = l.unheard[:0]
+}
+
+// TakeHandled goes on with a message from ep that C has taken out of a slot, and whose handler has
+// run: h says what came of it, and is offered it again if that refuses it.
+func (l *Link) TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transport.MsgHandler) {
+	var was head
+	p, b := l.peers[ep], l.slots.bytes(slot)[:n]
+	if p == nil || p.gone || !was.decode(b) {
+		return
+	}
+	end := headSize + int(was.header)
+	l.msg = transport.Msg{From: ep, Hdr: b[headSize:end:end], Data: b[end:]}
+	if h(&l.msg) != transport.Accept && !p.gone {
+		l.keep(p, &was, b[headSize:end], b[end:])
+	}
+}

@@ -1,0 +1,370 @@
+package verbs
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/conform"
+	"lapi/transport/emul"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+	"lapi/transport/verbs/adapter"
+	"lapi/transport/verbs/internal/fake"
+)
+
+// usedByC is an adapter that C could use; what C does the tests here do in its place.
+type usedByC struct{ *fake.Device }
+
+func (usedByC) Native() uintptr { return 1 }
+
+func (usedByC) NativePair(qp adapter.QP) uintptr { return uintptr(qp) }
+
+func openForC(d *fake.Device) adapter.Adapter { return usedByC{d} }
+
+func numbered(n byte) []byte { return []byte{n, 0, 0, 0, 0, 0, 0, 0} }
+
+// collect has l note the numbers of the messages that come.
+func collect(l *Link) *[]byte {
+	got := new([]byte)
+	l.Handle(2, func(m *transport.Msg) transport.Verdict {
+		*got = append(*got, m.Hdr[0])
+		return transport.Accept
+	})
+	return got
+}
+
+// newNetForC is a net whose first peers have open queue pairs.
+func newNetForC(t *testing.T, more []int, set func(*fake.Fabric, *Config)) *net {
+	t.Helper()
+	n := makeNetOver(t, more, 1, set, openForC)
+	for _, l := range n.links {
+		if !l.Tasks(len(n.links)) {
+			t.Fatal("C cannot use the link")
+		}
+	}
+	conform.ConnectAll(t, n.links)
+	n.sendNumbers(t, 1, func(int) {})
+	return n
+}
+
+// TestConformForC: the suite where all that C uses lies where C finds it.
+func TestConformForC(t *testing.T) {
+	conform.Run(t, conform.Factory{MaxNodes: 4, New: func(t *testing.T, n int) *conform.Net {
+		out := &conform.Net{}
+		net := makeNetOver(t, make([]int, n), 1, nil, openForC)
+		for _, l := range net.links {
+			l.Tasks(n)
+			out.Nodes = append(out.Nodes, conform.Node{Link: l,
+				Emul: emul.New(l, conform.EmulRequest, conform.EmulReply)})
+		}
+		conform.ConnectAll(t, net.links)
+		return out
+	}})
+}
+
+// made does what C does to make a packet, but for the post.
+func (l *Link) made(p *peer, k kind, id transport.MsgID, header, data []byte) {
+	s, _ := l.slots.get()
+	b := l.slots.bytes(s)
+	h := head{kind: k, id: id, header: uint16(len(header)), data: uint32(len(data)),
+		number: p.Number}
+	h.encode(b)
+	copy(b[headSize:], header)
+	copy(b[headSize+len(header):], data)
+	p.ring().push(sent{Slot: uint32(s), N: uint32(headSize + len(header) + len(data)),
+		Number: p.Number, Numbered: 1})
+	p.Number++
+	l.shared.Sending++
+	l.news(p)
+}
+
+func (l *Link) news(p *peer) {
+	if p.Listed == 0 {
+		p.Listed = 1
+		l.shared.News[min(l.shared.NumNews, layout.VerbsNews-1)] = uint32(p.Task)
+		l.shared.NumNews++
+	}
+}
+
+// parts is several messages of kind 2 with headers of these numbers, as they lie in a packet.
+func parts(numbers ...byte) (b []byte) {
+	for _, i := range numbers {
+		b = append(b, 2, 0, 8, 0, 3, 0, 0, 0)
+		b = append(append(b, numbered(i)...), "abc"...)
+		b = append(b, make([]byte, 5)...)
+	}
+	return b
+}
+
+// TestOpenPacket: a packet that C has left open for more messages goes with the next entry, before
+// what follows it, and holds several messages in order.
+func TestOpenPacket(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l, p := n.links[0], n.links[0].peers[1]
+	got := collect(n.links[1])
+	l.made(p, kindMessages, 0, nil, parts(1, 2, 3))
+	l.shared.Open = addressOf(p.VerbsPeer)
+	if _, err := l.Send(1, 2, numbered(4), &transport.Op{}); err != nil {
+		t.Fatal(err)
+	}
+	n.until(t, "all messages", func() bool { return len(*got) == 4 })
+	if !slices.Equal(*got, []byte{1, 2, 3, 4}) || l.shared.Open != 0 {
+		t.Errorf("% d come, open is %#x", *got, l.shared.Open)
+	}
+	l.made(p, kindMessages, 0, nil, parts(5))
+	l.shared.Open = addressOf(p.VerbsPeer)
+	n.until(t, "one alone", func() bool { return len(*got) == 5 }) // by progress alone
+	n.close(t)
+}
+
+// TestFailedPost: a post of C's has failed: the packet comes over the next queue pair, once, in its
+// place.
+func TestFailedPost(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l, p := n.links[0], n.links[0].peers[1]
+	got := collect(n.links[1])
+	l.made(p, kindMessage, 2, numbered(1), nil)
+	p.Usable, p.Failed = 0, 1
+	if _, err := l.Send(1, 2, numbered(2), &transport.Op{}); err != nil {
+		t.Fatal(err)
+	}
+	n.until(t, "another queue pair", func() bool { return l.Replaced() == 1 && p.Usable == 1 })
+	l.made(p, kindMessage, 2, numbered(3), nil)
+	n.until(t, "all messages", func() bool { return len(*got) >= 3 })
+	for range 100 {
+		n.turn()
+	}
+	if !slices.Equal(*got, []byte{1, 2, 3}) {
+		t.Errorf("% d come", *got)
+	}
+	n.close(t)
+}
+
+// TestUsable: C may use a queue pair while it is open and works, finds it by its number, and leaves
+// it alone while something waits for room.
+func TestUsable(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l, p := n.links[0], n.links[0].peers[1]
+	collect(n.links[1])
+	listed := func() (of []uint32) {
+		for _, q := range p.port.Pairs {
+			if q.Peer == addressOf(p.VerbsPeer) {
+				of = append(of, q.Qpn)
+			}
+		}
+		return of
+	}
+	check := func(when string) {
+		t.Helper()
+		if p.Usable != 1 || !slices.Equal(listed(), []uint32{uint32(p.qp)}) ||
+			p.Qp != uint64(p.qp) || p.VerbsPeer.Port != addressOf(p.port.VerbsPort) ||
+			l.tasks[1] != addressOf(p.VerbsPeer) {
+			t.Errorf("%s: usable %d, %v are listed, %d is %d", when, p.Usable, listed(), p.qp, p.Qp)
+		}
+	}
+	check("open")
+	l.fail(&p.pair)
+	if p.Usable != 0 {
+		t.Error("one that has failed is usable")
+	}
+	n.until(t, "another", func() bool { return l.Replaced() == 1 && p.open })
+	n.until(t, "another there", func() bool { return p.Usable == 1 })
+	check("another")
+	for l.Hold(1, true); ; {
+		if _, err := l.Send(1, 2, numbered(0), &transport.Op{}); err != nil {
+			break
+		}
+	}
+	if p.Waits != 1 || p.Closed != 1 {
+		t.Errorf("without room: waits %d, closed %d", p.Waits, p.Closed)
+	}
+	l.Hold(1, false)
+	n.until(t, "room", func() bool { return p.Waits == 0 })
+	if p.Closed != 0 {
+		t.Error("it is still held")
+	}
+	var b [headSize]byte
+	h := head{kind: kindCredit, credit: p.Credit}
+	h.encode(b[:])
+	p.Waits = 1
+	if l.receive(&p.pair, b[:], 0); p.Waits != 0 {
+		t.Error("there may be room, and C still leaves all to the link")
+	}
+	life := p.Life
+	l.Disconnect(1, transport.ErrUnreachable)
+	if p.Usable != 0 || len(listed()) != 0 || p.Life == life {
+		t.Errorf("disconnected: usable %d, %v are listed", p.Usable, listed())
+	}
+	n.close(t)
+}
+
+// TestMessagesInOne: several messages in a packet, of which C has taken the first, one is refused
+// and comes again, and packets that are not right.
+func TestMessagesInOne(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	l := n.links[1]
+	p := l.peers[0]
+	var got []byte
+	refuse := true
+	l.Handle(2, func(m *transport.Msg) transport.Verdict {
+		if string(m.Data) != "abc" {
+			t.Errorf("the data is %q", m.Data)
+		}
+		if m.Hdr[0] == 3 && refuse {
+			refuse = false
+			return transport.Refuse
+		}
+		got = append(got, m.Hdr[0])
+		return transport.Accept
+	})
+	packet := func(content []byte) []byte {
+		b := make([]byte, headSize, headSize+len(content))
+		h := head{kind: kindMessages, data: uint32(len(content)), number: p.Expected}
+		h.encode(b)
+		return append(b, content...)
+	}
+	one := len(parts(1))
+	l.receive(&p.pair, packet(parts(1, 2, 3, 4)), one)
+	n.until(t, "the refused one", func() bool { return len(got) == 3 })
+	if !slices.Equal(got, []byte{2, 4, 3}) {
+		t.Errorf("% d come", got)
+	}
+	for i, spoil := range []func(b []byte){
+		func(b []byte) { b[0] = 0 }, func(b []byte) { b[0] = byte(transport.MaxMsgID) + 1 },
+		func(b []byte) { b[1] = 1 }, func(b []byte) { b[2] = 7 }, func(b []byte) { b[3] = 0xff },
+		func(b []byte) { binary.LittleEndian.PutUint32(b[4:], 1<<31) },
+		func(b []byte) { b[one] = 0 }} {
+		b := parts(1, 2)
+		spoil(b)
+		ghosts, expected := l.stats.GhostPackets, p.Expected
+		l.receive(&p.pair, packet(b), 0)
+		if l.stats.GhostPackets != ghosts+1 || p.Expected != expected || len(got) != 3 {
+			t.Errorf("spoiled %d: it is taken", i)
+		}
+	}
+	n.close(t)
+}
+
+// TestTakeHandled: what C has taken, and its handler refuses, is offered again.
+func TestTakeHandled(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l := n.links[1]
+	got := collect(l)
+	s, _ := l.slots.get()
+	h := head{kind: kindMessage, id: 2, header: 8}
+	h.encode(l.slots.bytes(s))
+	copy(l.slots.bytes(s)[headSize:], numbered(9))
+	verdicts := []transport.Verdict{transport.Refuse, transport.Accept}
+	for i, verdict := range verdicts {
+		l.TakeHandled(0, s, headSize+8, func(m *transport.Msg) transport.Verdict {
+			if m.From != 0 || m.Hdr[0] != 9 {
+				t.Errorf("it is from %d, % x", m.From, m.Hdr)
+			}
+			return verdict
+		})
+		n.until(t, "the offer", func() bool { return len(*got) == 1 && l.peers[0].held.Len() == 0 })
+		if i == len(verdicts)-1 && len(*got) != 1 {
+			t.Error("an accepted one is offered again")
+		}
+	}
+	l.slots.put(s)
+	n.close(t)
+}
+
+// TestHearOwners: what C notes for the owner is told once, also when turns of the link lie between,
+// and when there is more news than the list holds; so is what it counts.
+func TestHearOwners(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l, p := n.links[0], n.links[0].peers[1]
+	told := 0
+	hear := func() int {
+		told = 0
+		l.HearOwners(func(ep transport.Endpoint, noted *[3]uint32) {
+			told += int(noted[0])
+			*noted = [3]uint32{}
+		})
+		return told
+	}
+	p.Owner[0] = 5
+	l.news(p)
+	for range 3 {
+		n.turn()
+		l.news(p)
+	}
+	if len(l.unheard) != 1 {
+		t.Errorf("%d peers have news for the owner", len(l.unheard))
+	}
+	if first, then := hear(), hear(); first != 5 || then != 0 {
+		t.Errorf("it hears %d, then %d", first, then)
+	}
+	p.Owner[0] = 7
+	p.Listed, l.shared.NumNews = 1, layout.VerbsNews+1
+	if heard := hear(); heard != 7 {
+		t.Errorf("of much news it hears %d", heard)
+	}
+	before := *l.Stats()
+	l.shared.PacketsSent, l.shared.DataReceived, l.shared.AcksSent = 3, 4, 5
+	for range 2 {
+		if s := l.Stats(); s.PacketsSent != before.PacketsSent+3 ||
+			s.DataReceived != before.DataReceived+4 || s.AcksSent != before.AcksSent+5 {
+			t.Errorf("it counts %+v", s)
+		}
+	}
+	p.failures, p.heardOf, p.Heard = 3, false, 1
+	l.news(p)
+	if n.turn(); p.failures != 0 || !p.heardOf || p.Heard != 0 {
+		t.Error("it has not heard of the peer")
+	}
+	n.close(t)
+}
+
+// TestBusyForC: while the link has something to do it says so.
+func TestBusyForC(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l := n.links[0]
+	n.until(t, "silence", func() bool { return !l.Busy() })
+	l.attend(l.peers[1])
+	if !l.Busy() {
+		t.Error("a peer is to be attended to, and it is not busy")
+	}
+	n.until(t, "silence", func() bool { return !l.Busy() })
+	here, there, done := userMemory(t, 1<<16), userMemory(t, 1<<16), false
+	if _, err := l.Put(1, &transport.Op{Local: memory.AddrOf(here), Remote: memory.AddrOf(there),
+		N: 1 << 16, Done: func(*transport.Op, error) { done = true }}); err != nil {
+		t.Fatal(err)
+	}
+	n.until(t, "the put", func() bool {
+		if !done && !l.Busy() {
+			t.Fatal("a put is under way, and it is not busy")
+		}
+		return done
+	})
+	n.close(t)
+}
+
+// TestCompletionsOfC: what C has taken from the adapter and left is taken before what follows, and
+// keeps a thread from sleeping.
+func TestCompletionsOfC(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l := n.links[1]
+	got := collect(l)
+	for i := range byte(3) {
+		if _, err := n.links[0].Send(1, 2, numbered(i), &transport.Op{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pt := l.ports[0]
+	n.until(t, "completions", func() bool { return len(*got) == 3 || pt.poll(len(pt.Batch)) })
+	if len(*got) == 0 && !l.Arm() {
+		t.Error("there is something, and the thread may sleep")
+	}
+	l.Disarm()
+	n.until(t, "all messages", func() bool { return len(*got) == 3 })
+	if !slices.Equal(*got, []byte{0, 1, 2}) {
+		t.Errorf("% d come", *got)
+	}
+	n.close(t)
+}

@@ -1,0 +1,101 @@
+package verbs
+
+import (
+	"unsafe"
+
+	"lapi/transport"
+	"lapi/transport/arena"
+	"lapi/transport/layout"
+	"lapi/transport/verbs/adapter"
+)
+
+// share makes what C also uses: off the Go heap, if C uses it.
+func (l *Link) share() (err error) {
+	if l.native() {
+		l.shared, err = mapped[layout.VerbsLink](l)
+		return err
+	}
+	l.shared = new(layout.VerbsLink)
+	return nil
+}
+
+// mapped is a T, all zero, on pages that unshare gives back.
+func mapped[T any](l *Link) (*T, error) {
+	b, err := arena.Map(int(unsafe.Sizeof(*new(T))))
+	if err != nil {
+		return nil, err
+	}
+	l.pages = append(l.pages, b)
+	return (*T)(unsafe.Pointer(&b[0])), nil
+}
+
+// unshare gives the memory back. Nothing uses the link any more.
+func (l *Link) unshare() {
+	for _, p := range l.peers {
+		p.VerbsPeer = copied(p.VerbsPeer)
+	}
+	for _, pt := range l.ports {
+		pt.VerbsPort = copied(pt.VerbsPort)
+	}
+	l.shared = copied(l.shared)
+	for _, b := range l.pages {
+		arena.Unmap(b)
+	}
+	l.pages = nil
+}
+
+func copied[T any](of *T) *T {
+	c := *of
+	return &c
+}
+
+// newPort is what of a port C also uses.
+func (l *Link) newPort(index int, a adapter.Adapter) *layout.VerbsPort {
+	pt := new(layout.VerbsPort)
+	if l.native() {
+		if m, err := mapped[layout.VerbsPort](l); err == nil {
+			pt = m
+			pt.Adapter = uint64(a.(Native).Native())
+			l.shared.Port[l.shared.Ports] = addressOf(pt)
+			l.shared.Ports++
+		}
+	}
+	pt.Index, pt.MaxInline = uint32(index), uint32(max(a.Info().MaxInline, 0))
+	return pt
+}
+
+// newShared is what of ep's peer C also uses. The one of before, whose connection has ended, keeps
+// a copy.
+func (l *Link) newShared(ep transport.Endpoint) *layout.VerbsPeer {
+	p := new(layout.VerbsPeer)
+	if old := l.peers[ep]; old != nil {
+		p, old.VerbsPeer = old.VerbsPeer, copied(old.VerbsPeer)
+		*p = layout.VerbsPeer{Life: p.Life}
+	} else if l.native() {
+		if m, err := mapped[layout.VerbsPeer](l); err == nil {
+			p = m
+		}
+	}
+	p.Task = int32(ep)
+	return p
+}
+
+func addressOf[T any](at *T) uint64 { return uint64(uintptr(unsafe.Pointer(at))) }
+
+// Tasks has C find the peers by task: there are n. False: C does not take part.
+func (l *Link) Tasks(n int) bool {
+	if !l.native() || l.tasks != nil {
+		return l.tasks != nil
+	}
+	b, err := arena.Map(8 * n)
+	if err != nil {
+		return false
+	}
+	l.pages = append(l.pages, b)
+	l.tasks = unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), n)
+	l.shared.PeerOf, l.shared.Tasks = addressOf(&l.tasks[0]), uint64(n)
+	return true
+}
+
+// Shared is where C finds all of it.
+func (l *Link) Shared() uint64 { return addressOf(l.shared) }
