@@ -9,7 +9,7 @@
 #include "put.h"
 #include "serve.h"
 #include "lane.h"
-#include "packets.h"
+#include "../verbs/packets.h"
 
 /* Sends end in one of these. */
 #define CSHIM_LANE_DONE 1 /* all of it */

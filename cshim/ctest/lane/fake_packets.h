@@ -1,9 +1,9 @@
 /*
- * packets.h - two tasks of this process, joined by an adapter made of memory, as the tests of
+ * fake_packets.h - two tasks of this process, joined by an adapter made of memory, as the tests of
  * packets use them: puts of task 0 to task 1.
  */
-#ifndef CTEST_PACKETS_H
-#define CTEST_PACKETS_H
+#ifndef CTEST_FAKE_PACKETS_H
+#define CTEST_FAKE_PACKETS_H
 
 #include <string.h>
 
