@@ -8,8 +8,6 @@
 #include "rdma/library.h"
 #include "rdma/rdma.h"
 
-struct verbs_library verbs;
-
 int rdma_reason(void)
 {
 	return errno ? errno : EINVAL;
