@@ -34,12 +34,13 @@ enum {
 static uint32_t guess(const node_route_class *class, const node_route_question *q)
 {
 	uint32_t best = class->best, route = node_class_pipeline(class, NODE_ROUTE_STREAMING), ns;
-	uint64_t chunks = (q->n + q->chunk - 1) / q->chunk;
+	uint64_t chunks;
 
 	if (q->alone >> route & 1)
 		route = node_class_pipeline(class, NODE_ROUTE_WIDE);
 	if (node_route_is_pipeline(best))
 		return q->alone >> best & 1 ? route : best;
+	chunks = (q->n + q->chunk - 1) / q->chunk;
 	ns = (uint32_t)((uint64_t)node_route_time(class, route) * chunks / (chunks + 1));
 	return node_class_clearly_less(ns, class->in_use) ? route : best;
 }
