@@ -14,5 +14,5 @@ $(BUILD)/mutants/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CSHIM_TEST_FLAGS) -MMD -MP -c $< -o $@
 $(BUILD)/mutants/cshim-test: $(MUTANTS_OBJECTS)
-	$(CC) $(CSHIM_TEST_FLAGS) -o $@ $^
+	$(CC) $(CSHIM_TEST_FLAGS) $(CSHIM_TEST_LINK) -o $@ $^
 -include $(MUTANTS_OBJECTS:.o=.d)
