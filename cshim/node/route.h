@@ -25,9 +25,8 @@
 #define NODE_ROUTES 7
 /* Bytes from which streaming is chosen: so much is in no cache, nor of use there. */
 #define NODE_STREAM_MIN (16u << 20)
-#define NODE_STRING_MIN                                                           \
-	1024 /* bytes of a copy for which a string instruction is worth its begin \
-	      */
+/* bytes of a copy for which a string instruction is worth its begin */
+#define NODE_STRING_MIN 1024
 #define NODE_ROUTE_MASK 7u
 /* or'd: the transfer is to be timed */
 #define NODE_ROUTE_TIMED 8u
