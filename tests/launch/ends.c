@@ -3,7 +3,8 @@
  *
  *   L LAPI_Init and LAPI_Gfence   l LAPI_Gfence and LAPI_Term   B a barrier of LAPI
  *   M MPI_Init   m MPI_Finalize   b MPI_Barrier                 (with -DWITH_MPI)
- *   x task 1 exits with status 21, the others wait             X all exit with status 21
+ *   x task 1 exits with status 21, the others wait
+ *   X all exit with status 21, also those that the launcher tells to end since another one has
  *   k task 1 is killed, the others wait
  *   d each task is killed when it has heard of the ends of all before it; the last one has
  *     LAPI_Term. Its launcher must let them live.
@@ -159,6 +160,8 @@ int main(int argc, char **argv)
 	deaths_are_news = argc > 1 && strchr(argv[1], 'd') != NULL;
 	if (deaths_are_news)
 		(void)signal(SIGUSR1, SIG_IGN); /* by which mpiexec.hydra tells of ends */
+	if (argc > 1 && strchr(argv[1], 'X') != NULL)
+		(void)signal(SIGTERM, SIG_IGN); /* else the status of the last may be the signal's */
 	for (letter = argc > 1 ? argv[1] : ""; *letter; letter++)
 		step(*letter);
 	printf("end of %s\n", argc > 1 ? argv[1] : "");
