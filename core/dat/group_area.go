@@ -25,7 +25,7 @@ type AreaMaker interface {
 const shareArea = wire.Part
 
 // areaVersion is that of the memory's layout.
-const areaVersion = 2
+const areaVersion = 3
 
 // areaWord is what the first member tells: for which group, and its memory.
 type areaWord struct {
@@ -154,6 +154,7 @@ func (l *Library) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
 const (
 	areaMapped = 1 << iota
 	areaRandom // LAPI_FASTLANE=random
+	areaReads  // it can read the memory of all others
 )
 
 func (c *Collective) areaFlags() (f uint8) {
@@ -162,6 +163,9 @@ func (c *Collective) areaFlags() (f uint8) {
 	}
 	if n := c.ia.library.cfg.Lane; n != nil && n.Random != 0 {
 		f |= areaRandom
+	}
+	if c.readsAll() {
+		f |= areaReads
 	}
 	return f
 }
@@ -174,7 +178,7 @@ func (c *Collective) useNode() bool {
 		c.closeNode()
 		return true
 	}
-	return c.openNode(c.area, some&areaRandom != 0)
+	return c.openNode(c.area, some&areaRandom != 0, all&areaReads != 0)
 }
 
 var _ coll.Owner = (*Collective)(nil)

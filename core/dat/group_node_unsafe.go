@@ -20,6 +20,7 @@ import (
 type nodeGroup struct {
 	*layout.DatGroup
 	memory, ops, lists, scratch []byte
+	ways                        []byte // nil: members do not read each other's memory
 	area                        []byte // what all members map
 }
 
@@ -31,6 +32,7 @@ const (
 	spanSize   = int(unsafe.Sizeof(layout.DatSpan{}))
 	opSize     = int(unsafe.Sizeof(layout.DatGroupOp{}))
 	seatSize   = int(unsafe.Sizeof(layout.DatSeat{}))
+	waysSize   = layout.DatGroupKinds * layout.DatGroupClasses * int(unsafe.Sizeof(layout.RouteClass{}))
 )
 
 // groupUnits is how many units a member's stage has in a group of so many, and how large they are.
@@ -58,15 +60,45 @@ func groupSize(size int) int {
 // isCrowded says whether members share processors.
 func isCrowded(size int) bool { return size > runtime.NumCPU() }
 
-// openNode makes C's view; false: there is no memory.
-func (c *Collective) openNode(area []byte, random bool) bool {
+// nodePeer is what C has of the link to a member; nil: it is none of another process of this node.
+func (f *fellow) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
+	if f.peer == nil {
+		return nil, nil
+	}
+	link, ep := f.peer.link(f.c.ia.library)
+	lane, ok := link.(laneLink)
+	if !ok {
+		return nil, nil
+	}
+	peer, _ := lane.NodePeer(ep)
+	return lane.Node(), peer
+}
+
+// readsAll says whether this process can read the memory of all other members.
+func (c *Collective) readsAll() bool {
+	for _, f := range c.fellows {
+		if f.rank == c.group.Self {
+			continue
+		}
+		if _, peer := f.nodePeer(); peer == nil || peer.Direct == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// openNode makes C's view; reads: members read each other's memory. false: there is no memory.
+func (c *Collective) openNode(area []byte, random, reads bool) bool {
 	r, size := &c.ia.library.rings, c.group.Size
 	n := &nodeGroup{area: area, memory: r.get(int(unsafe.Sizeof(layout.DatGroup{}))),
 		scratch: r.get(layout.DatGroupScratch)}
 	if n.memory != nil {
 		n.DatGroup = (*layout.DatGroup)(unsafe.Pointer(unsafe.SliceData(n.memory)))
 	}
-	if n.memory == nil || n.scratch == nil || !n.grow(r, size) {
+	if reads {
+		n.ways = r.get(waysSize)
+	}
+	if n.memory == nil || n.scratch == nil || reads && n.ways == nil || !n.grow(r, size) {
 		n.release(r)
 		return false
 	}
@@ -79,12 +111,12 @@ func (c *Collective) openNode(area []byte, random bool) bool {
 	if random {
 		n.Random = c.seed | 1
 	}
+	if reads {
+		n.Ways = addressOf(n.ways)
+	}
 	for _, f := range c.fellows {
-		if f.peer != nil {
-			link, ep := f.peer.link(c.ia.library)
-			peer, _ := link.(laneLink).NodePeer(ep)
-			n.Peers[f.rank] = uint64At(peer)
-		}
+		link, peer := f.nodePeer()
+		n.Links[f.rank], n.Peers[f.rank] = uint64At(link), uint64At(peer)
 	}
 	c.node = n
 	c.group.Held = true
@@ -123,6 +155,7 @@ func (n *nodeGroup) release(r *rings) {
 	r.put(n.ops)
 	r.put(n.lists)
 	r.put(n.scratch)
+	r.put(n.ways)
 }
 
 // Room makes room for another operation.
@@ -230,7 +263,7 @@ func (c *Collective) failNode() {
 // fails.
 func (c *Collective) nodeLost(rank int) {
 	if n := c.node; n != nil {
-		n.Peers[rank], n.Lost = 0, 1
+		n.Peers[rank], n.Links[rank], n.Lost = 0, 0, 1
 		c.setEnded(rank)
 	}
 }

@@ -50,6 +50,7 @@ static const struct {
 	{"coll", test_coll},
 	{"group", test_group},
 	{"group_threads", test_group_threads},
+	{"group_way", test_group_way},
 	{"direct", test_direct},
 	{"ends", test_ends},
 	{"dat_threads", test_dat_threads},

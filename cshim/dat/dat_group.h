@@ -18,6 +18,12 @@
 #define DAT_GROUP_TINY 32     /* bytes that travel in a card */
 #define DAT_GROUP_SCRATCH 16384
 
+/* Which way is the faster is learnt for each kind of operation and class of lengths, of which the
+ * first has DAT_GROUP_COPY_MIN bytes. */
+#define DAT_GROUP_COPY_MIN 16384
+#define DAT_GROUP_KINDS 16
+#define DAT_GROUP_CLASSES 18
+
 /* What a member says of a round. */
 typedef struct dat_card {
 	/* 1 + the round. Stored last (release): publishes the rest, and the unit of the stage */
@@ -25,14 +31,34 @@ typedef struct dat_card {
 	uint64_t check;  /* what all members' calls must have in common */
 	uint64_t n;      /* bytes, of operations whose lengths differ */
 	uint32_t rounds; /* for how many rounds it has data; of the operation's first round */
-	uint32_t zero;
+	uint32_t how;    /* DAT_CARD_ bits; of the operation's first round */
 	unsigned char tiny[DAT_GROUP_TINY];
 } dat_card;
+
+/* how of a card */
+#define DAT_CARD_COPY 1u /* who decides says: long data is read where it lies */
+/* This member's is. tiny has a dat_span that says where; of pieces the unit has one for each rank.
+ */
+#define DAT_CARD_PLACE 2u
+
+/* What a member that cannot read another's memory asks of that one, and its own answer to another
+ * (group_feed.c). */
+typedef struct dat_feed {
+	uint64_t asks;  /* how often it has asked (release): publishes the question */
+	uint64_t from;  /* a rank; DAT_GROUP_MOST: nobody, it has what it wanted */
+	uint64_t what;  /* of a reduction: 0 elements, 1 results */
+	uint64_t at, n; /* so many bytes at a place of what that one sends */
+	uint64_t
+		answers; /* the question of another: its number, and rank (release): publishes it */
+} dat_feed;
 
 /* What a member writes, in memory that all map. */
 typedef struct dat_seat {
 	uint64_t done; /* it reads nothing of rounds before this one any more (release) */
-	uint64_t line0[7];
+	dat_feed feed;
+	/* of who decides (release): twice the round after the operation's first one, and 1 if long
+	 * data are to be read where they are */
+	uint64_t decided;
 	uint64_t ended; /* 1, by it or by who has seen its end: it writes no card any more (release)
 	                 */
 	uint64_t line1[7];
@@ -84,6 +110,10 @@ typedef struct dat_group {
 	uint32_t state;
 	uint32_t line0; /* 64-bit words stand at multiples of 8 for every word size */
 	uint64_t peers[DAT_GROUP_MOST]; /* addresses of node_peer; 0: none to wake */
+	uint64_t links[DAT_GROUP_MOST]; /* of node_link, by which its memory is read */
+	/* constant: address of node_route_class[DAT_GROUP_KINDS][DAT_GROUP_CLASSES]; 0: not all
+	 * members can read each other's memory */
+	uint64_t ways;
 	/* operations that are posted, oldest first; core makes room for more */
 	uint64_t ops;    /* address of dat_group_op[room] */
 	uint64_t lists;  /* address of dat_span[room][2][size] */
@@ -95,11 +125,11 @@ typedef struct dat_group {
 	uint64_t free;   /* all members are done with rounds before this one */
 	uint64_t check;  /* of the oldest operation, while it runs, as what follows */
 	/* of group_move.c: */
-	uint32_t wrote;                 /* rounds that this member has published */
-	uint32_t rounds;                /* for which it has data */
-	uint32_t all;                   /* of the operation, as far as known */
-	uint32_t own;                   /* 1: the part that stays at this member was copied */
-	uint32_t huge;                  /* 1: all members together receive more than caches hold */
+	uint32_t wrote;  /* rounds that this member has published */
+	uint32_t rounds; /* for which it has data */
+	uint32_t all;    /* of the operation, as far as known */
+	uint32_t own;    /* 1: the part that stays at this member was copied */
+	uint32_t huge;   /* 1: all members together receive more than caches hold */
 	uint32_t line1;
 	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
 	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
@@ -108,6 +138,29 @@ typedef struct dat_group {
 	 * the member whose card is looked for next, of what is to be reduced, and of results */
 	uint32_t staged, reduced, taken, input_next, result_next;
 	uint32_t news; /* 1: this turn has stored something that others may wait for */
+	/* of group_way.c: */
+	uint32_t way;    /* which this member's data go, DAT_WAY_ */
+	uint32_t how;    /* DAT_CARD_ bits of its first card */
+	uint32_t timing; /* 0, DAT_TIMING_ */
+	uint32_t best;   /* the way that was last found to be the faster of some class */
+	uint64_t weight; /* bytes by which the class is found */
+	uint64_t begun;  /* ns */
+	uint64_t told;   /* the round before which others were last told that this one is done */
+	uint64_t first;  /* the operation's first round */
+	uint64_t part;   /* bytes of its part that are reduced, of elements that stay */
+	/* of group_feed.c: */
+	uint32_t asking; /* 1 more than the rank of whom it is asking; 0: nobody */
+	uint32_t feeds;  /* 1 more than the rank that reads the answer; 0: none does */
+	uint64_t fed;    /* bytes of what it asks for that have come */
+	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
 } dat_group;
+
+/* way: not known yet; through the stage; each reader copies straight from the program's memory */
+#define DAT_WAY_OPEN 0
+#define DAT_WAY_STAGE 1
+#define DAT_WAY_COPY 2
+/* timing: it waits until all are done with what was before; it runs */
+#define DAT_TIMING_WAITS 1
+#define DAT_TIMING_RUNS 2
 
 #endif

@@ -68,8 +68,11 @@ void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void 
 /* A member's card of a round, or NULL: it is not there; or it never will be, and the group has
  * failed. */
 const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round);
-/* This member reads nothing of rounds before this one any more. */
+/* This member reads nothing of rounds before this one any more; 1 if another one does not; and if
+ * it has ended: that is to be asked first, and what it has done again after that. */
 void dat_group_done(dat_group *group, uint64_t round);
+int dat_group_done_before(const dat_group *group, uint32_t rank, uint64_t round);
+int dat_group_has_ended(const dat_group *group, uint32_t rank);
 /* Copies where one side is the program's memory; 0: it is not what it should be, and the group has
  * failed. */
 int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
@@ -85,13 +88,43 @@ static inline const unsigned char *dat_group_data(const dat_group *group, uint32
 }
 
 /*
+ * group_way.c: an operation begins; weight: bytes by whose time the way is chosen, sends: the most
+ * that this member sends to another. Then, with the round of the first cards: 1 if group->way and
+ * group->how are known. At the end, with the round in which the next operation begins: 1 if this
+ * member may go on, as nobody reads its memory any more.
+ */
+void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t weight, uint64_t sends);
+int dat_group_way_known(dat_group *group, const dat_group_op *op, uint64_t round);
+int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next);
+
+/* What is read of a member's memory: n bytes at addr there, which are at an offset of what it sends
+ * or, of a reduction (what), of its elements or results. */
+typedef struct dat_read {
+	uint32_t from, what;
+	uint64_t addr, offset, n;
+	uint64_t to; /* address */
+} dat_read;
+
+/*
+ * group_feed.c: reads it. 1: it is there. 0: it is awaited, and this is to be called again with the
+ * same; or the group has failed.
+ */
+int dat_group_read(dat_group *group, const dat_read *read);
+/* Answers those that cannot read this member's memory. */
+void dat_group_feed(dat_group *group, const dat_group_op *op);
+
+/*
  * group_move.c and group_reduce.c: begins an operation; goes on with it, 1: it is over. After that
  * next is the round in which the next one begins.
  */
 void dat_group_move_begin(dat_group *group, dat_group_op *op);
 int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next);
-void dat_group_reduce_begin(dat_group *group);
+void dat_group_reduce_begin(dat_group *group, const dat_group_op *op);
 int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next);
+
+/* Where what a member reads of this one's memory is. */
+dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, uint32_t to);
+dat_span dat_group_reduce_place(const dat_group_op *op, uint64_t what);
 
 static inline int dat_group_reduces(const dat_group_op *op)
 {

@@ -4,6 +4,9 @@
  *
  * Of a scatter and an alltoall a unit has a piece for each other member. Where members get
  * different lengths the first piece begins with that of what is sent to that member in all.
+ *
+ * Long data may stay in the program's memory instead (group_way.c): then the member's first card is
+ * its only one, and says where they are.
  */
 #include "group.h"
 
@@ -149,15 +152,29 @@ static int is_huge(const dat_group *group, const dat_group_op *op)
 	return n * group->size >= HUGE_MIN;
 }
 
+/* Rounds of the operation, as far as they are known. */
+static void count_rounds(dat_group *group, const dat_group_op *op, uint64_t longest)
+{
+	uint32_t i;
+
+	group->rounds = group->all = rounds_of(group, op, longest);
+	for (i = 0; i < group->size; i++)
+		if (group->limit[i] > group->all)
+			group->all = group->limit[i];
+}
+
 void dat_group_move_begin(dat_group *group, dat_group_op *op)
 {
-	uint64_t longest = 0;
+	uint64_t sent = 0, received = 0;
 	uint32_t i;
 
 	for (i = 0; i < group->size; i++) {
 		uint64_t n = sends(group, op) && i != group->rank ? outgoing(group, op, i).n : 0;
+		uint64_t m =
+			is_gather(op) || is_allgather(op) ? dat_group_part(group, op, 1, i).n : 0;
 
-		longest = n > longest ? n : longest;
+		sent = n > sent ? n : sent;
+		received = m > received ? m : received;
 		group->got[i] = 0;
 		group->total[i] = 0;
 		group->limit[i] = i == group->rank ? 0 : reads(group, op, i);
@@ -165,10 +182,45 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 	group->wrote = 0;
 	group->own = 0;
 	group->huge = is_huge(group, op);
-	group->rounds = group->all = rounds_of(group, op, longest);
-	for (i = 0; i < group->size; i++)
-		if (group->limit[i] > group->all)
-			group->all = group->limit[i];
+	count_rounds(group, op, sent);
+	dat_group_way_begin(group, op, sent > received ? sent : received, sent);
+}
+
+/* Says where this member's data are, in its only card. In place they may be replaced by what is
+ * received before others have read them. */
+static int stays(const dat_group *group, const dat_group_op *op)
+{
+	return group->way == DAT_WAY_COPY && sends(group, op) &&
+	       !(is_alltoall(op) && !op->send.addr);
+}
+
+dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, uint32_t to)
+{
+	return outgoing(group, op, to);
+}
+
+static void write_place(dat_group *group, const dat_group_op *op)
+{
+	unsigned char tiny[DAT_GROUP_TINY] = {0};
+	uint64_t round = group->base;
+	dat_span place = {0, 0};
+	uint32_t i;
+
+	group->how |= DAT_CARD_PLACE;
+	group->rounds = 1;
+	if (is_told(op))
+		group->all = 1;
+	if (in_pieces(op))
+		for (i = 0; i < group->size; i++) {
+			place = outgoing(group, op, i);
+			memcpy(dat_group_stage(group, group->rank, round) + i * sizeof(place),
+			       &place, sizeof(place));
+		}
+	else
+		place = outgoing(group, op, 0);
+	memcpy(tiny, &place, sizeof(place));
+	dat_group_publish(group, round, place.n, tiny);
+	group->wrote = 1;
 }
 
 /* Puts this member's pieces of a round into its stage. */
@@ -202,6 +254,10 @@ static int write_round(dat_group *group, const dat_group_op *op)
 	dat_span from = {0, 0};
 	unsigned char *to;
 
+	if (stays(group, op)) {
+		write_place(group, op);
+		return 1;
+	}
 	if (!sends(group, op)) {
 		dat_group_publish(group, round, 0, NULL);
 	} else if (in_pieces(op)) {
@@ -268,6 +324,51 @@ static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_ca
 	return 1;
 }
 
+/* 1 if data of another member come to this one. */
+static int receives(const dat_group *group, const dat_group_op *op)
+{
+	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS &&
+	       (!is_gather(op) || op->root == group->rank);
+}
+
+/* Where those of a member go. */
+static dat_span destination(const dat_group *group, const dat_group_op *op, uint32_t from)
+{
+	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS)
+		return op->send;
+	return is_scatter(op) ? op->recv : dat_group_part(group, op, 1, from);
+}
+
+/* Reads a member's data where they are, as its card says. */
+static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
+{
+	const unsigned char *at = card->tiny;
+	dat_span place, to;
+
+	if (in_pieces(op))
+		at = dat_group_stage(group, from, group->base) + group->rank * sizeof(place);
+	memcpy(&place, at, sizeof(place)); /* it may change at any time */
+	if (!group->ways || place.n >> 31) {
+		dat_group_fail(group);
+		return 0;
+	}
+	group->limit[from] = 1;
+	if (receives(group, op)) {
+		to = destination(group, op, from);
+		if (place.n > to.n) { /* the rest is dropped */
+			op->flags |= DAT_GROUP_SHORT;
+			place.n = to.n;
+		}
+		if (!dat_group_read(group, &(dat_read){.from = from,
+		                                       .addr = place.addr,
+		                                       .n = place.n,
+		                                       .to = to.addr}))
+			return 0;
+	}
+	group->got[from] = 1;
+	return 1;
+}
+
 /* Reads the next round of a member's, whose card is there. */
 static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
 {
@@ -275,8 +376,10 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 	uint32_t at = group->got[from];
 	uint64_t round = group->base + at, total, n, start = place(group, op, at);
 	const unsigned char *data = dat_group_stage(group, from, round);
-	dat_span to = op->recv;
+	dat_span to;
 
+	if (at == 0 && card->how & DAT_CARD_PLACE)
+		return read_place(group, op, from, card);
 	if (pieces)
 		data += piece_at(group, from, group->rank);
 	if (at == 0 && !learn(group, op, from, card, data)) {
@@ -284,13 +387,9 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 		return 0;
 	}
 	group->got[from]++;
-	if (op->kind == DAT_IB_COLLECTIVE_BARRIER_STATUS ||
-	    (is_gather(op) && op->root != group->rank))
+	if (!receives(group, op))
 		return 1;
-	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS)
-		to = op->send;
-	else if (!is_scatter(op))
-		to = dat_group_part(group, op, 1, from);
+	to = destination(group, op, from);
 	total = is_told(op) ? group->total[from] : to.n;
 	n = share(group, op, at, total);
 	if (pieces)
@@ -350,6 +449,9 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 	uint64_t before, after = moved(group);
 	uint32_t i, waits;
 
+	if (!dat_group_way_known(group, op, group->base))
+		return 0;
+	dat_group_feed(group, op);
 	do {
 		before = after;
 		while (group->wrote < group->rounds &&
@@ -370,5 +472,5 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 	*next = group->base + group->all;
 	if (!waits && reads_all(op) && group->free < group->base)
 		group->free = group->base; /* all have come so far */
-	return !waits;
+	return !waits && dat_group_all_read(group, op, *next);
 }

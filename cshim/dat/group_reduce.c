@@ -9,6 +9,10 @@
  * into its own, and says so with the card of the block's second round. Who needs the result takes
  * each part from there. Of a reduce_scatter the part is what the member gets, of a scan all of the
  * block, and nobody publishes a second card.
+ *
+ * Or the elements of an allreduce stay in the program's memory (group_way.c): then all of them are
+ * one block, whose first cards say where they are, and where the result is to be. Each member reads
+ * what it reduces from there, and the results of others.
  */
 #include "group.h"
 
@@ -17,10 +21,13 @@
 #include "../coll/reduce.h"
 
 enum {
-	SHORT = 4096,                /* bytes */
-	UNITS = 2,                   /* of a block */
-	UNITS_CROWDED = 4,           /* fewer turns of the processor */
-	STEP = DAT_GROUP_SCRATCH / 2 /* of a reduction, so that it stays in the first cache */
+	SHORT = 4096,                 /* bytes */
+	UNITS = 2,                    /* of a block */
+	UNITS_CROWDED = 4,            /* fewer turns of the processor */
+	STEP = DAT_GROUP_SCRATCH / 2, /* of a reduction, so that it stays in the first cache */
+	/* of elements that stay: for two cards, and two units for what is read of them */
+	ROUNDS_OF_PLACES = 4,
+	OF_RESULT = 1 /* dat_read.what */
 };
 
 static int is_short(const dat_group *group, const dat_group_op *op)
@@ -130,10 +137,14 @@ static dat_span part_of(const dat_group *group, const dat_group_op *op, dat_span
 	return (dat_span){from * size, (to - from) * size};
 }
 
-void dat_group_reduce_begin(dat_group *group)
+void dat_group_reduce_begin(dat_group *group, const dat_group_op *op)
 {
+	uint64_t n = op->kind == DAT_IB_COLLECTIVE_ALLREDUCE_STATUS ? op->n : 0;
+
 	group->staged = group->reduced = group->taken = 0;
 	group->input_next = group->result_next = 0;
+	group->part = 0;
+	dat_group_way_begin(group, op, n, n);
 }
 
 /* Publishes this member's elements of the next block. */
@@ -248,10 +259,151 @@ static int take_block(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
+/* Where a member's elements are, and its result: addresses. */
+typedef struct places {
+	uint64_t input, result, n, zero;
+} places;
+
+_Static_assert(sizeof(places) == DAT_GROUP_TINY, "they go in a card");
+
+dat_span dat_group_reduce_place(const dat_group_op *op, uint64_t what)
+{
+	return (dat_span){what == OF_RESULT ? op->recv.addr : input(op), op->n};
+}
+
+static void publish_places(dat_group *group, const dat_group_op *op, uint64_t round)
+{
+	const places own = {.input = input(op), .result = op->recv.addr, .n = op->n};
+
+	group->how |= DAT_CARD_PLACE;
+	dat_group_publish(group, round, op->n, &own);
+	group->staged = 1;
+}
+
+/* By a member's card of the first round, which is there. What it says may change at any time. */
+static places places_of(const dat_group *group, uint32_t rank, uint64_t round)
+{
+	places at;
+
+	memcpy(&at, dat_group_card_at(group, rank, round)->tiny, sizeof(at));
+	return at;
+}
+
+/* Reads n bytes of a member's elements at a place; 0: it cannot. */
+static int fetch(dat_group *group, const dat_group_op *op, uint32_t from, uint64_t at, uint64_t n,
+                 unsigned char *to)
+{
+	uint64_t round = first_round(group, op);
+
+	if (from == group->rank)
+		return dat_group_copy(group, (uintptr_t)to, input(op) + at, n);
+	return dat_group_read(group, &(dat_read){.from = from,
+	                                         .addr = places_of(group, from, round).input + at,
+	                                         .offset = at,
+	                                         .n = n,
+	                                         .to = (uintptr_t)to});
+}
+
+/* Reduces this member's part of elements that stay, in the order of ranks. */
+static int reduce_places(dat_group *group, const dat_group_op *op)
+{
+	uint64_t round = first_round(group, op);
+	unsigned char *sum = dat_group_stage(group, group->rank, round + 2);
+	unsigned char *other = dat_group_stage(group, group->rank, round + 3);
+	dat_span part = part_of(group, op, (dat_span){0, op->n}, group->rank);
+	size_t size = coll_type_size((int)op->op, (int)op->type);
+	uint64_t step = group->unit / size * size;
+
+	for (; group->part < part.n; group->part += step) {
+		uint64_t left = part.n - group->part, at = part.addr + group->part;
+		uint64_t n = left < step ? left : step;
+
+		for (; group->input_next < group->size; group->input_next++) {
+			uint32_t i = group->input_next;
+
+			if (!fetch(group, op, i, at, n, i ? other : sum))
+				return 0;
+			if (i)
+				coll_reduce_to((int)op->op, (int)op->type, sum, sum, other,
+				               n / size);
+		}
+		group->input_next = 0;
+		if (!dat_group_copy(group, op->recv.addr + at, (uintptr_t)sum, n))
+			return 0;
+	}
+	return 1;
+}
+
+/* Looks for a card of each other member's, from the one on that is next; 1: all are there. */
+static int all_cards(dat_group *group, uint64_t round)
+{
+	for (; group->input_next < group->size; group->input_next++)
+		if (group->input_next != group->rank &&
+		    !dat_group_card(group, group->input_next, round))
+			return 0;
+	return 1;
+}
+
+/* Reads the results of other members, as they come; 1: these were the last. */
+static int take_places(dat_group *group, const dat_group_op *op)
+{
+	uint64_t round = first_round(group, op);
+
+	for (; group->result_next < group->size; group->result_next++) {
+		uint32_t from = group->result_next;
+		dat_span part = part_of(group, op, (dat_span){0, op->n}, from);
+
+		if (from == group->rank)
+			continue;
+		if (!dat_group_card(group, from, round + 1) ||
+		    !dat_group_read(
+			    group,
+			    &(dat_read){.from = from,
+		                        .what = OF_RESULT,
+		                        .addr = places_of(group, from, round).result + part.addr,
+		                        .offset = part.addr,
+		                        .n = part.n,
+		                        .to = op->recv.addr + part.addr}))
+			return 0;
+	}
+	return 1;
+}
+
+/* An allreduce of elements that stay; 1: it is over. */
+static int reduce_staying(dat_group *group, const dat_group_op *op, uint64_t *next)
+{
+	uint64_t round = first_round(group, op);
+
+	*next = round + ROUNDS_OF_PLACES;
+	if (!group->staged) {
+		if (!dat_group_has_room(group, *next))
+			return 0;
+		publish_places(group, op, round);
+	}
+	if (!group->taken) { /* all first cards */
+		if (!all_cards(group, round))
+			return 0;
+		group->taken = 1;
+		group->input_next = 0;
+	}
+	if (!group->reduced) {
+		if (!reduce_places(group, op))
+			return 0;
+		group->reduced = 1;
+		dat_group_publish(group, round + 1, 0, NULL);
+	}
+	return take_places(group, op) && dat_group_all_read(group, op, *next);
+}
+
 int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next)
 {
 	uint32_t all = blocks(group, op), each = units(group, op), moved;
 
+	if (!dat_group_way_known(group, op, first_round(group, op)))
+		return 0;
+	dat_group_feed(group, op);
+	if (group->way == DAT_WAY_COPY)
+		return reduce_staying(group, op, next);
 	do {
 		moved = 0;
 		/* this member reads its own stage, too */
@@ -272,5 +424,5 @@ int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next)
 		return 0;
 	if (operands(group, op) == group->size && group->free < group->base)
 		group->free = group->base; /* all have come so far */
-	return 1;
+	return dat_group_all_read(group, op, *next);
 }

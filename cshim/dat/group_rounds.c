@@ -21,9 +21,15 @@ void dat_group_fail(dat_group *group)
 	dat_the_lane.go_groups = 1;
 }
 
-static int has_ended(const dat_group *group, uint32_t rank)
+int dat_group_has_ended(const dat_group *group, uint32_t rank)
 {
 	return __atomic_load_n(&dat_group_seat(group, rank)->ended, __ATOMIC_ACQUIRE) != 0;
+}
+
+int dat_group_done_before(const dat_group *group, uint32_t rank, uint64_t round)
+{
+	/* acquire: pairs with dat_group_done; its reads are over */
+	return __atomic_load_n(&dat_group_seat(group, rank)->done, __ATOMIC_ACQUIRE) >= round;
 }
 
 int dat_group_has_room(dat_group *group, uint64_t upto)
@@ -37,7 +43,7 @@ int dat_group_has_room(dat_group *group, uint64_t upto)
 		/* acquire: pairs with dat_group_done; its reads are over */
 		uint64_t done = __atomic_load_n(&dat_group_seat(group, i)->done, __ATOMIC_ACQUIRE);
 
-		if (i != group->rank && done < least && !has_ended(group, i))
+		if (i != group->rank && done < least && !dat_group_has_ended(group, i))
 			least = done;
 	}
 	if (least > group->free)
@@ -52,6 +58,7 @@ void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void 
 	card->check = group->check;
 	card->n = n;
 	card->rounds = group->rounds;
+	card->how = group->how;
 	if (data)
 		memcpy(card->tiny, data, sizeof(card->tiny));
 	/* release: pairs with dat_group_card */
@@ -67,7 +74,7 @@ const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
 	/* acquire: pairs with dat_group_publish */
 	uint64_t stamp = __atomic_load_n(&card->stamp, __ATOMIC_ACQUIRE);
 
-	if (stamp != round + 1 && has_ended(group, rank)) {
+	if (stamp != round + 1 && dat_group_has_ended(group, rank)) {
 		stamp = __atomic_load_n(&card->stamp, __ATOMIC_ACQUIRE);
 		if (stamp != round + 1)
 			dat_group_fail(group);
@@ -173,6 +180,7 @@ static int begin(dat_group *group, dat_group_op *op)
 		return 0;
 	group->check = check_of(op);
 	group->rounds = 1;
+	group->how = 0;
 	if (op->flags & DAT_GROUP_OF_CORE) {
 		dat_group_publish(group, group->base++, 0, NULL);
 		dat_group_done(group, group->base);
@@ -182,7 +190,7 @@ static int begin(dat_group *group, dat_group_op *op)
 	}
 	group->state = DAT_GROUP_RUNS;
 	if (dat_group_reduces(op))
-		dat_group_reduce_begin(group);
+		dat_group_reduce_begin(group, op);
 	else
 		dat_group_move_begin(group, op);
 	return 1;

@@ -276,6 +276,11 @@ static void timed(node_routes *routes, node_route_class *class, uint64_t least, 
 		compare_pipelines(routes, class);
 }
 
+uint32_t node_route_scaled(uint64_t ns, uint64_t n)
+{
+	return scaled(ns, n, node_route_class_of(n));
+}
+
 void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t route, uint64_t ns)
 {
 	uint32_t at = node_route_class_of(n);

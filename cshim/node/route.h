@@ -166,6 +166,9 @@ void node_route_try_soon(node_routes *routes, int direction, uint64_t n);
 /* A transfer of n bytes that was to be timed took ns nanoseconds by a route, while nothing else was
  * under way: from its begin until its last byte was in place. */
 void node_route_timed(node_routes *routes, int direction, uint64_t n, uint32_t route, uint64_t ns);
+/* The time of a transfer of n bytes as node_class_timed wants it: ns for the class's least length.
+ */
+uint32_t node_route_scaled(uint64_t ns, uint64_t n);
 /* The time of a route, ns for the class's least length; 0: not known. */
 uint32_t node_route_time(const node_route_class *class, uint32_t route);
 

@@ -515,15 +515,24 @@ type (
 		Check  uint64
 		N      uint64
 		Rounds uint32
-		Zero   uint32
+		How    uint32
 		Tiny   [32]uint8
 	}
 	DatSeat struct {
-		Done  uint64
-		Line0 [7]uint64
-		Ended uint64
-		Line1 [7]uint64
-		Card  [32]DatCard
+		Done    uint64
+		Feed    DatFeed
+		Decided uint64
+		Ended   uint64
+		Line1   [7]uint64
+		Card    [32]DatCard
+	}
+	DatFeed struct {
+		Asks    uint64
+		From    uint64
+		What    uint64
+		At      uint64
+		N       uint64
+		Answers uint64
 	}
 	DatSpan struct {
 		Addr uint64
@@ -546,6 +555,8 @@ type (
 		State      uint32
 		Line0      uint32
 		Peers      [64]uint64
+		Links      [64]uint64
+		Ways       uint64
 		Ops        uint64
 		Lists      uint64
 		Room       uint32
@@ -570,6 +581,19 @@ type (
 		InputNext  uint32
 		ResultNext uint32
 		News       uint32
+		Way        uint32
+		How        uint32
+		Timing     uint32
+		Best       uint32
+		Weight     uint64
+		Begun      uint64
+		Told       uint64
+		First      uint64
+		Part       uint64
+		Asking     uint32
+		Feeds      uint32
+		Fed        uint64
+		Answered   [64]uint64
 	}
 	DatGroupOp struct {
 		Kind       uint32
@@ -754,6 +778,8 @@ const (
 	DatGroupUnit     = 0x10000
 	DatGroupAll      = 0x400000
 	DatGroupScratch  = 0x4000
+	DatGroupKinds    = 0x10
+	DatGroupClasses  = 0x12
 	DatGroupQuiet    = 0x1
 	DatGroupShort    = 0x10
 	DatGroupOfCore   = 0x8

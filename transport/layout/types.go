@@ -45,6 +45,7 @@ type (
 	DatEnd      C.dat_end
 	DatCard     C.dat_card
 	DatSeat     C.dat_seat
+	DatFeed     C.dat_feed
 	DatSpan     C.dat_span
 	DatGroup    C.dat_group
 	DatGroupOp  C.dat_group_op
@@ -129,6 +130,8 @@ const (
 	DatGroupUnit     = C.DAT_GROUP_UNIT
 	DatGroupAll      = C.DAT_GROUP_ALL
 	DatGroupScratch  = C.DAT_GROUP_SCRATCH
+	DatGroupKinds    = C.DAT_GROUP_KINDS
+	DatGroupClasses  = C.DAT_GROUP_CLASSES
 	DatGroupQuiet    = C.DAT_GROUP_QUIET
 	DatGroupShort    = C.DAT_GROUP_SHORT
 	DatGroupOfCore   = C.DAT_GROUP_OF_CORE

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { AREA = 1 << DAT_AREA_SHIFT };
 
@@ -11,6 +12,26 @@ struct fake_world fake_world;
 
 static uint64_t addresses[FAKE_MOST];
 static unsigned char *area;
+
+static node_route_class ways[FAKE_MOST][DAT_GROUP_KINDS][DAT_GROUP_CLASSES];
+static node_segment_head head = {.armed = NODE_AWAKE};
+
+/* The link to each other member leads to this process itself. */
+static void open_ways(fake_member *m)
+{
+	uint32_t i;
+
+	memset(ways[m->group.rank], 0, sizeof(ways[0]));
+	m->link.routes.forced = NODE_ROUTES;
+	m->group.ways = (uintptr_t)ways[m->group.rank];
+	for (i = 0; i < fake_world.size; i++) {
+		m->peer[i].pid = getpid();
+		m->peer[i].direct = 1;
+		m->peer[i].out_head = (uintptr_t)&head;
+		m->group.peers[i] = (uintptr_t)&m->peer[i];
+		m->group.links[i] = (uintptr_t)&m->link;
+	}
+}
 
 static void open_member(uint32_t rank, uint64_t base, int crowded)
 {
@@ -38,6 +59,8 @@ static void open_member(uint32_t rank, uint64_t base, int crowded)
 	                       .free = base};
 	*m->group_slot = (dat_slot){.kind = 1 + (uint32_t)DAT_IB_HANDLE_TYPE_COLLECTIVE,
 	                            .lane = (uintptr_t)&m->group};
+	if (fake_world.copies)
+		open_ways(m);
 	fake_world.seats[rank].done = base;
 	addresses[rank] = (uintptr_t)&m->group;
 }

@@ -1,7 +1,8 @@
 /*
  * fake_group.h - the members of a group of one node in one process and thread, each with what it
  * has by itself, and the memory that all map. Who gets a turn when is the test's to say. Nobody
- * sleeps, and core does nothing but count.
+ * sleeps, and core does nothing but count. Memory of others is read as if they were other
+ * processes.
  */
 #ifndef FAKE_GROUP_H
 #define FAKE_GROUP_H
@@ -16,6 +17,8 @@ enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_UNIT = 256, FAKE_UNITS = 8 };
 typedef struct fake_member {
 	dat_slot *group_slot, *evd_slot;
 	dat_group group;
+	node_link link;
+	node_peer peer[FAKE_MOST]; /* all of this process */
 	dat_group_op ops[FAKE_ROOM];
 	dat_span lists[FAKE_ROOM * 2 * FAKE_MOST];
 	dat_queue queue;
@@ -30,6 +33,7 @@ extern struct fake_world {
 	unsigned char *stages;
 	int core_calls; /* that C has left to core */
 	int flags;      /* of all calls */
+	int copies;     /* 1: groups that are opened can read each other's memory */
 } fake_world;
 
 /* Makes a group of so many, at round base, with a unit of FAKE_UNIT; ends it. */
