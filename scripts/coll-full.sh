@@ -1,6 +1,6 @@
 #!/bin/bash
 # All of the programs of collectives: with 1 to 16 members, all sizes, and every way; on this node,
-# and with the members on two and three. Some 200 parts, of a few minutes at most, with a line each.
+# and with the members on two and three. Some 300 parts, of a few minutes at most, with a line each.
 #
 # usage: scripts/coll-full.sh FOLDER [PATTERN...]     of the programs
 # A pattern chooses parts, which are named NODES:PROGRAM:WAY:MEMBERS: '0:*:on:16',
@@ -15,7 +15,7 @@ names() {
 	local nodes program way ways members
 	for nodes in 0 2 3; do
 		# between nodes there is one way, whatever LAPI_FASTLANE says
-		ways='on off random'
+		ways='on copy off random'
 		[ $nodes = 0 ] || ways=on
 		for way in $ways; do
 			for program in coll_groups coll_life; do

@@ -88,13 +88,15 @@ static inline const unsigned char *dat_group_data(const dat_group *group, uint32
 }
 
 /*
- * group_way.c: an operation begins; weight: bytes by whose time the way is chosen, sends: the most
- * that this member sends to another. Then, with the round of the first cards: 1 if group->way and
- * group->how are known. At the end, with the round in which the next operation begins: 1 if this
- * member may go on, as nobody reads its memory any more.
+ * group_way.c: an operation begins, whose first cards have this round; weight: bytes by whose time
+ * the way is chosen, of what this member sends or, if it decides, of what all send, as far as it
+ * knows; sends: the most that it sends to another. Then: 1 if group->way is known. At the end, with
+ * the round in which the next operation begins: 1 if this member may go on, as nobody reads its
+ * memory any more.
  */
-void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t weight, uint64_t sends);
-int dat_group_way_known(dat_group *group, const dat_group_op *op, uint64_t round);
+void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
+                         uint64_t sends);
+int dat_group_way_known(dat_group *group, const dat_group_op *op);
 int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next);
 
 /* What is read of a member's memory: n bytes at addr there, which are at an offset of what it sends

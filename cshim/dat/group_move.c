@@ -183,7 +183,7 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 	group->own = 0;
 	group->huge = is_huge(group, op);
 	count_rounds(group, op, sent);
-	dat_group_way_begin(group, op, sent > received ? sent : received, sent);
+	dat_group_way_begin(group, op, group->base, sent > received ? sent : received, sent);
 }
 
 /* Says where this member's data are, in its only card. In place they may be replaced by what is
@@ -449,7 +449,7 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 	uint64_t before, after = moved(group);
 	uint32_t i, waits;
 
-	if (!dat_group_way_known(group, op, group->base))
+	if (!dat_group_way_known(group, op))
 		return 0;
 	dat_group_feed(group, op);
 	do {

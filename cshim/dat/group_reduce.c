@@ -144,7 +144,7 @@ void dat_group_reduce_begin(dat_group *group, const dat_group_op *op)
 	group->staged = group->reduced = group->taken = 0;
 	group->input_next = group->result_next = 0;
 	group->part = 0;
-	dat_group_way_begin(group, op, n, n);
+	dat_group_way_begin(group, op, first_round(group, op), n, n);
 }
 
 /* Publishes this member's elements of the next block. */
@@ -399,7 +399,7 @@ int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next)
 {
 	uint32_t all = blocks(group, op), each = units(group, op), moved;
 
-	if (!dat_group_way_known(group, op, first_round(group, op)))
+	if (!dat_group_way_known(group, op))
 		return 0;
 	dat_group_feed(group, op);
 	if (group->way == DAT_WAY_COPY)

@@ -79,17 +79,40 @@ static int all_done(dat_group *group, const dat_group_op *op, uint64_t round)
 	return 1;
 }
 
-void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t weight, uint64_t sends)
+/* Tells the others what this member has decided, before it copies anything. */
+static void tell(dat_group *group, int copy)
 {
-	uint64_t most = decider(op) == group->rank && weight > sends ? weight : sends;
-
-	group->how = 0;
-	group->timing = 0;
-	group->weight = weight;
-	group->way = group->ways && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
+	/* release: pairs with follow */
+	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
+	                 (group->first + 1) * 2 + (uint64_t)copy, __ATOMIC_RELEASE);
+	group->news = 1;
 }
 
-/* The decider's own choice. The others hear of it before it copies anything. */
+/* 1 if others may have long data of which the decider knows nothing. */
+static int may_differ(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_GATHER_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_GATHERV_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_ALLTOALL_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS;
+}
+
+void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
+                         uint64_t sends)
+{
+	int decides = decider(op) == group->rank;
+
+	group->first = round;
+	group->timing = 0;
+	group->weight = weight;
+	group->way = DAT_WAY_STAGE;
+	if (group->ways && (decides ? weight : sends) >= DAT_GROUP_COPY_MIN)
+		group->way = DAT_WAY_OPEN;
+	else if (group->ways && decides && may_differ(op))
+		tell(group, 0);
+}
+
+/* The decider's own choice. */
 static void decide(dat_group *group, const dat_group_op *op)
 {
 	uint32_t route = choose(group, op);
@@ -98,17 +121,14 @@ static void decide(dat_group *group, const dat_group_op *op)
 	group->way = copy ? DAT_WAY_COPY : DAT_WAY_STAGE;
 	if (route & NODE_ROUTE_TIMED)
 		group->timing = DAT_TIMING_WAITS;
-	/* release: pairs with follow */
-	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
-	                 (group->first + 1) * 2 + (uint64_t)copy, __ATOMIC_RELEASE);
-	group->news = 1;
+	tell(group, copy);
 }
 
 /* What another one has decided; 0: it has not yet. It does not go on without this member. */
 static int follow(dat_group *group, const dat_group_op *op)
 {
 	const uint64_t *word = &dat_group_seat(group, decider(op))->decided;
-	/* acquire: pairs with decide */
+	/* acquire: pairs with tell */
 	uint64_t decided = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 
 	if (decided / 2 != group->first + 1 && dat_group_has_ended(group, decider(op))) {
@@ -122,9 +142,8 @@ static int follow(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
-int dat_group_way_known(dat_group *group, const dat_group_op *op, uint64_t round)
+int dat_group_way_known(dat_group *group, const dat_group_op *op)
 {
-	group->first = round;
 	if (group->way == DAT_WAY_OPEN && decider(op) == group->rank)
 		decide(group, op);
 	else if (group->way == DAT_WAY_OPEN && !follow(group, op))

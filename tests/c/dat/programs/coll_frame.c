@@ -141,21 +141,28 @@ int coll_wanted(int members)
 
 int coll_main(int argc, char **argv, void (*tests)(int full))
 {
-	static const char *const ways[] = {"on", "off", "random"};
+	/* LAPI_FASTLANE and LAPI_ROUTE */
+	static const struct {
+		const char *name, *lane, *route;
+	} ways[] = {{"on", "on", "auto"},
+	            {"copy", "on", "target"},
+	            {"off", "off", "auto"},
+	            {"random", "random", "auto"}};
 	int full = argc > 1 && strcmp(argv[1], "full") == 0, known = 0;
 	const char *name = strrchr(argv[0], '/');
 	size_t i;
 
 	only_members = argc > 3 ? atoi(argv[3]) : 0;
 	for (i = 0; i < sizeof ways / sizeof *ways; i++) {
-		if (argc > 2 && strcmp(argv[2], ways[i]) != 0)
+		if (argc > 2 && strcmp(argv[2], ways[i].name) != 0)
 			continue;
 		known = 1;
-		CHECK(setenv("LAPI_FASTLANE", ways[i], 1) == 0);
+		CHECK(setenv("LAPI_FASTLANE", ways[i].lane, 1) == 0);
+		CHECK(setenv("LAPI_ROUTE", ways[i].route, 1) == 0);
 		tests(full);
 	}
 	if (!known || only_members < 0 || only_members > COLL_MEMBERS || (argc > 1 && !full)) {
-		printf("usage: %s [full [on|off|random [MEMBERS]]]\n", argv[0]);
+		printf("usage: %s [full [on|copy|off|random [MEMBERS]]]\n", argv[0]);
 		return 2;
 	}
 	printf("%s: passed\n", name ? name + 1 : argv[0]);

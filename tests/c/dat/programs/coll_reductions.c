@@ -48,7 +48,12 @@ static void one(int kind, int op, int type, int form, int in_place, size_t n)
 static int is_large(int kind, int op, int type)
 {
 	const char *all = getenv("COLL_LARGE"), *way = getenv("LAPI_FASTLANE");
-	int shift = way == NULL ? 0 : strcmp(way, "off") == 0 ? 1 : strcmp(way, "random") == 0 ? 2 : 0;
+	const char *route = getenv("LAPI_ROUTE");
+	int shift = way == NULL                    ? 0
+	            : strcmp(way, "off") == 0      ? 1
+	            : strcmp(way, "random") == 0   ? 2
+	            : strcmp(route, "target") == 0 ? 3
+	                                           : 0;
 
 	return is_full() && ((all && strcmp(all, "all") == 0) ||
 	                     (kind + op * TYPES + type + op + coll_me.size + shift) %
