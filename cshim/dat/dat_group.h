@@ -35,11 +35,9 @@ typedef struct dat_card {
 	unsigned char tiny[DAT_GROUP_TINY];
 } dat_card;
 
-/* how of a card */
-#define DAT_CARD_COPY 1u /* who decides says: long data is read where it lies */
-/* This member's is. tiny has a dat_span that says where; of pieces the unit has one for each rank.
- */
-#define DAT_CARD_PLACE 2u
+/* how of a card: this member's data are read where they lie. tiny has a dat_span that says where;
+ * of pieces the unit has one for each rank. */
+#define DAT_CARD_PLACE 1u
 
 /* What a member that cannot read another's memory asks of that one, and its own answer to another
  * (group_feed.c). */
@@ -48,8 +46,8 @@ typedef struct dat_feed {
 	uint64_t from;  /* a rank; DAT_GROUP_MOST: nobody, it has what it wanted */
 	uint64_t what;  /* of a reduction: 0 elements, 1 results */
 	uint64_t at, n; /* so many bytes at a place of what that one sends */
-	uint64_t
-		answers; /* the question of another: its number, and rank (release): publishes it */
+	/* the question of another: its number, and rank (release): publishes the answer */
+	uint64_t answers;
 } dat_feed;
 
 /* What a member writes, in memory that all map. */
@@ -59,8 +57,8 @@ typedef struct dat_seat {
 	/* of who decides (release): twice the round after the operation's first one, and 1 if long
 	 * data are to be read where they are */
 	uint64_t decided;
-	uint64_t ended; /* 1, by it or by who has seen its end: it writes no card any more (release)
-	                 */
+	/* 1, by it or by who has seen its end: it writes no card any more (release) */
+	uint64_t ended;
 	uint64_t line1[7];
 	dat_card card[DAT_GROUP_UNITS]; /* by round */
 } dat_seat;

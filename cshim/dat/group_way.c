@@ -4,7 +4,7 @@
  *
  * Which is the faster depends on the machine and the hour, so it is found out as the routes of
  * other transfers are (../node/route_class.h). One member decides for an operation, the root or
- * rank 0, and says so in its first card; who has long data to send waits for that. An operation
+ * rank 0, and says so in its seat; who has long data to send waits for that. An operation
  * that is timed begins when all are done with what was before, and ends when all are done with it.
  *
  * A member whose memory others read is over when all have read it.
@@ -79,40 +79,18 @@ static int all_done(dat_group *group, const dat_group_op *op, uint64_t round)
 	return 1;
 }
 
-/* Tells the others what this member has decided, before it copies anything. */
-static void tell(dat_group *group, int copy)
-{
-	/* release: pairs with follow */
-	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
-	                 (group->first + 1) * 2 + (uint64_t)copy, __ATOMIC_RELEASE);
-	group->news = 1;
-}
-
-/* 1 if others may have long data of which the decider knows nothing. */
-static int may_differ(const dat_group_op *op)
-{
-	return op->kind == DAT_IB_COLLECTIVE_GATHER_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_GATHERV_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_ALLTOALL_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS;
-}
-
 void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
                          uint64_t sends)
 {
-	int decides = decider(op) == group->rank;
+	uint64_t most = decider(op) == group->rank ? weight : sends;
 
 	group->first = round;
 	group->timing = 0;
 	group->weight = weight;
-	group->way = DAT_WAY_STAGE;
-	if (group->ways && (decides ? weight : sends) >= DAT_GROUP_COPY_MIN)
-		group->way = DAT_WAY_OPEN;
-	else if (group->ways && decides && may_differ(op))
-		tell(group, 0);
+	group->way = group->ways && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
 }
 
-/* The decider's own choice. */
+/* The decider's own choice. The others hear of it before it copies anything. */
 static void decide(dat_group *group, const dat_group_op *op)
 {
 	uint32_t route = choose(group, op);
@@ -121,32 +99,41 @@ static void decide(dat_group *group, const dat_group_op *op)
 	group->way = copy ? DAT_WAY_COPY : DAT_WAY_STAGE;
 	if (route & NODE_ROUTE_TIMED)
 		group->timing = DAT_TIMING_WAITS;
-	tell(group, copy);
+	/* release: pairs with decided_by */
+	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
+	                 (group->first + 1) * 2 + (uint64_t)copy, __ATOMIC_RELEASE);
+	group->news = 1;
 }
 
-/* What another one has decided; 0: it has not yet. It does not go on without this member. */
-static int follow(dat_group *group, const dat_group_op *op)
+/* What another one has decided: a dat_way. */
+static int decided_by(const dat_group *group, uint32_t rank)
 {
-	const uint64_t *word = &dat_group_seat(group, decider(op))->decided;
-	/* acquire: pairs with tell */
-	uint64_t decided = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	/* acquire: pairs with decide */
+	uint64_t said = __atomic_load_n(&dat_group_seat(group, rank)->decided, __ATOMIC_ACQUIRE);
 
-	if (decided / 2 != group->first + 1 && dat_group_has_ended(group, decider(op))) {
-		decided = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-		if (decided / 2 != group->first + 1)
-			dat_group_fail(group);
+	if (said / 2 != group->first + 1)
+		return DAT_WAY_OPEN;
+	return said % 2 ? DAT_WAY_COPY : DAT_WAY_STAGE;
+}
+
+/* Does as another one has decided; 0: that is not known yet. One whose own data are short decides
+ * nothing: its first card says so. */
+static int follow(dat_group *group, uint32_t rank)
+{
+	group->way = decided_by(group, rank);
+	if (group->way == DAT_WAY_OPEN && dat_group_card(group, rank, group->first)) {
+		group->way = decided_by(group, rank);
+		if (group->way == DAT_WAY_OPEN)
+			group->way = DAT_WAY_STAGE;
 	}
-	if (decided / 2 != group->first + 1)
-		return 0;
-	group->way = decided % 2 ? DAT_WAY_COPY : DAT_WAY_STAGE;
-	return 1;
+	return group->way != DAT_WAY_OPEN;
 }
 
 int dat_group_way_known(dat_group *group, const dat_group_op *op)
 {
 	if (group->way == DAT_WAY_OPEN && decider(op) == group->rank)
 		decide(group, op);
-	else if (group->way == DAT_WAY_OPEN && !follow(group, op))
+	else if (group->way == DAT_WAY_OPEN && !follow(group, decider(op)))
 		return 0;
 	if (group->timing == DAT_TIMING_WAITS) {
 		if (!all_done(group, op, group->base))

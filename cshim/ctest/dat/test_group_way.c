@@ -20,7 +20,9 @@ enum {
 	COUNT = PART / 8,
 	MEMBERS = 4,
 	THREADS_RUNS = 40,
-	TRANSFERS = 400
+	TRANSFERS = 400,
+	HOSTILE_RUNS = 600,
+	HOSTILE_TURNS = 200
 };
 
 static double in[MEMBERS][COUNT * MEMBERS], out[MEMBERS][COUNT * MEMBERS];
@@ -208,6 +210,27 @@ static void too_long(void)
 	fake_group_close();
 }
 
+/* Who decides has short data and decides nothing; others, whose data are long, do not wait. */
+static void decides_nothing(void)
+{
+	uint32_t i, first;
+
+	for (first = 0; first < 2; first++) {
+		open_copying(2, NODE_ROUTE_TARGET);
+		fill();
+		for (i = 0; i < 2; i++)
+			if ((i ^ first) == 0)
+				fake_gather(0, 0, in[0], out[0], 8);
+			else
+				fake_gather(1, 0, in[1], NULL, PART);
+		fake_turns();
+		CHECK(fake_status(0, GATHER) != DAT_OP_SUCCESS);
+		CHECK(fake_status(1, GATHER) == DAT_OP_SUCCESS);
+		CHECK(out[0][1] == in[1][0] && ((unsigned char *)out[0])[16] == 0x77);
+		fake_group_close();
+	}
+}
+
 /* A member that ends without having read fails who waits for it, also who answers it; so does
  * memory that is none. */
 static void ends(void)
@@ -320,6 +343,85 @@ static void timed(void)
 	fake_group_close();
 }
 
+/* Any number; half of them near what is right. */
+static uint64_t any(void)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state >> 60 & 1 ? state >> 33 & 15 : state >> 7;
+}
+
+/* What a member writes that keeps to nothing, of what says where data are and who asks for them. */
+static void vandalize(uint32_t rank, uint64_t base)
+{
+	dat_seat *seat = &fake_world.seats[rank];
+	dat_card *card = &seat->card[any() % FAKE_UNITS];
+	unsigned char *unit = fake_world.stages + rank * FAKE_UNITS * FAKE_UNIT;
+	uint64_t word = any(), number = any(), place[2] = {(uintptr_t)in[0] + any() % 64, any()};
+
+	switch (any() % 10) {
+	case 0:
+		seat->decided = number % 2 ? (base + number % 5) * 2 + word % 2 : word;
+		break;
+	case 1:
+		card->how = (uint32_t)word;
+		break;
+	case 2:
+		memcpy(card->tiny + number % 2 * 8, &word, sizeof(word));
+		break;
+	case 3:
+		memcpy(card->tiny, place, sizeof(place));
+		break;
+	case 4: /* of pieces */
+		memcpy(unit + number % FAKE_UNITS * FAKE_UNIT + word % 4 * sizeof(place), place,
+		       sizeof(place));
+		break;
+	case 5:
+		seat->feed.asks += word % 3;
+		seat->feed.from = number;
+		break;
+	case 6:
+		seat->feed.what = word;
+		seat->feed.at = number;
+		break;
+	case 7:
+		seat->feed.n = word;
+		break;
+	case 8:
+		seat->feed.answers = number;
+		break;
+	default:
+		card->stamp = base + word % 12;
+		card->check = fake_world.member[0].group.check;
+		seat->done = base + number % 12;
+	}
+}
+
+/* One operation with a member that writes anything: nothing is read or written outside of what
+ * there is. */
+static void hostile_run(uint32_t run)
+{
+	uint32_t size = 2 + run % 3, kind = run / 3 % 4, i;
+	size_t end = kind == 0 || kind == 1 ? PART : (size_t)PART * size;
+
+	open_copying(size, run % 5 ? NODE_ROUTE_TARGET : NODE_ROUTES);
+	if (run % 2)
+		refuse(0);
+	memset(out, 0x77, sizeof(out));
+	for (i = 0; i < size; i++) {
+		post(i, kinds[kind], 1);
+		vandalize(size - 1, 3);
+	}
+	for (i = 0; i < HOSTILE_TURNS; i++) {
+		vandalize(size - 1, 3);
+		fake_turn((uint32_t)(any() % size));
+	}
+	for (i = 0; i < size; i++) /* what does not belong to the operation is as it was */
+		CHECK(end == sizeof(out[0]) || ((unsigned char *)out[i])[end] == 0x77);
+	fake_group_close();
+}
+
 static void *member(void *argument)
 {
 	uint32_t rank = (uint32_t)(uintptr_t)argument, turns = 0;
@@ -369,9 +471,12 @@ void test_group_way(void)
 	not_over();
 	in_place();
 	too_long();
+	decides_nothing();
 	ends();
 	chosen();
 	timed();
+	for (i = 0; i < HOSTILE_RUNS; i++)
+		hostile_run(i);
 	for (i = 0; i < THREADS_RUNS; i++)
 		threads(i);
 }
