@@ -289,46 +289,74 @@ static places places_of(const dat_group *group, uint32_t rank, uint64_t round)
 	return at;
 }
 
-/* Reads n bytes of a member's elements at a place; 0: it cannot. */
+/* Reads n bytes at a place of another member's elements; 0: they are awaited, or cannot be had. */
 static int fetch(dat_group *group, const dat_group_op *op, uint32_t from, uint64_t at, uint64_t n,
                  unsigned char *to)
 {
-	uint64_t round = first_round(group, op);
+	places its = places_of(group, from, first_round(group, op));
 
-	if (from == group->rank)
-		return dat_group_copy(group, (uintptr_t)to, input(op) + at, n);
 	return dat_group_read(group, &(dat_read){.from = from,
-	                                         .addr = places_of(group, from, round).input + at,
+	                                         .addr = its.input + at,
 	                                         .offset = at,
 	                                         .n = n,
 	                                         .to = (uintptr_t)to});
 }
 
-/* Reduces this member's part of elements that stay, in the order of ranks. */
-static int reduce_places(dat_group *group, const dat_group_op *op)
+typedef struct pair {
+	int op, type;
+	size_t elements;
+	const unsigned char *left, *right;
+	unsigned char *out;
+} pair;
+
+static void combine_pair(void *argument)
+{
+	const pair *p = argument;
+
+	coll_reduce_to(p->op, p->type, p->out, p->left, p->right, p->elements);
+}
+
+/* Reduces n bytes at a place of all members' elements, in the order of ranks: this member's own
+ * where they are, and to where the result belongs. 1: it is there. */
+static int reduce_step(dat_group *group, const dat_group_op *op, uint64_t at, uint64_t n)
 {
 	uint64_t round = first_round(group, op);
 	unsigned char *sum = dat_group_stage(group, group->rank, round + 2);
 	unsigned char *other = dat_group_stage(group, group->rank, round + 3);
+	const unsigned char *own = node_memory_at(input(op) + at);
+	pair p = {.op = (int)op->op, .type = (int)op->type};
+
+	p.elements = n / coll_type_size(p.op, p.type);
+	for (; group->input_next < group->size; group->input_next++) {
+		uint32_t i = group->input_next;
+
+		if (i != group->rank && !fetch(group, op, i, at, n, i ? other : sum))
+			return 0;
+		if (i == 0)
+			continue;
+		p.left = i == 1 && group->rank == 0 ? own : sum;
+		p.right = i == group->rank ? own : other;
+		p.out = i == group->size - 1 ? node_memory_at(op->recv.addr + at) : sum;
+		if (node_guarded_call(combine_pair, &p)) {
+			dat_group_fail(group); /* memory is not what it should be */
+			return 0;
+		}
+	}
+	group->input_next = 0;
+	return 1;
+}
+
+/* Reduces this member's part of elements that stay; 1: it has. */
+static int reduce_places(dat_group *group, const dat_group_op *op)
+{
 	dat_span part = part_of(group, op, (dat_span){0, op->n}, group->rank);
 	size_t size = coll_type_size((int)op->op, (int)op->type);
 	uint64_t step = group->unit / size * size;
 
 	for (; group->part < part.n; group->part += step) {
-		uint64_t left = part.n - group->part, at = part.addr + group->part;
-		uint64_t n = left < step ? left : step;
+		uint64_t left = part.n - group->part;
 
-		for (; group->input_next < group->size; group->input_next++) {
-			uint32_t i = group->input_next;
-
-			if (!fetch(group, op, i, at, n, i ? other : sum))
-				return 0;
-			if (i)
-				coll_reduce_to((int)op->op, (int)op->type, sum, sum, other,
-				               n / size);
-		}
-		group->input_next = 0;
-		if (!dat_group_copy(group, op->recv.addr + at, (uintptr_t)sum, n))
+		if (!reduce_step(group, op, part.addr + group->part, left < step ? left : step))
 			return 0;
 	}
 	return 1;

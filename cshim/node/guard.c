@@ -3,8 +3,8 @@
  *
  * On x86-64 the functions that touch the addresses are assembly without a stack frame, all in one
  * piece of code: a fault with the program counter inside it makes the function return 1, by
- * changing the interrupted context. Nothing has to be set up before an access. Elsewhere an access
- * is bracketed by sigsetjmp.
+ * changing the interrupted context. Nothing has to be set up before an access. Other code, and all
+ * of it elsewhere, is bracketed by sigsetjmp.
  *
  * The handler comes first. A fault in one of the functions is its own. One elsewhere in the library
  * is that of core, which has the Go run-time's handler turn it into an error: so that one is
@@ -76,6 +76,40 @@ static void pass_on(int number, siginfo_t *info, void *context)
 		signal(number, SIG_DFL);
 		raise(number);
 	}
+}
+
+/* Where a fault of this thread goes, while it is inside of a bracket. */
+static __thread sigjmp_buf *volatile armed __attribute__((tls_model("initial-exec")));
+
+/* Goes there, with the signals blocked that were so before. */
+static void go_back(const siginfo_t *info, const ucontext_t *interrupted)
+{
+	sigjmp_buf *to = armed;
+
+	if (!to || info->si_code <= 0) /* that was no fault */
+		return;
+	fault_address = (uintptr_t)info->si_addr;
+	armed = NULL;
+	pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
+	siglongjmp(*to, 1);
+}
+
+#define GUARDED(access)                                  \
+	do {                                             \
+		sigjmp_buf back;                         \
+		if (sigsetjmp(back, 0))                  \
+			return 1;                        \
+		armed = &back;                           \
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); \
+		access;                                  \
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); \
+		armed = NULL;                            \
+		return 0;                                \
+	} while (0)
+
+int node_guarded_call(void (*call)(void *), void *argument)
+{
+	GUARDED(call(argument));
 }
 
 /* A fault at an instruction that is none of the functions'. */
@@ -280,6 +314,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		fault_address = (uintptr_t)info->si_addr;
 		interrupted->uc_mcontext.gregs[REG_RIP] = (greg_t)node_guard_fault;
 	} else {
+		go_back(info, context);
 		leave_to_others(number, info, context, at);
 	}
 }
@@ -327,35 +362,15 @@ int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t com
 #define PROGRAM_COUNTER(context) NULL /* as if all were the program's */
 #endif
 
-/* Where a fault of this thread goes, while it is inside one of the functions below. */
-static __thread sigjmp_buf *volatile armed __attribute__((tls_model("initial-exec")));
-
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-	sigjmp_buf *to = armed;
-
-	if (to) {
-		fault_address = (uintptr_t)info->si_addr;
-		armed = NULL;
-		siglongjmp(*to, 1);
-	}
+	go_back(info, context);
 	leave_to_others(number, info, context, PROGRAM_COUNTER(context));
 }
 
 static void choose(void)
 {
 }
-
-#define GUARDED(access)                 \
-	do {                            \
-		sigjmp_buf back;        \
-		if (sigsetjmp(back, 1)) \
-			return 1;       \
-		armed = &back;          \
-		access;                 \
-		armed = NULL;           \
-		return 0;               \
-	} while (0)
 
 int node_guarded_copy(void *to, const void *from, size_t n)
 {

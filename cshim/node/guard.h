@@ -50,6 +50,11 @@ int node_guarded_stream(void *to, const void *from, size_t n);
 int node_guarded_string(void *to, const void *from, size_t n);
 /* 1 if there is such an instruction here. */
 int node_has_string(void);
+/*
+ * Calls a function that touches such memory by itself. It is left in the middle then: it holds
+ * nothing, and changes nothing that has to be whole. It may not call this function.
+ */
+int node_guarded_call(void (*call)(void *), void *argument);
 /* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers.
    Release: who sees the counter sees what was written before. */
 int node_guarded_count(int32_t *at, int shared);

@@ -269,6 +269,33 @@ static void ends(void)
 	fake_group_close();
 }
 
+/* So does memory of an allreduce's that cannot be read, or written, with its owner. */
+static void bad_elements(void)
+{
+	uint32_t bad;
+
+	for (bad = 0; bad < 2; bad++) {
+		open_copying(2, NODE_ROUTE_TARGET);
+		fill();
+		fake_sum(bad, ALLREDUCE, 0, in[bad], (void *)16, PART);
+		fake_sum(!bad, ALLREDUCE, 0, in[!bad], out[!bad], PART);
+		fake_turn(bad);
+		fake_turn(!bad);
+		fake_turn(bad);
+		CHECK(fake_world.member[bad].group.failed);
+		fake_group_close();
+
+		open_copying(2, NODE_ROUTE_TARGET);
+		fake_sum(bad, ALLREDUCE, 0, (void *)16, out[bad], PART);
+		fake_sum(!bad, ALLREDUCE, 0, in[!bad], out[!bad], PART);
+		fake_turn(bad);
+		fake_turn(!bad);
+		fake_turn(bad);
+		CHECK(fake_world.member[bad].group.failed);
+		fake_group_close();
+	}
+}
+
 /* Of two ways the faster is found; one that is forced is gone; short data ask for none. */
 static void chosen(void)
 {
@@ -473,6 +500,7 @@ void test_group_way(void)
 	too_long();
 	decides_nothing();
 	ends();
+	bad_elements();
 	chosen();
 	timed();
 	for (i = 0; i < HOSTILE_RUNS; i++)

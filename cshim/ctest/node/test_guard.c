@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "fake.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -133,6 +134,36 @@ static void atomics(void)
 	      wide == 2);
 }
 
+static void touch(void *at)
+{
+	++*(volatile unsigned char *)at;
+}
+
+/* A function that a fault ends, in a thread whose signals are as before; then one that it does not.
+ */
+static void calls(unsigned char *end)
+{
+	sigset_t mask, before;
+	int i;
+
+	CHECK(!pthread_sigmask(SIG_SETMASK, NULL, &before));
+	for (i = 0; i < 3; i++) {
+		end[-1] = 1;
+		CHECK(node_guarded_call(touch, end) == 1);
+		CHECK(node_bad_address((uintptr_t)end - 8, 16) == (uintptr_t)end);
+		CHECK(node_guarded_call(touch, end - 1) == 0 && end[-1] == 2);
+	}
+	CHECK(!pthread_sigmask(SIG_SETMASK, NULL, &mask));
+	for (i = 1; i < 32; i++)
+		CHECK(sigismember(&mask, i) == sigismember(&before, i));
+}
+
+static void raise_one(void *unused)
+{
+	(void)unused;
+	raise(SIGSEGV);
+}
+
 void test_guard(void)
 {
 	unsigned char *from = fenced_memory(), *to = fenced_memory();
@@ -144,9 +175,12 @@ void test_guard(void)
 		last_byte_last(from, to + SPACE);
 	bad_addresses(from, to + SPACE);
 	atomics();
+	calls(to + SPACE);
 	CHECK(seen == 0);
 	raise(SIGSEGV);
 	CHECK(seen == SIGSEGV);
+	seen = 0; /* nor is one that somebody sends */
+	CHECK(node_guarded_call(raise_one, NULL) == 0 && seen == SIGSEGV);
 	munmap(from - PAGE, SPACE + 2 * PAGE);
 	munmap(to - PAGE, SPACE + 2 * PAGE);
 }
