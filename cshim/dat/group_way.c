@@ -54,8 +54,10 @@ static uint32_t choose(dat_group *group, const dat_group_op *op)
 	if (group->random) /* the others do as they read, so these coins are this member's */
 		return group->count * 2654435761u >> 31 ? NODE_ROUTE_TARGET : NODE_ROUTE_PIPELINE;
 	class = class_of(group, op);
-	if (class->transfers == 0)
+	if (class->transfers == 0) {
+		class->of_groups = 1;
 		class->best = (uint8_t)group->best;
+	}
 	return node_class_choose(class, both, 1);
 }
 

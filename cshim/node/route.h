@@ -63,10 +63,11 @@ typedef struct node_route_class {
 	uint8_t running;    /* 1: a trial, 2: a run is under way, or waits for its verdict */
 	uint8_t tried;      /* a bit for each route that was, once */
 	uint8_t of_streams; /* 1: transfers are stretches of some */
+	uint8_t of_groups;  /* 1: transfers are operations of a group */
 	uint8_t again;   /* of streams: 1 more than the route of a stretch that was cut; 0: none */
 	uint8_t cut;     /* of streams: stretches in a row that were */
 	uint8_t shorter; /* of streams: log2 of how much shorter they are, as some were cut */
-	uint8_t line[23];
+	uint8_t line[22];
 } node_route_class;
 
 /*

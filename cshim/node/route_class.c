@@ -16,6 +16,9 @@
  *
  * In a class of streams all this is said of stretches in the place of transfers. A stretch has
  * caches as its own route leaves them, so few are enough.
+ *
+ * In one of groups it is said of operations. There are fewer of these, and each makes many copies:
+ * a route that was never tried gets a run at once.
  */
 #include "route_class.h"
 
@@ -34,32 +37,41 @@ typedef struct pace {
 	uint32_t time_each;   /* then so many from one that is timed to the next */
 	uint32_t try_each;    /* at least so many from trial to trial */
 	uint32_t trial;       /* of a trial; the last is timed */
-	uint32_t first_trial; /* of a route's first one */
+	uint32_t first_trial; /* of a route's first one; 0: it is a run */
 	uint32_t half_run;    /* of each of the two in a run; */
 	uint32_t run_timed;   /* the last of these are timed */
 } pace;
 
-static const pace paces[] = {{.cold = 4,
-                              .warm = 8,
-                              .time_each = 64,
-                              .try_each = 64,
-                              .trial = 3,
-                              .first_trial = 2,
-                              .half_run = 6,
-                              .run_timed = 4},
-                             /* of streams */
-                             {.cold = 0,
-                              .warm = 2,
-                              .time_each = 24,
-                              .try_each = 24,
-                              .trial = 1,
-                              .first_trial = 1,
-                              .half_run = 2,
-                              .run_timed = 2}};
+static const pace of_transfers = {.cold = 4,
+                                  .warm = 8,
+                                  .time_each = 64,
+                                  .try_each = 64,
+                                  .trial = 3,
+                                  .first_trial = 2,
+                                  .half_run = 6,
+                                  .run_timed = 4};
+static const pace of_streams = {.cold = 0,
+                                .warm = 2,
+                                .time_each = 24,
+                                .try_each = 24,
+                                .trial = 1,
+                                .first_trial = 1,
+                                .half_run = 2,
+                                .run_timed = 2};
+static const pace of_groups = {.cold = 4,
+                               .warm = 6,
+                               .time_each = 64,
+                               .try_each = 64,
+                               .trial = 3,
+                               .first_trial = 0,
+                               .half_run = 6,
+                               .run_timed = 4};
 
 static const pace *pace_of(const node_route_class *class)
 {
-	return &paces[class->of_streams];
+	if (class->of_groups)
+		return &of_groups;
+	return class->of_streams ? &of_streams : &of_transfers;
 }
 
 /* node_route_class.running */
@@ -203,9 +215,13 @@ static int begin_first_trial(node_route_class *class, uint32_t allowed)
 {
 	uint32_t untried = allowed & ~(class->tried | 1u << class->best);
 
+	uint32_t transfers = pace_of(class)->first_trial;
+
 	if (!untried)
 		return 0;
-	begin_trial_of(class, (uint32_t)__builtin_ctz(untried), pace_of(class)->first_trial);
+	begin_trial_of(class, (uint32_t)__builtin_ctz(untried), transfers);
+	if (!transfers)
+		begin_run(class, class->candidate);
 	return 1;
 }
 
