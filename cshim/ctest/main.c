@@ -51,6 +51,7 @@ static const struct {
 	{"group", test_group},
 	{"group_threads", test_group_threads},
 	{"group_way", test_group_way},
+	{"group_copy", test_group_copy},
 	{"direct", test_direct},
 	{"ends", test_ends},
 	{"dat_threads", test_dat_threads},

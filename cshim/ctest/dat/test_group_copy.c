@@ -1,0 +1,317 @@
+/*
+ * test_group_copy.c - long data of a group on one node that stay where they are: each member reads
+ * them there, by one copy, or asks for them if it cannot.
+ */
+#define _GNU_SOURCE
+#include "fake_ways.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+enum { THREADS_RUNS = 40, HOSTILE_RUNS = 600, HOSTILE_TURNS = 200 };
+
+/* Each kind, where all can read each other's memory; where one cannot, so that it asks; and where
+ * nobody can, so that one that is asked asks itself. */
+static void all_kinds(uint32_t size, uint32_t refusing)
+{
+	uint32_t kind, i, run;
+
+	fake_open_copying(size, NODE_ROUTE_TARGET);
+	for (i = 0; i < refusing; i++)
+		fake_refuse(i);
+	for (run = 0; run < 2; run++)
+		for (kind = 0; kind < 4; kind++) {
+			fake_fill();
+			for (i = 0; i < size; i++)
+				fake_post(i, fake_kinds[kind], 1);
+			fake_turns();
+			for (i = 0; i < size; i++) {
+				CHECK(fake_status(i, (uint32_t)fake_kinds[kind]) == DAT_OP_SUCCESS);
+				fake_check(i, fake_kinds[kind], 1);
+			}
+		}
+	fake_group_close();
+}
+
+/* A stage is not touched, but by who asks. */
+static void one_copy(void)
+{
+	uint32_t i, k, bytes = FAKE_UNITS * FAKE_UNIT * 2, used = 0;
+
+	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_fill();
+	memset(fake_world.stages, 0x55, bytes);
+	for (i = 0; i < 2; i++)
+		fake_post(i, FAKE_BROADCAST, 1);
+	fake_turns();
+	for (k = 0; k < bytes; k++)
+		used += fake_world.stages[k] != 0x55;
+	CHECK(used == 0 && fake_status(0, FAKE_BROADCAST) == DAT_OP_SUCCESS);
+	fake_group_close();
+}
+
+/* Who sends is not over before all have read, and neither is who only decides. */
+static void not_over(void)
+{
+	fake_open_copying(3, NODE_ROUTE_TARGET);
+	fake_fill();
+	fake_post(1, FAKE_BROADCAST, 1);
+	fake_post(0, FAKE_BROADCAST, 1);
+	fake_turn(0);
+	fake_turn(1);
+	CHECK(fake_events(0) == 1 && fake_events(1) == 0);
+	fake_post(2, FAKE_BROADCAST, 1);
+	fake_turns();
+	CHECK(fake_events(1) == 1 && fake_events(2) == 1);
+	fake_check(2, FAKE_BROADCAST, 1);
+	fake_group_close();
+}
+
+/* In place an alltoall would replace what others have not read. */
+static void in_place(void)
+{
+	uint32_t i, k;
+
+	fake_open_copying(3, NODE_ROUTE_TARGET);
+	fake_fill();
+	memcpy(fake_out, fake_in, sizeof(fake_out));
+	for (i = 0; i < 3; i++)
+		fake_alltoall(i, NULL, fake_out[i], FAKE_PART);
+	fake_turns();
+	for (i = 0; i < 3; i++) {
+		CHECK(fake_status(i, FAKE_ALLTOALL) == DAT_OP_SUCCESS);
+		for (k = 0; k < 3; k++)
+			CHECK(!memcmp(fake_out[i] + k * FAKE_COUNT, fake_in[k] + i * FAKE_COUNT,
+			              FAKE_PART));
+	}
+	memcpy(fake_out, fake_in, sizeof(fake_out));
+	for (i = 0; i < 3; i++)
+		fake_sum(i, FAKE_ALLREDUCE, 0, NULL, fake_out[i], FAKE_PART);
+	fake_turns();
+	for (i = 0; i < 3; i++) {
+		CHECK(fake_status(i, FAKE_ALLREDUCE) == DAT_OP_SUCCESS);
+		fake_check(i, FAKE_ALLREDUCE, 0);
+	}
+	fake_group_close();
+}
+
+/* More than there is room for is dropped. */
+static void too_long(void)
+{
+	uint32_t k;
+
+	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_fill();
+	fake_gather(0, 0, fake_in[0], fake_out[0], FAKE_PART);
+	fake_gather(1, 0, fake_in[1], NULL, FAKE_PART + 8);
+	fake_turns();
+	CHECK(fake_status(0, FAKE_GATHER) != DAT_OP_SUCCESS &&
+	      fake_status(1, FAKE_GATHER) == DAT_OP_SUCCESS);
+	CHECK(!memcmp(fake_out[0] + FAKE_COUNT, fake_in[1], FAKE_PART));
+	for (k = 2 * FAKE_PART; k < sizeof(fake_out[0]); k++)
+		CHECK(((unsigned char *)fake_out[0])[k] == 0x77);
+	fake_group_close();
+}
+
+/* A member that ends without having read fails who waits for it, also who answers it; so does
+ * memory that is none. */
+static void ends(void)
+{
+	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_fill();
+	fake_post(1, FAKE_BROADCAST, 1);
+	__atomic_store_n(&fake_world.seats[0].ended, 1, __ATOMIC_RELEASE);
+	fake_turn(1);
+	CHECK(fake_world.member[1].group.failed);
+	fake_group_close();
+
+	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_refuse(0);
+	fake_post(0, FAKE_BROADCAST, 1);
+	fake_post(1, FAKE_BROADCAST, 1);
+	fake_turn(0); /* it asks */
+	__atomic_store_n(&fake_world.seats[1].ended, 1, __ATOMIC_RELEASE);
+	fake_turn(0);
+	CHECK(fake_world.member[0].group.failed);
+	fake_group_close();
+
+	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_world.member[0].group.peers[1] = 0; /* core: its process is gone */
+	fake_post(0, FAKE_BROADCAST, 1);
+	fake_post(1, FAKE_BROADCAST, 1);
+	fake_turn(0);
+	CHECK(fake_world.member[0].group.failed);
+	fake_group_close();
+
+	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_broadcast(1, 1, (void *)16, FAKE_PART);
+	fake_post(0, FAKE_BROADCAST, 1);
+	fake_turns();
+	CHECK(fake_world.member[0].group.failed && fake_world.member[1].group.failed);
+	fake_group_close();
+}
+
+/* So does memory of an allreduce's that cannot be read, or written, with its owner. */
+static void bad_elements(void)
+{
+	uint32_t bad;
+
+	for (bad = 0; bad < 2; bad++) {
+		fake_open_copying(2, NODE_ROUTE_TARGET);
+		fake_fill();
+		fake_sum(bad, FAKE_ALLREDUCE, 0, fake_in[bad], (void *)16, FAKE_PART);
+		fake_sum(!bad, FAKE_ALLREDUCE, 0, fake_in[!bad], fake_out[!bad], FAKE_PART);
+		fake_turn(bad);
+		fake_turn(!bad);
+		fake_turn(bad);
+		CHECK(fake_world.member[bad].group.failed);
+		fake_group_close();
+
+		fake_open_copying(2, NODE_ROUTE_TARGET);
+		fake_sum(bad, FAKE_ALLREDUCE, 0, (void *)16, fake_out[bad], FAKE_PART);
+		fake_sum(!bad, FAKE_ALLREDUCE, 0, fake_in[!bad], fake_out[!bad], FAKE_PART);
+		fake_turn(bad);
+		fake_turn(!bad);
+		fake_turn(bad);
+		CHECK(fake_world.member[bad].group.failed);
+		fake_group_close();
+	}
+}
+
+/* Any number; half of them near what is right. */
+static uint64_t any(void)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state >> 60 & 1 ? state >> 33 & 15 : state >> 7;
+}
+
+/* What a member writes that keeps to nothing, of what says where data are and who asks for them. */
+static void vandalize(uint32_t rank, uint64_t base)
+{
+	dat_seat *seat = &fake_world.seats[rank];
+	dat_card *card = &seat->card[any() % FAKE_UNITS];
+	unsigned char *unit = fake_world.stages + rank * FAKE_UNITS * FAKE_UNIT;
+	uint64_t word = any(), number = any(),
+		 place[2] = {(uintptr_t)fake_in[0] + any() % 64, any()};
+
+	switch (any() % 10) {
+	case 0:
+		seat->decided = number % 2 ? (base + number % 5) * 2 + word % 2 : word;
+		break;
+	case 1:
+		card->how = (uint32_t)word;
+		break;
+	case 2:
+		memcpy(card->tiny + number % 2 * 8, &word, sizeof(word));
+		break;
+	case 3:
+		memcpy(card->tiny, place, sizeof(place));
+		break;
+	case 4: /* of pieces */
+		memcpy(unit + number % FAKE_UNITS * FAKE_UNIT + word % 4 * sizeof(place), place,
+		       sizeof(place));
+		break;
+	case 5:
+		seat->feed.asks += word % 3;
+		seat->feed.from = number;
+		break;
+	case 6:
+		seat->feed.what = word;
+		seat->feed.at = number;
+		break;
+	case 7:
+		seat->feed.n = word;
+		break;
+	case 8:
+		seat->feed.answers = number;
+		break;
+	default:
+		card->stamp = base + word % 12;
+		card->check = fake_world.member[0].group.check;
+		seat->done = base + number % 12;
+	}
+}
+
+/* One operation with a member that writes anything: nothing is read or written outside of what
+ * there is. */
+static void hostile_run(uint32_t run)
+{
+	uint32_t size = 2 + run % 3, kind = run / 3 % 4, i;
+	size_t end = kind == 0 || kind == 1 ? FAKE_PART : (size_t)FAKE_PART * size;
+
+	fake_open_copying(size, run % 5 ? NODE_ROUTE_TARGET : NODE_ROUTES);
+	if (run % 2)
+		fake_refuse(0);
+	memset(fake_out, 0x77, sizeof(fake_out));
+	for (i = 0; i < size; i++) {
+		fake_post(i, fake_kinds[kind], 1);
+		vandalize(size - 1, 3);
+	}
+	for (i = 0; i < HOSTILE_TURNS; i++) {
+		vandalize(size - 1, 3);
+		fake_turn((uint32_t)(any() % size));
+	}
+	for (i = 0; i < size; i++) /* what does not belong to the operation is as it was */
+		CHECK(end == sizeof(fake_out[0]) || ((unsigned char *)fake_out[i])[end] == 0x77);
+	fake_group_close();
+}
+
+static void *member(void *argument)
+{
+	uint32_t rank = (uint32_t)(uintptr_t)argument, turns = 0;
+
+	while (fake_world.member[rank].group.posted && !fake_world.member[rank].group.failed)
+		if (!fake_turn(rank) || ++turns % (rank + 1) == 0)
+			sched_yield();
+	return NULL;
+}
+
+/* Members as threads, so that the thread sanitizer sees the orders. */
+static void threads(uint32_t run)
+{
+	pthread_t thread[FAKE_MEMBERS];
+	uint32_t i, size = 2 + run % 3, kind = run % 4;
+
+	fake_open_copying(size, NODE_ROUTE_TARGET);
+	for (i = 0; i < size; i++)
+		if (run & 4u << i % 3)
+			fake_refuse(i);
+	fake_fill();
+	fake_world.flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	for (i = 0; i < size; i++)
+		fake_post(i, fake_kinds[kind], 1);
+	for (i = 0; i < size; i++)
+		CHECK(!pthread_create(&thread[i], NULL, member, (void *)(uintptr_t)i));
+	for (i = 0; i < size; i++)
+		CHECK(!pthread_join(thread[i], NULL));
+	for (i = 0; i < size; i++) {
+		CHECK(!fake_world.member[i].group.failed);
+		fake_check(i, fake_kinds[kind], 1);
+	}
+	fake_world.flags = 0;
+	fake_group_close();
+}
+
+void test_group_copy(void)
+{
+	uint32_t size, i;
+
+	for (size = 2; size <= FAKE_MEMBERS; size++) {
+		all_kinds(size, 0);
+		all_kinds(size, 1);
+		all_kinds(size, size);
+	}
+	one_copy();
+	not_over();
+	in_place();
+	too_long();
+	ends();
+	bad_elements();
+	for (i = 0; i < HOSTILE_RUNS; i++)
+		hostile_run(i);
+	for (i = 0; i < THREADS_RUNS; i++)
+		threads(i);
+}
