@@ -60,7 +60,8 @@ static int take(dat_group *group, const dat_read *read)
 	const dat_feed *own = feed_of(group, group->rank), *other = feed_of(group, read->from);
 	/* its place may have been changed since by who would do harm */
 	uint64_t left = read->n > group->fed ? read->n - group->fed : 0;
-	uint64_t n = own->n < left ? own->n : left;
+	uint64_t most = left < group->unit ? left : group->unit;
+	uint64_t n = own->n < most ? own->n : most;
 
 	/* acquire: pairs with answer */
 	if (__atomic_load_n(&other->answers, __ATOMIC_ACQUIRE) != name_of(own->asks, group->rank)) {

@@ -179,6 +179,29 @@ static void bad_elements(void)
 	}
 }
 
+/* A question that somebody has changed, who does harm, is answered no further than it was asked. */
+static void changed_question(void)
+{
+	dat_feed *question;
+
+	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_fill();
+	question = &fake_world.seats[0].feed;
+	fake_refuse(0);
+	fake_post(0, FAKE_BROADCAST, 1);
+	fake_post(1, FAKE_BROADCAST, 1);
+	while (question->at + question->n < FAKE_PART) {
+		fake_turn(0);
+		fake_turn(1);
+	}
+	CHECK(question->n < FAKE_UNIT);
+	memset(fake_out[0] + FAKE_COUNT, 0x77, FAKE_UNIT);
+	question->n = FAKE_UNIT;
+	fake_turns();
+	CHECK(((unsigned char *)fake_out[0])[FAKE_PART] == 0x77);
+	fake_group_close();
+}
+
 /* Any number; half of them near what is right. */
 static uint64_t any(void)
 {
@@ -188,7 +211,8 @@ static uint64_t any(void)
 	return state >> 60 & 1 ? state >> 33 & 15 : state >> 7;
 }
 
-/* What a member writes that keeps to nothing, of what says where data are and who asks for them. */
+/* What a member writes that keeps to nothing, in its seat or another's, of what says where data are
+ * and who asks for them. */
 static void vandalize(uint32_t rank, uint64_t base)
 {
 	dat_seat *seat = &fake_world.seats[rank];
@@ -251,7 +275,7 @@ static void hostile_run(uint32_t run)
 		vandalize(size - 1, 3);
 	}
 	for (i = 0; i < HOSTILE_TURNS; i++) {
-		vandalize(size - 1, 3);
+		vandalize((uint32_t)(any() % size), 3);
 		fake_turn((uint32_t)(any() % size));
 	}
 	for (i = 0; i < size; i++) /* what does not belong to the operation is as it was */
@@ -310,6 +334,7 @@ void test_group_copy(void)
 	too_long();
 	ends();
 	bad_elements();
+	changed_question();
 	for (i = 0; i < HOSTILE_RUNS; i++)
 		hostile_run(i);
 	for (i = 0; i < THREADS_RUNS; i++)
