@@ -37,9 +37,9 @@ int coll_is_member(int argc, char **argv);
 void coll_run(const char *test, int size, unsigned seed, unsigned killed);
 
 /*
- * What a program does that was called with these arguments: [full [WAY [MEMBERS]]]. Runs tests with
- * LAPI_FASTLANE on (operations of one node are C's), off and random, or one way only, and says that
- * the program has passed.
+ * What a program does that was called with these arguments: [full [WAY [MEMBERS]]]. Runs tests in
+ * every way, or one: on (operations of one node are C's), copy (so they are, and what is long is read
+ * where it lies), off and random (LAPI_FASTLANE); and says that the program has passed.
  */
 int coll_main(int argc, char **argv, void (*tests)(int full));
 /* 0: the arguments name another number of members. */
