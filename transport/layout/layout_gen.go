@@ -290,10 +290,11 @@ type (
 		Running   uint8
 		Tried     uint8
 		OfStreams uint8
+		OfGroups  uint8
 		Again     uint8
 		Cut       uint8
 		Shorter   uint8
-		Line      [23]uint8
+		Line      [22]uint8
 	}
 	Stretch struct {
 		Begun     uint64

@@ -45,6 +45,7 @@ var structs = map[string]any{
 	"dat_receive":        DatReceive{},
 	"dat_end":            DatEnd{},
 	"dat_card":           DatCard{},
+	"dat_feed":           DatFeed{},
 	"dat_seat":           DatSeat{},
 	"dat_span":           DatSpan{},
 	"dat_group":          DatGroup{},
