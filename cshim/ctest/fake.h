@@ -87,6 +87,7 @@ void test_node(void);
 void test_looks(void);
 void test_route(void);
 void test_stretch(void);
+void test_cold(void);
 void test_streams(void);
 void test_pull(void);
 void test_push(void);

@@ -21,6 +21,7 @@ static const struct {
 	{"looks", test_looks},
 	{"route", test_route},
 	{"stretch", test_stretch},
+	{"cold", test_cold},
 	{"streams", test_streams},
 	{"pull", test_pull},
 	{"push", test_push},

@@ -60,7 +60,7 @@ typedef struct node_route_class {
 	uint8_t best;                  /* the route in use */
 	uint8_t candidate;             /* the one that is, or was last, tried */
 	uint8_t run;                   /* transfers left of the candidate's run */
-	uint8_t running;    /* 1: a trial, 2: a run is under way, or waits for its verdict */
+	uint8_t running;    /* 1, 3: a trial, 2: a run is under way, or waits for its verdict */
 	uint8_t tried;      /* a bit for each route that was, once */
 	uint8_t of_streams; /* 1: transfers are stretches of some */
 	uint8_t of_groups;  /* 1: transfers are operations of a group */

@@ -9,7 +9,8 @@
  * it still is better it takes over. One that loses is tried less and less often.
  *
  * A route that was never tried is tried at once, on credit: what that has cost is paid back before
- * anything is tried again.
+ * anything is tried again. A single copy that may have been slow because it was the first for long
+ * gets some more transfers, and the last of these counts.
  *
  * A route's time is the least of its latest samples: what disturbs makes a transfer slower, never
  * faster; and what was true long ago is forgotten.
@@ -27,6 +28,8 @@ enum {
 	DOUBTFUL = 2,     /* times of the route in use: a first sample of more is not trusted */
 	COST_MAX = 16,    /* a trial's loss counts as so many transfers at most: it was disturbed */
 	PATIENCE_MAX = 3, /* a route that lost is tried 2^3 times less often */
+	SHORT_NS = 10000, /* a single copy of less, by the pipeline's time, may be cold, */
+	COLD = 3,         /* if it takes no more than so many times of the route in use */
 	MARGIN_PERCENT = 5 /* a route that takes over is faster by this */
 };
 
@@ -38,6 +41,7 @@ typedef struct pace {
 	uint32_t try_each;    /* at least so many from trial to trial */
 	uint32_t trial;       /* of a trial; the last is timed */
 	uint32_t first_trial; /* of a route's first one; 0: it is a run */
+	uint32_t warming;     /* more of a single copy's that was cold; the last is timed */
 	uint32_t half_run;    /* of each of the two in a run; */
 	uint32_t run_timed;   /* the last of these are timed */
 } pace;
@@ -48,6 +52,7 @@ static const pace of_transfers = {.cold = 4,
                                   .try_each = 64,
                                   .trial = 3,
                                   .first_trial = 2,
+                                  .warming = 5,
                                   .half_run = 6,
                                   .run_timed = 4};
 static const pace of_streams = {.cold = 0,
@@ -75,7 +80,7 @@ static const pace *pace_of(const node_route_class *class)
 }
 
 /* node_route_class.running */
-enum { TRYING = 1, RUNNING = 2 };
+enum { TRYING = 1, RUNNING = 2, WARMING = 3 };
 
 uint32_t node_route_time(const node_route_class *class, uint32_t route)
 {
@@ -145,7 +150,7 @@ static uint32_t next_of_run(node_route_class *class)
 	const pace *pace = pace_of(class);
 	uint32_t left = class->run--, half = pace->half_run, timed = pace->run_timed;
 
-	if (class->running == TRYING)
+	if (class->running != RUNNING)
 		return class->candidate | (left == 1 ? NODE_ROUTE_TIMED : 0);
 	if (left > half)
 		return class->candidate | (left - half <= timed ? NODE_ROUTE_TIMED : 0);
@@ -156,7 +161,7 @@ static uint32_t next_of_run(node_route_class *class)
 static void judge(node_route_class *class)
 {
 	uint32_t route = class->candidate;
-	int tried = class->running == TRYING; /* and nobody could time it */
+	int tried = class->running != RUNNING; /* and nobody could time it */
 
 	class->running = 0;
 	class->to_try = pace_of(class)->try_each;
@@ -324,29 +329,48 @@ static void reconsider(node_route_class *class)
 		}
 }
 
-static void pay(node_route_class *class, uint32_t ns)
+static void pay(node_route_class *class, uint32_t ns, uint32_t transfers)
 {
 	int64_t best = class->in_use, loss = (int64_t)ns - best;
 
 	if (loss > COST_MAX * best)
 		loss = COST_MAX * best;
 	if (loss > 0)
-		class->credit -= pace_of(class)->trial * loss;
+		class->credit -= transfers * loss;
+}
+
+/* The kernel's part of a single copy is slow as long as its code is in no cache. */
+static int may_be_cold(const node_route_class *class, uint32_t route, uint32_t ns)
+{
+	return pace_of(class)->warming && !node_route_is_pipeline(route) &&
+	       class->in_use < SHORT_NS && ns < COLD * class->in_use;
+}
+
+static void begin_warming(node_route_class *class, uint32_t route)
+{
+	class->candidate = (uint8_t)route;
+	class->run = (uint8_t)pace_of(class)->warming;
+	class->running = WARMING;
 }
 
 void node_class_timed(node_route_class *class, uint32_t route, uint32_t ns)
 {
+	const pace *pace = pace_of(class);
+	uint32_t was = class->running;
+
 	keep_sample(class, route, ns);
 	if (route == class->best) {
 		reconsider(class);
 		return;
 	}
-	pay(class, ns);
-	if (class->running == RUNNING)
+	pay(class, ns, was == WARMING ? pace->warming : pace->trial);
+	if (was == RUNNING)
 		return; /* the run will be judged as a whole */
 	class->running = 0;
 	if (node_class_clearly_less(ns, class->in_use))
 		begin_run(class, route);
+	else if (was == TRYING && may_be_cold(class, route, ns))
+		begin_warming(class, route);
 	else
 		lost_by(class, route, ns);
 }
