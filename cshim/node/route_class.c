@@ -18,8 +18,9 @@
  * In a class of streams all this is said of stretches in the place of transfers. A stretch has
  * caches as its own route leaves them, so few are enough.
  *
- * In one of groups it is said of operations. There are fewer of these, and each makes many copies:
- * a route that was never tried gets a run at once.
+ * In one of groups it is said of operations. There are fewer of these, and each makes many copies,
+ * of which the first ones find caches as the other route left them: so a route that was never tried
+ * gets its run even if it looks somewhat worse.
  */
 #include "route_class.h"
 
@@ -40,7 +41,8 @@ typedef struct pace {
 	uint32_t time_each;   /* then so many from one that is timed to the next */
 	uint32_t try_each;    /* at least so many from trial to trial */
 	uint32_t trial;       /* of a trial; the last is timed */
-	uint32_t first_trial; /* of a route's first one; 0: it is a run */
+	uint32_t first_trial; /* of a route's first one */
+	uint32_t near;        /* a run follows that if it took less than so many percent */
 	uint32_t warming;     /* more of a single copy's that was cold; the last is timed */
 	uint32_t half_run;    /* of each of the two in a run; */
 	uint32_t run_timed;   /* the last of these are timed */
@@ -52,6 +54,7 @@ static const pace of_transfers = {.cold = 4,
                                   .try_each = 64,
                                   .trial = 3,
                                   .first_trial = 2,
+                                  .near = 100 - MARGIN_PERCENT,
                                   .warming = 5,
                                   .half_run = 6,
                                   .run_timed = 4};
@@ -61,6 +64,7 @@ static const pace of_streams = {.cold = 0,
                                 .try_each = 24,
                                 .trial = 1,
                                 .first_trial = 1,
+                                .near = 100 - MARGIN_PERCENT,
                                 .half_run = 2,
                                 .run_timed = 2};
 static const pace of_groups = {.cold = 4,
@@ -68,7 +72,8 @@ static const pace of_groups = {.cold = 4,
                                .time_each = 64,
                                .try_each = 64,
                                .trial = 3,
-                               .first_trial = 0,
+                               .first_trial = 3,
+                               .near = 130,
                                .half_run = 6,
                                .run_timed = 4};
 
@@ -220,13 +225,9 @@ static int begin_first_trial(node_route_class *class, uint32_t allowed)
 {
 	uint32_t untried = allowed & ~(class->tried | 1u << class->best);
 
-	uint32_t transfers = pace_of(class)->first_trial;
-
 	if (!untried)
 		return 0;
-	begin_trial_of(class, (uint32_t)__builtin_ctz(untried), transfers);
-	if (!transfers)
-		begin_run(class, class->candidate);
+	begin_trial_of(class, (uint32_t)__builtin_ctz(untried), pace_of(class)->first_trial);
 	return 1;
 }
 
@@ -339,6 +340,14 @@ static void pay(node_route_class *class, uint32_t ns, uint32_t transfers)
 		class->credit -= transfers * loss;
 }
 
+static int deserves_run(const node_route_class *class, uint32_t route, uint32_t ns)
+{
+	int first = !class->sample[route][1];
+
+	return node_class_clearly_less(ns, class->in_use) ||
+	       (first && (uint64_t)ns * 100 < (uint64_t) class->in_use * pace_of(class)->near);
+}
+
 /* The kernel's part of a single copy is slow as long as its code is in no cache. */
 static int may_be_cold(const node_route_class *class, uint32_t route, uint32_t ns)
 {
@@ -367,7 +376,7 @@ void node_class_timed(node_route_class *class, uint32_t route, uint32_t ns)
 	if (was == RUNNING)
 		return; /* the run will be judged as a whole */
 	class->running = 0;
-	if (node_class_clearly_less(ns, class->in_use))
+	if (deserves_run(class, route, ns))
 		begin_run(class, route);
 	else if (was == TRYING && may_be_cold(class, route, ns))
 		begin_warming(class, route);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { TRANSFERS = 400, WARM = 6 };
+enum { TRANSFERS = 400, WARM = 6, TRIAL = 3 };
 
 static node_route_class *class_of_broadcasts(uint32_t rank)
 {
@@ -130,13 +130,13 @@ static void timed(void)
 	fake_group_close();
 }
 
-/* A way that was never tried has a run at once. */
+/* A way that was never tried is tried as soon as the time of the other is known. */
 static void first_trial(void)
 {
 	uint32_t k;
 
 	fake_open_copying(2, NODE_ROUTES);
-	for (k = 0; k <= WARM; k++) {
+	for (k = 0; k < WARM + TRIAL; k++) {
 		fake_post(1, FAKE_BROADCAST, 1);
 		fake_post(0, FAKE_BROADCAST, 1);
 		fake_turns();
@@ -144,7 +144,7 @@ static void first_trial(void)
 		CHECK(fake_status(0, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 		CHECK(fake_status(1, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 	}
-	CHECK(class_of_broadcasts(1)->run == 11);
+	CHECK(class_of_broadcasts(1)->tried >> NODE_ROUTE_TARGET & 1);
 	fake_group_close();
 }
 

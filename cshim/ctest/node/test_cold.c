@@ -17,7 +17,8 @@ enum {
 /* A copy by the kernel, the first, second, … after others; the last one stands for all that follow.
  */
 static const uint32_t warms[] = {37000, 3200, 1450, 1020, 850, 800, 740, 700},
-		      stays[] = {4000, 3600, 3200}, dear[] = {15000};
+		      near[] = {4000, 2500, 1700, 1400, 1200, 1100}, stays[] = {4000, 3600, 3200},
+		      dear[] = {15000};
 
 typedef struct counts {
 	uint32_t copies;
@@ -65,6 +66,16 @@ void test_cold(void)
 	CHECK(class.best == NODE_ROUTE_PIPELINE && c.copies > 2);
 	c = RUN(&class, stays, LONG);
 	CHECK(class.best == NODE_ROUTE_PIPELINE && c.lost < (uint64_t)LONG * PIPELINE_NS / 50);
+
+	/* of a group's operations one that is near gets more at once, too */
+	memset(&class, 0, sizeof(class));
+	class.of_groups = 1;
+	RUN(&class, near, SOON);
+	CHECK(class.best == NODE_ROUTE_ORIGIN);
+	memset(&class, 0, sizeof(class));
+	class.of_groups = 1;
+	c = RUN(&class, stays, SOON);
+	CHECK(class.best == NODE_ROUTE_PIPELINE && c.copies == 3);
 
 	/* one that is far slower gets no more */
 	memset(&class, 0, sizeof(class));
