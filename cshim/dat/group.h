@@ -98,6 +98,12 @@ void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t roun
                          uint64_t sends);
 int dat_group_way_known(dat_group *group, const dat_group_op *op);
 int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next);
+/*
+ * What ns count for that an operation took which nothing overlapped. One with a root goes through
+ * stages while others still read the one before, or already copy the next; by one copy it cannot,
+ * so that is the better only if it is faster by more than such a time shows.
+ */
+uint64_t dat_group_way_time(uint32_t kind, uint32_t way, uint64_t ns);
 
 /* What is read of a member's memory: n bytes at addr there, which are at an offset of what it sends
  * or, of a reduction (what), of its elements or results. */

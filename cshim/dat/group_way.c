@@ -146,14 +146,25 @@ int dat_group_way_known(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
+uint64_t dat_group_way_time(uint32_t kind, uint32_t way, uint64_t ns)
+{
+	int has_root = kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
+	               kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
+	               kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
+	               kind == DAT_IB_COLLECTIVE_GATHER_STATUS ||
+	               kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
+
+	return way == DAT_WAY_COPY && has_root ? ns + ns / 4 : ns;
+}
+
 static void learn(dat_group *group, const dat_group_op *op)
 {
 	node_route_class *class = class_of(group, op);
 	uint32_t route = group->way == DAT_WAY_COPY ? NODE_ROUTE_TARGET : NODE_ROUTE_PIPELINE;
+	uint64_t ns = dat_group_way_time(op->kind, group->way, node_now_ns() - group->begun);
 
 	group->timing = 0;
-	node_class_timed(class, route,
-	                 node_route_scaled(node_now_ns() - group->begun, group->weight));
+	node_class_timed(class, route, node_route_scaled(ns, group->weight));
 	if (class->transfers > DAT_GROUP_CLASSES)
 		group->best = class->best;
 }

@@ -148,8 +148,17 @@ static void first_trial(void)
 	fake_group_close();
 }
 
+static void counted(void)
+{
+	CHECK(dat_group_way_time(FAKE_BROADCAST, DAT_WAY_COPY, 1000) == 1250);
+	CHECK(dat_group_way_time(FAKE_GATHER, DAT_WAY_COPY, 1000) == 1250);
+	CHECK(dat_group_way_time(FAKE_BROADCAST, DAT_WAY_STAGE, 1000) == 1000);
+	CHECK(dat_group_way_time(FAKE_ALLREDUCE, DAT_WAY_COPY, 1000) == 1000);
+}
+
 void test_group_way(void)
 {
+	counted();
 	decides_nothing();
 	changes();
 	chosen();
