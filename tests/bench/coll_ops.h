@@ -31,7 +31,8 @@ static const struct coll_row {
 enum {
 	COLL_ROWS = sizeof coll_rows / sizeof *coll_rows,
 	COLL_BATCHES = 9,
-	COLL_SHORT_ROUNDS = 200000
+	COLL_SHORT_ROUNDS = 200000,
+	COLL_WARM = 64
 };
 
 /*
@@ -79,6 +80,13 @@ static inline int coll_rounds(const struct coll_row *row, int size)
 	return row->rounds / (size > 2 ? size / 2 : 1) / COLL_BATCHES + 1;
 }
 
+/* Rounds before the first batch: memory is touched then, and who chooses among ways has chosen. Of
+ * many members fewer, as some libraries take a tenth of a second for each there. */
+static inline int coll_warm_rounds(int rounds, int size)
+{
+	return size <= 4 && rounds < COLL_WARM ? COLL_WARM : rounds;
+}
+
 /* COLL_ROWS names the rows that are wanted, with spaces between them; else all are. */
 static inline int coll_is_wanted(const struct coll_row *row)
 {
@@ -104,7 +112,7 @@ static inline void coll_measure(int rank, int size, void (*once)(const struct co
 		if (!coll_is_wanted(&coll_rows[r]))
 			continue;
 		rounds = coll_rounds(&coll_rows[r], size);
-		for (i = 0; i < rounds; i++)
+		for (i = coll_warm_rounds(rounds, size); i > 0; i--)
 			once(&coll_rows[r]);
 		for (b = 0; b < COLL_BATCHES; b++) {
 			once(&coll_rows[0]); /* all begin together */
