@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "fake_group.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,6 +111,27 @@ void fake_turns(void)
 
 	for (i = 0; idle <= fake_world.size; i = (i + 1) % fake_world.size)
 		idle = fake_turn(i) ? 0 : idle + 1;
+}
+
+static void *member(void *argument)
+{
+	uint32_t rank = (uint32_t)(uintptr_t)argument, turns = 0;
+
+	while (fake_world.member[rank].group.posted && !fake_world.member[rank].group.failed)
+		if (!fake_turn(rank) || ++turns % (rank + 1) == 0)
+			sched_yield();
+	return NULL;
+}
+
+void fake_threads(void)
+{
+	pthread_t thread[FAKE_MOST];
+	uint32_t i;
+
+	for (i = 0; i < fake_world.size; i++)
+		CHECK(!pthread_create(&thread[i], NULL, member, (void *)(uintptr_t)i));
+	for (i = 0; i < fake_world.size; i++)
+		CHECK(!pthread_join(thread[i], NULL));
 }
 
 uint32_t fake_events(uint32_t rank)

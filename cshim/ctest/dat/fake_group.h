@@ -44,6 +44,8 @@ void fake_group_close(void);
 int fake_turn(uint32_t rank);
 /* Turns of all until nothing happens. */
 void fake_turns(void);
+/* Turns of each member in a thread of its own, of some more slowly, until all is over. */
+void fake_threads(void);
 /* How many events a member has; the oldest is taken: its status. */
 uint32_t fake_events(uint32_t rank);
 uint32_t fake_status(uint32_t rank, uint32_t kind);

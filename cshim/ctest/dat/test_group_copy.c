@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include "fake_ways.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 enum { THREADS_RUNS = 40, HOSTILE_RUNS = 600, HOSTILE_TURNS = 200 };
@@ -155,21 +153,14 @@ static void ends(void)
 /* So does memory of an allreduce's that cannot be read, or written, with its owner. */
 static void bad_elements(void)
 {
-	uint32_t bad;
+	uint32_t run, bad;
 
-	for (bad = 0; bad < 2; bad++) {
+	for (run = 0; run < 4; run++) {
+		bad = run % 2;
 		fake_open_copying(2, NODE_ROUTE_TARGET);
 		fake_fill();
-		fake_sum(bad, FAKE_ALLREDUCE, 0, fake_in[bad], (void *)16, FAKE_PART);
-		fake_sum(!bad, FAKE_ALLREDUCE, 0, fake_in[!bad], fake_out[!bad], FAKE_PART);
-		fake_turn(bad);
-		fake_turn(!bad);
-		fake_turn(bad);
-		CHECK(fake_world.member[bad].group.failed);
-		fake_group_close();
-
-		fake_open_copying(2, NODE_ROUTE_TARGET);
-		fake_sum(bad, FAKE_ALLREDUCE, 0, (void *)16, fake_out[bad], FAKE_PART);
+		fake_sum(bad, FAKE_ALLREDUCE, 0, run < 2 ? fake_in[bad] : (void *)16,
+		         run < 2 ? (void *)16 : fake_out[bad], FAKE_PART);
 		fake_sum(!bad, FAKE_ALLREDUCE, 0, fake_in[!bad], fake_out[!bad], FAKE_PART);
 		fake_turn(bad);
 		fake_turn(!bad);
@@ -283,20 +274,9 @@ static void hostile_run(uint32_t run)
 	fake_group_close();
 }
 
-static void *member(void *argument)
-{
-	uint32_t rank = (uint32_t)(uintptr_t)argument, turns = 0;
-
-	while (fake_world.member[rank].group.posted && !fake_world.member[rank].group.failed)
-		if (!fake_turn(rank) || ++turns % (rank + 1) == 0)
-			sched_yield();
-	return NULL;
-}
-
 /* Members as threads, so that the thread sanitizer sees the orders. */
 static void threads(uint32_t run)
 {
-	pthread_t thread[FAKE_MEMBERS];
 	uint32_t i, size = 2 + run % 3, kind = run % 4;
 
 	fake_open_copying(size, NODE_ROUTE_TARGET);
@@ -307,10 +287,7 @@ static void threads(uint32_t run)
 	fake_world.flags = DAT_COMPLETION_SUPPRESS_FLAG;
 	for (i = 0; i < size; i++)
 		fake_post(i, fake_kinds[kind], 1);
-	for (i = 0; i < size; i++)
-		CHECK(!pthread_create(&thread[i], NULL, member, (void *)(uintptr_t)i));
-	for (i = 0; i < size; i++)
-		CHECK(!pthread_join(thread[i], NULL));
+	fake_threads();
 	for (i = 0; i < size; i++) {
 		CHECK(!fake_world.member[i].group.failed);
 		fake_check(i, fake_kinds[kind], 1);

@@ -6,8 +6,6 @@
 #define _GNU_SOURCE
 #include "fake_group.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 enum { PART = 3 * FAKE_UNIT + 40, LONG = FAKE_MOST * PART, OPS = FAKE_ROOM - 2, RUNS = 60 };
@@ -78,20 +76,8 @@ static void check(uint32_t rank, uint32_t place, uint32_t k)
 	}
 }
 
-/* A member takes turns until its operations are over, some more slowly. */
-static void *member(void *argument)
-{
-	uint32_t rank = (uint32_t)(uintptr_t)argument, turns = 0;
-
-	while (fake_world.member[rank].group.posted && !fake_world.member[rank].group.failed)
-		if (!fake_turn(rank) || ++turns % (rank + 1) == 0)
-			sched_yield();
-	return NULL;
-}
-
 void test_group_threads(void)
 {
-	pthread_t thread[FAKE_MOST];
 	uint32_t run, i, k;
 
 	for (i = 0; i < FAKE_MOST; i++)
@@ -103,10 +89,7 @@ void test_group_threads(void)
 		for (k = 0; k < OPS; k++)
 			for (i = 0; i < fake_world.size; i++)
 				post(i, k, k + run);
-		for (i = 0; i < fake_world.size; i++)
-			CHECK(pthread_create(&thread[i], NULL, member, (void *)(uintptr_t)i) == 0);
-		for (i = 0; i < fake_world.size; i++)
-			CHECK(pthread_join(thread[i], NULL) == 0);
+		fake_threads();
 		for (i = 0; i < fake_world.size; i++) {
 			CHECK(!fake_world.member[i].group.failed &&
 			      fake_world.member[i].group.count == OPS);
