@@ -38,6 +38,7 @@ static void *serve(void *argument)
 
 static void start(void)
 {
+	node_peer *peer;
 	lapi_info_t info;
 	int i;
 
@@ -48,7 +49,9 @@ static void start(void)
 	}
 	fake_lane_attach(handles);
 	/* Where one copy is the fastest, a put is over at once, and there is no stream. */
-	cshim_lane_peer(fake_context(handles[0]), lane(), 1)->direct = 0;
+	peer = cshim_lane_peer(fake_context(handles[0]), lane(), 1);
+	CHECK(peer != NULL);
+	peer->direct = 0;
 }
 
 static void stop(void)
