@@ -25,7 +25,7 @@ type AreaMaker interface {
 const shareArea = wire.Part
 
 // areaVersion is that of the memory's layout.
-const areaVersion = 3
+const areaVersion = 4
 
 // areaWord is what the first member tells: for which group, and its memory.
 type areaWord struct {

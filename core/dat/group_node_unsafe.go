@@ -242,6 +242,7 @@ func (c *Collective) failNode() {
 	n := c.node
 	n.Failed = 1
 	c.setEnded(c.group.Self)
+	c.awaitGiver()
 	c.group.Fail()
 	for n.Posted > 0 {
 		o := n.oldest()
@@ -272,6 +273,21 @@ func (c *Collective) nodeLost(rank int) {
 func (c *Collective) setEnded(rank int) {
 	seats := elements[layout.DatSeat](c.node.area[:seatSize*c.group.Size])
 	atomic.StoreUint64(&seats[rank].Ended, 1)
+}
+
+// awaitGiver waits, after this member has said that it has ended, for a copy that the other one is in
+// the middle of (group_give.c): its program has its memory back when it hears of the failure.
+func (c *Collective) awaitGiver() {
+	n := c.node
+	if n.Size != 2 || n.Peers[1-n.Rank] == 0 {
+		return // nobody writes it, or its process is gone
+	}
+	link, ep := c.fellows[1-n.Rank].peer.link(c.ia.library)
+	if lane, ok := link.(laneLink); ok {
+		_, ring := lane.NodePeer(ep)
+		seats := elements[layout.DatSeat](n.area[:2*seatSize])
+		lane.AwaitCopy(ring, &seats[1-n.Rank].Giving)
+	}
 }
 
 // closeNode ends C's view of a group, whose end is told to the others afterwards.

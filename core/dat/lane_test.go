@@ -30,6 +30,8 @@ func (l *turnLink) Busy() bool { return l.busy }
 
 func (l *turnLink) OrderPeers() {}
 
+func (l *turnLink) AwaitCopy(int, *uint32) {}
+
 func (l *turnLink) Descriptors() []int { return nil }
 
 type noNetwork struct{ Network }

@@ -21,6 +21,7 @@ type laneLink interface {
 	NodePeer(ep transport.Endpoint) (*layout.NodePeer, int)
 	Busy() bool
 	OrderPeers()
+	AwaitCopy(ring int, word *uint32)
 	Descriptors() []int // the bell alone
 }
 

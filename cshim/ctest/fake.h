@@ -105,6 +105,7 @@ void test_group(void);
 void test_group_threads(void);
 void test_group_way(void);
 void test_group_copy(void);
+void test_group_give(void);
 void test_direct(void);
 void test_ends(void);
 void test_dat_threads(void);

@@ -53,6 +53,7 @@ static const struct {
 	{"group_threads", test_group_threads},
 	{"group_way", test_group_way},
 	{"group_copy", test_group_copy},
+	{"group_give", test_group_give},
 	{"direct", test_direct},
 	{"ends", test_ends},
 	{"dat_threads", test_dat_threads},

@@ -38,6 +38,9 @@ typedef struct dat_card {
 /* how of a card: this member's data are read where they lie. tiny has a dat_span that says where;
  * of pieces the unit has one for each rank. */
 #define DAT_CARD_PLACE 1u
+/* This member's memory may be written by the only other one: the second half of tiny has a dat_span
+ * that says where. */
+#define DAT_CARD_TAKES 2u
 
 /* What a member that cannot read another's memory asks of that one, and its own answer to another
  * (group_feed.c). */
@@ -54,12 +57,18 @@ typedef struct dat_feed {
 typedef struct dat_seat {
 	uint64_t done; /* it reads nothing of rounds before this one any more (release) */
 	dat_feed feed;
-	/* of who decides (release): twice the round after the operation's first one, and 1 if long
-	 * data are to be read where they are */
+	/* of who decides (release): the round after the operation's first one, DAT_DECIDED_AT bits
+	 * up, and which way long data go, DAT_WAY_ */
 	uint64_t decided;
-	/* 1, by it or by who has seen its end: it writes no card any more (release) */
+	/* 1, by it or by who has seen its end: it writes no card any more (release), and nobody
+	 * may write its memory */
 	uint64_t ended;
-	uint64_t line1[7];
+	/* 1 more than the first round of the operation of which it has written the other's memory
+	 * (release), and up to which byte of what it sends */
+	uint64_t gave, upto;
+	uint32_t giving; /* odd: it is about to write it, or does */
+	uint32_t zero;
+	uint64_t line1[4];
 	dat_card card[DAT_GROUP_UNITS]; /* by round */
 } dat_seat;
 
@@ -151,12 +160,21 @@ typedef struct dat_group {
 	uint32_t feeds;  /* 1 more than the rank that reads the answer; 0: none does */
 	uint64_t fed;    /* bytes of what it asks for that have come */
 	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
+	/* of group_give.c: */
+	uint32_t gives; /* 1: it has still to write the other's memory */
+	uint32_t rest;  /* 1: it has read what the other does not write */
 } dat_group;
 
-/* way: not known yet; through the stage; each reader copies straight from the program's memory */
+/* way: not known yet; through the stage; each reader copies straight from the program's memory; of
+ * two members who sends writes all of it to the other's memory, or half if that one sends nothing;
+ * so, and the part that an allgather leaves at a member passes its caches */
 #define DAT_WAY_OPEN 0
 #define DAT_WAY_STAGE 1
 #define DAT_WAY_COPY 2
+#define DAT_WAY_GIVE 3
+#define DAT_WAY_STREAM 4
+#define DAT_WAYS 5
+#define DAT_DECIDED_AT 8
 /* timing: it waits until all are done with what was before; it runs */
 #define DAT_TIMING_WAITS 1
 #define DAT_TIMING_RUNS 2

@@ -90,12 +90,12 @@ static inline const unsigned char *dat_group_data(const dat_group *group, uint32
 /*
  * group_way.c: an operation begins, whose first cards have this round; weight: bytes by whose time
  * the way is chosen, of what this member sends or, if it decides, of what all send, as far as it
- * knows; sends: the most that it sends to another. Then: 1 if group->way is known. At the end, with
- * the round in which the next operation begins: 1 if this member may go on, as nobody reads its
- * memory any more.
+ * knows; moves: the most that it sends to another, or that another could write to its memory. Then:
+ * 1 if group->way is known. At the end, with the round in which the next operation begins: 1 if
+ * this member may go on, as nobody reads its memory any more.
  */
 void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
-                         uint64_t sends);
+                         uint64_t moves);
 int dat_group_way_known(dat_group *group, const dat_group_op *op);
 int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next);
 /*
@@ -122,6 +122,17 @@ int dat_group_read(dat_group *group, const dat_read *read);
 void dat_group_feed(dat_group *group, const dat_group_op *op);
 
 /*
+ * group_give.c. 1 if the operation, of long data, is one whose sender may write the other's memory;
+ * and one of which a member's own part may pass its caches.
+ */
+int dat_group_may_give(const dat_group *group, const dat_group_op *op);
+int dat_group_may_stream(const dat_group *group, const dat_group_op *op);
+/* Goes on with that; 1: this member has written what is its to write, or has nothing. */
+int dat_group_give(dat_group *group, const dat_group_op *op);
+/* As dat_group_read, of memory whose rest the other writes. */
+int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read);
+
+/*
  * group_move.c and group_reduce.c: begins an operation; goes on with it, 1: it is over. After that
  * next is the round in which the next one begins.
  */
@@ -130,9 +141,19 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next);
 void dat_group_reduce_begin(dat_group *group, const dat_group_op *op);
 int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next);
 
-/* Where what a member reads of this one's memory is. */
+/* Where what comes of a member goes; where what a member reads of this one's memory is. */
+dat_span dat_group_move_target(const dat_group *group, const dat_group_op *op, uint32_t from);
 dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, uint32_t to);
 dat_span dat_group_reduce_place(const dat_group_op *op, uint64_t what);
+
+/* One member alone has data, or gets them. */
+static inline int dat_group_has_root(uint32_t kind)
+{
+	return kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
+	       kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
+	       kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
+	       kind == DAT_IB_COLLECTIVE_GATHER_STATUS || kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
+}
 
 static inline int dat_group_reduces(const dat_group_op *op)
 {

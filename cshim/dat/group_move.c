@@ -123,6 +123,20 @@ static int sends(const dat_group *group, const dat_group_op *op)
 	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS;
 }
 
+/* 1 if data of another member come to this one. */
+static int receives(const dat_group *group, const dat_group_op *op)
+{
+	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS &&
+	       (!is_gather(op) || op->root == group->rank);
+}
+
+dat_span dat_group_move_target(const dat_group *group, const dat_group_op *op, uint32_t from)
+{
+	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS)
+		return op->send;
+	return is_scatter(op) ? op->recv : dat_group_part(group, op, 1, from);
+}
+
 /* How many rounds of another member's this one reads, as far as it knows before it begins. */
 static uint32_t reads(const dat_group *group, const dat_group_op *op, uint32_t from)
 {
@@ -165,7 +179,7 @@ static void count_rounds(dat_group *group, const dat_group_op *op, uint64_t long
 
 void dat_group_move_begin(dat_group *group, dat_group_op *op)
 {
-	uint64_t sent = 0, received = 0;
+	uint64_t sent = 0, received = 0, taken = 0;
 	uint32_t i;
 
 	for (i = 0; i < group->size; i++) {
@@ -183,20 +197,37 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 	group->own = 0;
 	group->huge = is_huge(group, op);
 	count_rounds(group, op, sent);
-	dat_group_way_begin(group, op, group->base, sent > received ? sent : received, sent);
+	if (dat_group_may_give(group, op) && receives(group, op))
+		taken = dat_group_move_target(group, op, !group->rank).n;
+	dat_group_way_begin(group, op, group->base, sent > received ? sent : received,
+	                    sent > taken ? sent : taken);
 }
 
 /* Says where this member's data are, in its only card. In place they may be replaced by what is
  * received before others have read them. */
 static int stays(const dat_group *group, const dat_group_op *op)
 {
-	return group->way == DAT_WAY_COPY && sends(group, op) &&
+	return group->way >= DAT_WAY_COPY && sends(group, op) &&
 	       !(is_alltoall(op) && !op->send.addr);
 }
 
 dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, uint32_t to)
 {
 	return outgoing(group, op, to);
+}
+
+/* Says where the other may write, if it has something for this member. What is in place and
+ * replaced by that never stays, and so never comes here. */
+static void write_target(dat_group *group, const dat_group_op *op, unsigned char *tiny)
+{
+	dat_span target;
+
+	if (group->way < DAT_WAY_GIVE || !receives(group, op) ||
+	    (dat_group_has_root(op->kind) && sends(group, op)))
+		return;
+	target = dat_group_move_target(group, op, !group->rank);
+	memcpy(tiny + sizeof(target), &target, sizeof(target));
+	group->how |= DAT_CARD_TAKES;
 }
 
 static void write_place(dat_group *group, const dat_group_op *op)
@@ -219,6 +250,8 @@ static void write_place(dat_group *group, const dat_group_op *op)
 	else
 		place = outgoing(group, op, 0);
 	memcpy(tiny, &place, sizeof(place));
+	write_target(group, op, tiny);
+	group->gives = group->way >= DAT_WAY_GIVE;
 	dat_group_publish(group, round, place.n, tiny);
 	group->wrote = 1;
 }
@@ -249,7 +282,7 @@ static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round
 /* Publishes this member's next round, with its data. */
 static int write_round(dat_group *group, const dat_group_op *op)
 {
-	unsigned char tiny[DAT_GROUP_TINY];
+	unsigned char tiny[DAT_GROUP_TINY] = {0};
 	uint64_t round = group->base + group->wrote, n = 0, m;
 	dat_span from = {0, 0};
 	unsigned char *to;
@@ -259,7 +292,8 @@ static int write_round(dat_group *group, const dat_group_op *op)
 		return 1;
 	}
 	if (!sends(group, op)) {
-		dat_group_publish(group, round, 0, NULL);
+		write_target(group, op, tiny);
+		dat_group_publish(group, round, 0, group->how ? tiny : NULL);
 	} else if (in_pieces(op)) {
 		if (!stage_pieces(group, op, round))
 			return 0;
@@ -272,8 +306,6 @@ static int write_round(dat_group *group, const dat_group_op *op)
 		if (!dat_group_copy(group, (uintptr_t)to,
 		                    from.addr + place(group, op, group->wrote), m))
 			return 0;
-		if (m <= DAT_GROUP_TINY)
-			memset(tiny + m, 0, sizeof(tiny) - m);
 		dat_group_publish(group, round, n, m <= DAT_GROUP_TINY ? tiny : NULL);
 	}
 	group->wrote++;
@@ -324,27 +356,15 @@ static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_ca
 	return 1;
 }
 
-/* 1 if data of another member come to this one. */
-static int receives(const dat_group *group, const dat_group_op *op)
-{
-	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS &&
-	       (!is_gather(op) || op->root == group->rank);
-}
-
-/* Where those of a member go. */
-static dat_span destination(const dat_group *group, const dat_group_op *op, uint32_t from)
-{
-	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS)
-		return op->send;
-	return is_scatter(op) ? op->recv : dat_group_part(group, op, 1, from);
-}
-
 /* Reads a member's data where they are, as its card says. */
 static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
 {
 	const unsigned char *at = card->tiny;
 	dat_span place, to;
+	dat_read read;
 
+	if (is_alltoall(op) && !op->send.addr && group->wrote < group->rounds)
+		return 0; /* they replace what is still to be sent */
 	if (in_pieces(op))
 		at = dat_group_stage(group, from, group->base) + group->rank * sizeof(place);
 	memcpy(&place, at, sizeof(place)); /* it may change at any time */
@@ -354,15 +374,14 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 	}
 	group->limit[from] = 1;
 	if (receives(group, op)) {
-		to = destination(group, op, from);
+		to = dat_group_move_target(group, op, from);
 		if (place.n > to.n) { /* the rest is dropped */
 			op->flags |= DAT_GROUP_SHORT;
 			place.n = to.n;
 		}
-		if (!dat_group_read(group, &(dat_read){.from = from,
-		                                       .addr = place.addr,
-		                                       .n = place.n,
-		                                       .to = to.addr}))
+		read = (dat_read){.from = from, .addr = place.addr, .n = place.n, .to = to.addr};
+		if (!(group->how & DAT_CARD_TAKES ? dat_group_take(group, op, &read)
+		                                  : dat_group_read(group, &read)))
 			return 0;
 	}
 	group->got[from] = 1;
@@ -389,7 +408,7 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 	group->got[from]++;
 	if (!receives(group, op))
 		return 1;
-	to = destination(group, op, from);
+	to = dat_group_move_target(group, op, from);
 	total = is_told(op) ? group->total[from] : to.n;
 	n = share(group, op, at, total);
 	if (pieces)
@@ -433,10 +452,10 @@ static void say_done(dat_group *group)
 		dat_group_done(group, group->base + least);
 }
 
-/* Changes with each round that is written or read. */
+/* Changes with each round that is written, given or read. */
 static uint64_t moved(const dat_group *group)
 {
-	uint64_t sum = group->wrote;
+	uint64_t sum = group->wrote + !group->gives;
 	uint32_t i;
 
 	for (i = 0; i < group->size; i++)
@@ -458,8 +477,8 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 		       dat_group_has_room(group, group->base + group->wrote + 1))
 			if (!write_round(group, op))
 				return 0;
-		waits = group->wrote < group->rounds;
-		if (!group->own && !keep_own(group, op))
+		waits = group->wrote < group->rounds || !dat_group_give(group, op);
+		if (!group->own && !group->gives && !keep_own(group, op))
 			return 0;
 		for (i = 1; i < group->size; i++)
 			waits |= !read_from(group, op, (group->rank + i) % group->size);

@@ -1,10 +1,11 @@
 /*
  * group_way.c - which way long data of a group on one node goes: through the sender's stage, where
- * both ends copy, or by one copy of the kernel's, straight from the sender's memory.
+ * both ends copy, or by one copy of the kernel's, straight from the sender's memory, which the
+ * reader makes, or between two members the sender, or each a half.
  *
  * Which is the faster depends on the machine and the hour, so it is found out as the routes of
  * other transfers are (../node/route_class.h). One member decides for an operation, the root or
- * rank 0, and says so in its seat; who has long data to send waits for that. An operation
+ * rank 0, and says so in its seat; who has long data to move waits for that. An operation
  * that is timed begins when all are done with what was before, and ends when all are done with it.
  *
  * A member whose memory others read is over when all have read it.
@@ -42,23 +43,59 @@ static uint32_t forced(const dat_group *group)
 	return link->routes.forced;
 }
 
-/* What the decider says: a route, with NODE_ROUTE_TIMED. */
-static uint32_t choose(dat_group *group, const dat_group_op *op)
+/* What a way is to the chooser. */
+static const uint8_t routes[DAT_WAYS] = {
+	[DAT_WAY_STAGE] = NODE_ROUTE_PIPELINE,
+	[DAT_WAY_COPY] = NODE_ROUTE_TARGET,
+	[DAT_WAY_GIVE] = NODE_ROUTE_ORIGIN,
+	[DAT_WAY_STREAM] = NODE_ROUTE_STREAMING,
+};
+
+/* The nearest way that the operation can go. */
+static uint32_t way_of(const dat_group *group, const dat_group_op *op, uint32_t way)
 {
-	uint32_t both = 1u << NODE_ROUTE_PIPELINE | 1u << NODE_ROUTE_TARGET;
-	uint32_t route = forced(group);
+	if (way == DAT_WAY_STREAM && !dat_group_may_stream(group, op))
+		way = DAT_WAY_GIVE;
+	return way == DAT_WAY_GIVE && !dat_group_may_give(group, op) ? DAT_WAY_COPY : way;
+}
+
+static uint32_t way_of_route(const dat_group *group, const dat_group_op *op, uint32_t route)
+{
+	uint32_t way = DAT_WAY_STAGE;
+
+	while (way < DAT_WAYS - 1 && routes[way] != route)
+		way++;
+	return way_of(group, op, way);
+}
+
+static uint32_t forced_way(const dat_group *group, const dat_group_op *op, uint32_t route)
+{
+	if (node_route_is_pipeline(route))
+		return DAT_WAY_STAGE;
+	return way_of(group, op, route == NODE_ROUTE_TARGET ? DAT_WAY_COPY : DAT_WAY_GIVE);
+}
+
+/* What the decider says. *timed: 1 if its time is to be told. */
+static uint32_t choose(dat_group *group, const dat_group_op *op, int *timed)
+{
+	uint32_t route = forced(group), allowed = 0, way;
 	node_route_class *class;
 
+	*timed = 0;
 	if (route < NODE_ROUTES)
-		return node_route_is_pipeline(route) ? NODE_ROUTE_PIPELINE : NODE_ROUTE_TARGET;
+		return forced_way(group, op, route);
 	if (group->random) /* the others do as they read, so these coins are this member's */
-		return group->count * 2654435761u >> 31 ? NODE_ROUTE_TARGET : NODE_ROUTE_PIPELINE;
+		return way_of(group, op, DAT_WAY_STAGE + (group->count * 2654435761u >> 30));
+	for (way = DAT_WAY_STAGE; way < DAT_WAYS; way++)
+		allowed |= 1u << routes[way_of(group, op, way)];
 	class = class_of(group, op);
 	if (class->transfers == 0) {
 		class->of_groups = 1;
-		class->best = (uint8_t)group->best;
+		class->best = routes[way_of_route(group, op, group->best)];
 	}
-	return node_class_choose(class, both, 1);
+	route = node_class_choose(class, allowed, 1);
+	*timed = (route & NODE_ROUTE_TIMED) != 0;
+	return way_of_route(group, op, route & NODE_ROUTE_MASK);
 }
 
 /* 1 if the members that read what this one sends are done with all before a round. One that has
@@ -82,49 +119,50 @@ static int all_done(dat_group *group, const dat_group_op *op, uint64_t round)
 }
 
 void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
-                         uint64_t sends)
+                         uint64_t moves)
 {
-	uint64_t most = decider(op) == group->rank ? weight : sends;
+	uint64_t most = decider(op) == group->rank ? weight : moves;
 
 	group->first = round;
 	group->timing = 0;
 	group->weight = weight;
 	group->way = group->ways && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
+	group->gives = group->rest = 0;
 }
 
 /* The decider's own choice. The others hear of it before it copies anything. */
 static void decide(dat_group *group, const dat_group_op *op)
 {
-	uint32_t route = choose(group, op);
-	int copy = (route & NODE_ROUTE_MASK) == NODE_ROUTE_TARGET;
+	int timed;
 
-	group->way = copy ? DAT_WAY_COPY : DAT_WAY_STAGE;
-	if (route & NODE_ROUTE_TIMED)
+	group->way = choose(group, op, &timed);
+	if (timed)
 		group->timing = DAT_TIMING_WAITS;
 	/* release: pairs with decided_by */
 	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
-	                 (group->first + 1) * 2 + (uint64_t)copy, __ATOMIC_RELEASE);
+	                 (group->first + 1) << DAT_DECIDED_AT | group->way, __ATOMIC_RELEASE);
 	group->news = 1;
 }
 
-/* What another one has decided: a dat_way. */
-static int decided_by(const dat_group *group, uint32_t rank)
+/* What another one has decided: a way. */
+static uint32_t decided_by(const dat_group *group, const dat_group_op *op, uint32_t rank)
 {
 	/* acquire: pairs with decide */
 	uint64_t said = __atomic_load_n(&dat_group_seat(group, rank)->decided, __ATOMIC_ACQUIRE);
+	uint32_t way = (uint32_t)said & ((1u << DAT_DECIDED_AT) - 1);
 
-	if (said / 2 != group->first + 1)
+	if (said >> DAT_DECIDED_AT != group->first + 1)
 		return DAT_WAY_OPEN;
-	return said % 2 ? DAT_WAY_COPY : DAT_WAY_STAGE;
+	return way_of(group, op, way < DAT_WAYS ? way : DAT_WAY_COPY);
 }
 
 /* Does as another one has decided; 0: that is not known yet. One whose own data are short decides
  * nothing: its first card says so. */
-static int follow(dat_group *group, uint32_t rank)
+static int follow(dat_group *group, const dat_group_op *op, uint32_t rank)
 {
-	group->way = decided_by(group, rank);
+	group->way = decided_by(group, op, rank);
 	if (group->way == DAT_WAY_OPEN && dat_group_card(group, rank, group->first)) {
-		group->way = decided_by(group, rank);
+		group->way = decided_by(group, op, rank);
 		if (group->way == DAT_WAY_OPEN)
 			group->way = DAT_WAY_STAGE;
 	}
@@ -135,7 +173,7 @@ int dat_group_way_known(dat_group *group, const dat_group_op *op)
 {
 	if (group->way == DAT_WAY_OPEN && decider(op) == group->rank)
 		decide(group, op);
-	else if (group->way == DAT_WAY_OPEN && !follow(group, decider(op)))
+	else if (group->way == DAT_WAY_OPEN && !follow(group, op, decider(op)))
 		return 0;
 	if (group->timing == DAT_TIMING_WAITS) {
 		if (!all_done(group, op, group->base))
@@ -148,23 +186,16 @@ int dat_group_way_known(dat_group *group, const dat_group_op *op)
 
 uint64_t dat_group_way_time(uint32_t kind, uint32_t way, uint64_t ns)
 {
-	int has_root = kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
-	               kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
-	               kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
-	               kind == DAT_IB_COLLECTIVE_GATHER_STATUS ||
-	               kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
-
-	return way == DAT_WAY_COPY && has_root ? ns + ns / 4 : ns;
+	return way != DAT_WAY_STAGE && dat_group_has_root(kind) ? ns + ns / 4 : ns;
 }
 
 static void learn(dat_group *group, const dat_group_op *op)
 {
 	node_route_class *class = class_of(group, op);
-	uint32_t route = group->way == DAT_WAY_COPY ? NODE_ROUTE_TARGET : NODE_ROUTE_PIPELINE;
 	uint64_t ns = dat_group_way_time(op->kind, group->way, node_now_ns() - group->begun);
 
 	group->timing = 0;
-	node_class_timed(class, route, node_route_scaled(ns, group->weight));
+	node_class_timed(class, routes[group->way], node_route_scaled(ns, group->weight));
 	if (class->transfers > DAT_GROUP_CLASSES)
 		group->best = class->best;
 }

@@ -248,6 +248,12 @@ func Rest(l *layout.NodeLink, ring int) { C.node_chunks_rest(peerOf(l, ring)) }
 // Sever sees to it that nothing is written here that the peer was asked for before.
 func Sever(l *layout.NodeLink, ring int) { C.node_sever(peerOf(l, ring)) }
 
+// AwaitCopy waits while a peer is in the middle of a copy to this process's memory, which it says by
+// a word that is odd then; as long as one may take.
+func AwaitCopy(l *layout.NodeLink, ring int, word *uint32) {
+	C.node_await_copy(peerOf(l, ring), (*C.uint32_t)(word))
+}
+
 // Wake rings a peer's bell if it sleeps.
 func Wake(l *layout.NodeLink, ring int) { C.node_ring_bell(peerOf(l, ring)) }
 

@@ -13,8 +13,8 @@
  * The target writes memory that is the origin's program's to use again once the origin has given
  * the operation up. So the origin counts its eras in its ring control, each request names one, and
  * the target looks before each piece whether it still is that one. Between the store of pushing and
- * that look there is a full barrier, as between the store of era and the look at pushing in
- * node_sever: at least one of the two sees the other's.
+ * that look there is a full barrier, as between the store of era and the look at pushing
+ * (node_await_copy): at least one of the two sees the other's.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 #include "put.h"
 #include "serve.h"
 
-/* How long node_sever waits for a copy of NODE_COPY_MAX bytes: many times what that takes. */
+/* How long node_await_copy waits for a copy of NODE_COPY_MAX bytes: many times what that takes. */
 #define SEVER_NS 200000000
 
 /* The origin's era, in its own memory: what others write there only makes their copies late or
@@ -55,8 +55,7 @@ node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const nod
 	node_push_header *header;
 	node_op *op;
 
-	if (link->free_op >= NODE_OPS || !node_room(peer, 2) ||
-	    !(header = node_short_begin(peer)))
+	if (link->free_op >= NODE_OPS || !node_room(peer, 2) || !(header = node_short_begin(peer)))
 		return NULL;
 	op = node_op_take(link, peer, NODE_OP_GET, by);
 	op->local = get->local;
@@ -64,8 +63,8 @@ node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const nod
 	op->width = half ? NODE_PUSH_HALF : NODE_PUSH_NONE;
 	token = op->token | era_of(node_control(peer->in_control)) << NODE_PUSH_ERA |
 	        (half ? 0 : NODE_PUSH_WHOLE);
-	header->get = (node_get_header){
-		get->remote, get->n, {get->notice[0], get->notice[1]}, token};
+	header->get =
+		(node_get_header){get->remote, get->n, {get->notice[0], get->notice[1]}, token};
 	header->to = get->local;
 	op = node_op_sent(link, op, node_short_end(link, peer, NODE_PUSH, sizeof(*header), 0));
 	if (op && half)
@@ -96,7 +95,7 @@ static int push_piece(node_link *link, node_peer *peer, uint64_t era, node_trans
 	cshim_full_fence(); /* pairs with that in node_sever */
 	if (era_of(node_control(peer->out_control)) == era)
 		rc = node_copy(link, peer, 0, piece);
-	/* release: the copy is over, pairs with the load in node_sever */
+	/* release: the copy is over, pairs with the load in node_await_copy */
 	__atomic_store_n(&own->pushing, (own->pushing | 1) + 1, __ATOMIC_RELEASE);
 	return rc;
 }
@@ -151,23 +150,28 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-void node_sever(const node_peer *peer)
+void node_await_copy(const node_peer *peer, const uint32_t *word)
 {
-	node_ring_control *own = node_control(peer->in_control);
-	const node_ring_control *control = node_control(peer->out_control);
 	uint32_t pushing;
 	int64_t end;
 
-	__atomic_fetch_add(&own->era, 1, __ATOMIC_RELAXED);
-	cshim_full_fence(); /* pairs with that in push_piece */
-	pushing = __atomic_load_n(&control->pushing, __ATOMIC_ACQUIRE);
+	cshim_full_fence(); /* pairs with that of who writes: push_piece, dat_group_give */
+	pushing = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	if (!(pushing & 1))
 		return;
 	end = now_ns() + SEVER_NS;
 	/* acquire: what was written before the change is there */
-	while (__atomic_load_n(&control->pushing, __ATOMIC_ACQUIRE) == pushing && now_ns() < end) {
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == pushing && now_ns() < end) {
 		if (kill(peer->pid, 0) && errno == ESRCH)
 			return; /* it was killed in the middle */
 		nanosleep(&(struct timespec){0, 100000}, NULL);
 	}
+}
+
+void node_sever(const node_peer *peer)
+{
+	node_ring_control *own = node_control(peer->in_control);
+
+	__atomic_fetch_add(&own->era, 1, __ATOMIC_RELAXED);
+	node_await_copy(peer, &node_control(peer->out_control)->pushing);
 }

@@ -73,10 +73,14 @@ node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const nod
                          int halves);
 /*
  * Nothing that the peer was asked to write to this process's memory is written once this has
- * returned. A copy that is under way is waited for, as long as one may take: a peer that was stopped
- * within the few instructions between its look and its copy, for longer than that, copies late.
+ * returned. A copy that is under way is waited for, as long as one may take: a peer that was
+ * stopped within the few instructions between its look and its copy, for longer than that, copies
+ * late.
  */
 void node_sever(const node_peer *peer);
+/* The same wait alone, for which a full barrier orders what was stored before: while a word of the
+ * peer's that is odd stays as it is. */
+void node_await_copy(const node_peer *peer, const uint32_t *word);
 /* Tells the peer how many bytes were read of it, if it has not been told. */
 int node_say_read(node_link *link, node_peer *peer);
 

@@ -63,7 +63,7 @@ var node = []mutation{
 		kill:   "c push"},
 	{name: "push-sever",
 		file:   "cshim/node/push.c",
-		old:    "__atomic_load_n(&control->pushing, __ATOMIC_ACQUIRE) == pushing && now_ns() < end",
+		old:    "__atomic_load_n(word, __ATOMIC_ACQUIRE) == pushing && now_ns() < end",
 		new:    "now_ns() > end",
 		broken: "a copy that is under way goes on after the origin has given up",
 		kill:   "c push"},

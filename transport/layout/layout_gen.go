@@ -524,7 +524,11 @@ type (
 		Feed    DatFeed
 		Decided uint64
 		Ended   uint64
-		Line1   [7]uint64
+		Gave    uint64
+		Upto    uint64
+		Giving  uint32
+		Zero    uint32
+		Line1   [4]uint64
 		Card    [32]DatCard
 	}
 	DatFeed struct {
@@ -595,6 +599,8 @@ type (
 		Feeds      uint32
 		Fed        uint64
 		Answered   [64]uint64
+		Gives      uint32
+		Rest       uint32
 	}
 	DatGroupOp struct {
 		Kind       uint32

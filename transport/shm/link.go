@@ -272,6 +272,10 @@ func (l *Link) OrderPeers() {
 	}
 }
 
+// AwaitCopy waits while the peer of a ring is in the middle of a copy to this process's memory,
+// which it says by a word that is odd then; as long as one may take.
+func (l *Link) AwaitCopy(ring int, word *uint32) { node.AwaitCopy(l.node, ring, word) }
+
 // Busy says whether Progress may have something to do beside messages in active rings.
 func (l *Link) Busy() bool {
 	return l.holding > 0 || l.changingEpoch > 0 || l.queued > 0 || len(l.waiting) > 0 ||

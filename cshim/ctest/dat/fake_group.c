@@ -207,3 +207,13 @@ void fake_gather(uint32_t rank, uint32_t root, void *send, void *recv, uint32_t 
 {
 	move(rank, DAT_IB_COLLECTIVE_GATHER_STATUS, root, send, recv, part);
 }
+
+void fake_scatter(uint32_t rank, uint32_t root, void *send, void *recv, uint32_t part)
+{
+	move(rank, DAT_IB_COLLECTIVE_SCATTER_STATUS, root, send, recv, part);
+}
+
+void fake_allgather(uint32_t rank, void *send, void *recv, uint32_t part)
+{
+	move(rank, DAT_IB_COLLECTIVE_ALLGATHER_STATUS, 0, send, recv, part);
+}

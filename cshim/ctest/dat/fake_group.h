@@ -56,5 +56,7 @@ void fake_broadcast(uint32_t rank, uint32_t root, void *buffer, uint32_t n);
 void fake_sum(uint32_t rank, int kind, uint32_t root, void *send, void *recv, uint32_t n);
 void fake_alltoall(uint32_t rank, void *send, void *recv, uint32_t part);
 void fake_gather(uint32_t rank, uint32_t root, void *send, void *recv, uint32_t part);
+void fake_scatter(uint32_t rank, uint32_t root, void *send, void *recv, uint32_t part);
+void fake_allgather(uint32_t rank, void *send, void *recv, uint32_t part);
 
 #endif

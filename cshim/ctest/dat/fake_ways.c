@@ -65,6 +65,12 @@ void fake_post(uint32_t rank, int kind, uint32_t root)
 	case FAKE_ALLTOALL:
 		fake_alltoall(rank, fake_in[rank], fake_out[rank], FAKE_PART);
 		break;
+	case FAKE_SCATTER:
+		fake_scatter(rank, root, fake_in[rank], fake_out[rank], FAKE_PART);
+		break;
+	case FAKE_ALLGATHER:
+		fake_allgather(rank, fake_in[rank], fake_out[rank], FAKE_PART);
+		break;
 	default:
 		fake_gather(rank, root, fake_in[rank], fake_out[rank], FAKE_PART);
 	}
@@ -87,10 +93,14 @@ void fake_check(uint32_t rank, int kind, uint32_t root)
 			CHECK(!memcmp(fake_out[rank] + k * FAKE_COUNT,
 			              fake_in[k] + rank * FAKE_COUNT, FAKE_PART));
 		break;
+	case FAKE_SCATTER:
+		CHECK(!memcmp(fake_out[rank], fake_in[root] + rank * FAKE_COUNT, FAKE_PART));
+		break;
 	default:
-		for (k = 0; rank == root && k < fake_world.size; k++)
+		for (k = 0; (rank == root || kind == FAKE_ALLGATHER) && k < fake_world.size; k++)
 			CHECK(!memcmp(fake_out[rank] + k * FAKE_COUNT, fake_in[k], FAKE_PART));
 	}
 }
 
-const int fake_kinds[] = {FAKE_BROADCAST, FAKE_ALLREDUCE, FAKE_ALLTOALL, FAKE_GATHER};
+const int fake_kinds[] = {FAKE_BROADCAST, FAKE_ALLREDUCE, FAKE_ALLTOALL,
+                          FAKE_GATHER,    FAKE_SCATTER,   FAKE_ALLGATHER};

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { THREADS_RUNS = 40, HOSTILE_RUNS = 600, HOSTILE_TURNS = 200 };
+enum { THREADS_RUNS = 40, HOSTILE_RUNS = 900, HOSTILE_TURNS = 200 };
 
 /* Each kind, where all can read each other's memory; where one cannot, so that it asks; and where
  * nobody can, so that one that is asked asks itself. */
@@ -19,7 +19,7 @@ static void all_kinds(uint32_t size, uint32_t refusing)
 	for (i = 0; i < refusing; i++)
 		fake_refuse(i);
 	for (run = 0; run < 2; run++)
-		for (kind = 0; kind < 4; kind++) {
+		for (kind = 0; kind < FAKE_KINDS; kind++) {
 			fake_fill();
 			for (i = 0; i < size; i++)
 				fake_post(i, fake_kinds[kind], 1);
@@ -95,11 +95,11 @@ static void in_place(void)
 }
 
 /* More than there is room for is dropped. */
-static void too_long(void)
+static void too_long(uint32_t route)
 {
 	uint32_t k;
 
-	fake_open_copying(2, NODE_ROUTE_TARGET);
+	fake_open_copying(2, route);
 	fake_fill();
 	fake_gather(0, 0, fake_in[0], fake_out[0], FAKE_PART);
 	fake_gather(1, 0, fake_in[1], NULL, FAKE_PART + 8);
@@ -212,18 +212,19 @@ static void vandalize(uint32_t rank, uint64_t base)
 	uint64_t word = any(), number = any(),
 		 place[2] = {(uintptr_t)fake_in[0] + any() % 64, any()};
 
-	switch (any() % 10) {
+	switch (any() % 13) {
 	case 0:
-		seat->decided = number % 2 ? (base + number % 5) * 2 + word % 2 : word;
+		seat->decided =
+			number % 2 ? (base + number % 5) << DAT_DECIDED_AT | word % 7 : word;
 		break;
 	case 1:
 		card->how = (uint32_t)word;
 		break;
 	case 2:
-		memcpy(card->tiny + number % 2 * 8, &word, sizeof(word));
+		memcpy(card->tiny + number % 4 * 8, &word, sizeof(word));
 		break;
 	case 3:
-		memcpy(card->tiny, place, sizeof(place));
+		memcpy(card->tiny + number % 2 * 16, place, sizeof(place));
 		break;
 	case 4: /* of pieces */
 		memcpy(unit + number % FAKE_UNITS * FAKE_UNIT + word % 4 * sizeof(place), place,
@@ -243,6 +244,15 @@ static void vandalize(uint32_t rank, uint64_t base)
 	case 8:
 		seat->feed.answers = number;
 		break;
+	case 9:
+		seat->gave = base + number % 4;
+		break;
+	case 10:
+		seat->upto = word;
+		break;
+	case 11:
+		card->how |= DAT_CARD_TAKES;
+		break;
 	default:
 		card->stamp = base + word % 12;
 		card->check = fake_world.member[0].group.check;
@@ -254,10 +264,13 @@ static void vandalize(uint32_t rank, uint64_t base)
  * there is. */
 static void hostile_run(uint32_t run)
 {
-	uint32_t size = 2 + run % 3, kind = run / 3 % 4, i;
-	size_t end = kind == 0 || kind == 1 ? FAKE_PART : (size_t)FAKE_PART * size;
+	static const uint32_t routes[] = {NODE_ROUTE_TARGET, NODE_ROUTE_ORIGIN, NODE_ROUTES};
+	uint32_t size = 2 + run % 3, kind = run / 3 % FAKE_KINDS, i;
+	int parts = fake_kinds[kind] == FAKE_ALLTOALL || fake_kinds[kind] == FAKE_GATHER ||
+	            fake_kinds[kind] == FAKE_ALLGATHER;
+	size_t end = parts ? (size_t)FAKE_PART * size : FAKE_PART;
 
-	fake_open_copying(size, run % 5 ? NODE_ROUTE_TARGET : NODE_ROUTES);
+	fake_open_copying(size, routes[run / 18 % 3]);
 	if (run % 2)
 		fake_refuse(0);
 	memset(fake_out, 0x77, sizeof(fake_out));
@@ -277,7 +290,7 @@ static void hostile_run(uint32_t run)
 /* Members as threads, so that the thread sanitizer sees the orders. */
 static void threads(uint32_t run)
 {
-	uint32_t i, size = 2 + run % 3, kind = run % 4;
+	uint32_t i, size = 2 + run % 3, kind = run % FAKE_KINDS;
 
 	fake_open_copying(size, NODE_ROUTE_TARGET);
 	for (i = 0; i < size; i++)
@@ -308,7 +321,8 @@ void test_group_copy(void)
 	one_copy();
 	not_over();
 	in_place();
-	too_long();
+	too_long(NODE_ROUTE_TARGET);
+	too_long(NODE_ROUTE_ORIGIN);
 	ends();
 	bad_elements();
 	changed_question();
