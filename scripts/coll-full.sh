@@ -15,7 +15,7 @@ names() {
 	local nodes program way ways members
 	for nodes in 0 2 3; do
 		# between nodes there is one way, whatever LAPI_FASTLANE says
-		ways='on copy off random'
+		ways='on copy give off random'
 		[ $nodes = 0 ] || ways=on
 		for way in $ways; do
 			for program in coll_groups coll_life; do
@@ -23,6 +23,8 @@ names() {
 			done
 			for program in coll_moves coll_reductions coll_random; do
 				for ((members = nodes > 1 ? nodes : 1; members <= 16; members++)); do
+					# of more than two "give" is "copy"
+					[ "$way" != give ] || [ "$members" = 2 ] || continue
 					echo $nodes:$program:$way:$members
 				done
 			done

@@ -41,6 +41,8 @@ typedef struct dat_card {
 /* This member's memory may be written by the only other one: the second half of tiny has a dat_span
  * that says where. */
 #define DAT_CARD_TAKES 2u
+/* This member writes what it can of its data to the other's memory, if that takes them. */
+#define DAT_CARD_GIVES 4u
 
 /* What a member that cannot read another's memory asks of that one, and its own answer to another
  * (group_feed.c). */
@@ -58,7 +60,8 @@ typedef struct dat_seat {
 	uint64_t done; /* it reads nothing of rounds before this one any more (release) */
 	dat_feed feed;
 	/* of who decides (release): the round after the operation's first one, DAT_DECIDED_AT bits
-	 * up, and which way long data go, DAT_WAY_ */
+	 * up; for how many alike that follow it holds, too, DAT_HOLDS_AT bits up; and which way
+	 * long data go, DAT_WAY_ */
 	uint64_t decided;
 	/* 1, by it or by who has seen its end: it writes no card any more (release), and nobody
 	 * may write its memory */
@@ -150,6 +153,9 @@ typedef struct dat_group {
 	uint32_t how;    /* DAT_CARD_ bits of its first card */
 	uint32_t timing; /* 0, DAT_TIMING_ */
 	uint32_t best;   /* the way that was last found to be the faster of some class */
+	/* what was last decided holds for so many more operations whose check is alike's */
+	uint32_t holds, held;
+	uint64_t alike;
 	uint64_t weight; /* bytes by which the class is found */
 	uint64_t begun;  /* ns */
 	uint64_t told;   /* the round before which others were last told that this one is done */
@@ -174,7 +180,8 @@ typedef struct dat_group {
 #define DAT_WAY_GIVE 3
 #define DAT_WAY_STREAM 4
 #define DAT_WAYS 5
-#define DAT_DECIDED_AT 8
+#define DAT_HOLDS_AT 4
+#define DAT_DECIDED_AT 16
 /* timing: it waits until all are done with what was before; it runs */
 #define DAT_TIMING_WAITS 1
 #define DAT_TIMING_RUNS 2

@@ -251,7 +251,10 @@ static void write_place(dat_group *group, const dat_group_op *op)
 		place = outgoing(group, op, 0);
 	memcpy(tiny, &place, sizeof(place));
 	write_target(group, op, tiny);
-	group->gives = group->way >= DAT_WAY_GIVE;
+	if (group->way >= DAT_WAY_GIVE) {
+		group->gives = 1;
+		group->how |= DAT_CARD_GIVES;
+	}
 	dat_group_publish(group, round, place.n, tiny);
 	group->wrote = 1;
 }
@@ -362,6 +365,7 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 	const unsigned char *at = card->tiny;
 	dat_span place, to;
 	dat_read read;
+	int given;
 
 	if (is_alltoall(op) && !op->send.addr && group->wrote < group->rounds)
 		return 0; /* they replace what is still to be sent */
@@ -380,8 +384,8 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 			place.n = to.n;
 		}
 		read = (dat_read){.from = from, .addr = place.addr, .n = place.n, .to = to.addr};
-		if (!(group->how & DAT_CARD_TAKES ? dat_group_take(group, op, &read)
-		                                  : dat_group_read(group, &read)))
+		given = group->how & DAT_CARD_TAKES && card->how & DAT_CARD_GIVES;
+		if (!(given ? dat_group_take(group, op, &read) : dat_group_read(group, &read)))
 			return 0;
 	}
 	group->got[from] = 1;

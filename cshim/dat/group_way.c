@@ -19,6 +19,10 @@ _Static_assert(DAT_IB_COLLECTIVE_BARRIER_STATUS - DAT_IB_COLLECTIVE_SCATTER_STAT
                        DAT_GROUP_KINDS,
                "a place for each kind");
 
+/* A decision that is no trial's holds for so many more operations that are alike and follow at
+ * once: nobody waits for the decider in these. */
+enum { HOLDS = 15 };
+
 static uint32_t decider(const dat_group_op *op)
 {
 	return op->root; /* 0 where there is none */
@@ -75,27 +79,36 @@ static uint32_t forced_way(const dat_group *group, const dat_group_op *op, uint3
 	return way_of(group, op, route == NODE_ROUTE_TARGET ? DAT_WAY_COPY : DAT_WAY_GIVE);
 }
 
-/* What the decider says. *timed: 1 if its time is to be told. */
-static uint32_t choose(dat_group *group, const dat_group_op *op, int *timed)
+/* The decider's choice by time. */
+static uint32_t choose_class(dat_group *group, const dat_group_op *op)
 {
-	uint32_t route = forced(group), allowed = 0, way;
-	node_route_class *class;
+	node_route_class *class = class_of(group, op);
+	uint32_t allowed = 0, way, route;
 
-	*timed = 0;
-	if (route < NODE_ROUTES)
-		return forced_way(group, op, route);
-	if (group->random) /* the others do as they read, so these coins are this member's */
-		return way_of(group, op, DAT_WAY_STAGE + (group->count * 2654435761u >> 30));
 	for (way = DAT_WAY_STAGE; way < DAT_WAYS; way++)
 		allowed |= 1u << routes[way_of(group, op, way)];
-	class = class_of(group, op);
 	if (class->transfers == 0) {
 		class->of_groups = 1;
 		class->best = routes[way_of_route(group, op, group->best)];
 	}
 	route = node_class_choose(class, allowed, 1);
-	*timed = (route & NODE_ROUTE_TIMED) != 0;
+	if (route & NODE_ROUTE_TIMED)
+		group->timing = DAT_TIMING_WAITS;
+	else if (node_class_is_calm(class))
+		group->holds = HOLDS;
 	return way_of_route(group, op, route & NODE_ROUTE_MASK);
+}
+
+/* What the decider says. */
+static uint32_t choose(dat_group *group, const dat_group_op *op)
+{
+	uint32_t route = forced(group);
+
+	if (route < NODE_ROUTES)
+		return forced_way(group, op, route);
+	if (group->random) /* the others do as they read, so these coins are this member's */
+		return way_of(group, op, DAT_WAY_STAGE + (group->count * 2654435761u >> 30));
+	return choose_class(group, op);
 }
 
 /* 1 if the members that read what this one sends are done with all before a round. One that has
@@ -127,39 +140,53 @@ void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t roun
 	group->timing = 0;
 	group->weight = weight;
 	group->way = group->ways && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
+	if (group->check != group->alike || group->way != DAT_WAY_OPEN)
+		group->holds = 0;
+	group->alike = group->check;
 	group->gives = group->rest = 0;
 }
 
 /* The decider's own choice. The others hear of it before it copies anything. */
 static void decide(dat_group *group, const dat_group_op *op)
 {
-	int timed;
-
-	group->way = choose(group, op, &timed);
-	if (timed)
-		group->timing = DAT_TIMING_WAITS;
-	/* release: pairs with decided_by */
+	if (group->holds) {
+		group->holds--;
+		node_class_held(class_of(group, op));
+	} else {
+		group->held = choose(group, op);
+	}
+	group->way = group->held;
+	/* release: pairs with follow */
 	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
-	                 (group->first + 1) << DAT_DECIDED_AT | group->way, __ATOMIC_RELEASE);
+	                 (group->first + 1) << DAT_DECIDED_AT | group->holds << DAT_HOLDS_AT |
+	                         group->way,
+	                 __ATOMIC_RELEASE);
 	group->news = 1;
 }
 
-/* What another one has decided: a way. */
-static uint32_t decided_by(const dat_group *group, const dat_group_op *op, uint32_t rank)
+/* What another one has decided, if it has: a way. */
+static uint32_t decided_by(dat_group *group, const dat_group_op *op, uint32_t rank)
 {
 	/* acquire: pairs with decide */
 	uint64_t said = __atomic_load_n(&dat_group_seat(group, rank)->decided, __ATOMIC_ACQUIRE);
-	uint32_t way = (uint32_t)said & ((1u << DAT_DECIDED_AT) - 1);
+	uint32_t way = (uint32_t)said & ((1u << DAT_HOLDS_AT) - 1);
 
 	if (said >> DAT_DECIDED_AT != group->first + 1)
 		return DAT_WAY_OPEN;
-	return way_of(group, op, way < DAT_WAYS ? way : DAT_WAY_COPY);
+	group->holds = (uint32_t)said % (1u << DAT_DECIDED_AT) >> DAT_HOLDS_AT;
+	group->held = way_of(group, op, way < DAT_WAYS ? way : DAT_WAY_COPY);
+	return group->held;
 }
 
 /* Does as another one has decided; 0: that is not known yet. One whose own data are short decides
  * nothing: its first card says so. */
 static int follow(dat_group *group, const dat_group_op *op, uint32_t rank)
 {
+	if (group->holds) {
+		group->holds--;
+		group->way = group->held;
+		return 1;
+	}
 	group->way = decided_by(group, op, rank);
 	if (group->way == DAT_WAY_OPEN && dat_group_card(group, rank, group->first)) {
 		group->way = decided_by(group, op, rank);

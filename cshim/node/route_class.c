@@ -286,6 +286,19 @@ uint32_t node_class_choose(node_route_class *class, uint32_t allowed, int good_m
 	return class->best;
 }
 
+int node_class_is_calm(const node_route_class *class)
+{
+	return class->transfers > pace_of(class)->warm && !class->running && class->in_use;
+}
+
+void node_class_held(node_route_class *class)
+{
+	node_class_save(class, 1);
+	class->to_time++;
+	if (class->to_try)
+		class->to_try--;
+}
+
 int node_class_passed(node_route_class *class, uint32_t route)
 {
 	const pace *pace = pace_of(class);

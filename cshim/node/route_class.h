@@ -14,6 +14,10 @@ uint32_t node_class_pipeline(const node_route_class *class, uint32_t last);
 /* The route of the next transfer, or stretch, with NODE_ROUTE_TIMED if it is to be timed: what is
  * not under way yet begins only if this is a good moment. */
 uint32_t node_class_choose(node_route_class *class, uint32_t allowed, int good_moment);
+/* 1 if nothing is being tried, and the time of the route in use is known. */
+int node_class_is_calm(const node_route_class *class);
+/* One that nothing was chosen for went by the route in use. */
+void node_class_held(node_route_class *class);
 /* So many transfers, or stretches, that nothing was chosen for pay for trials, too. */
 void node_class_save(node_route_class *class, uint32_t n);
 /* One that was not chosen for went by a route. 1 if it is to be timed. */

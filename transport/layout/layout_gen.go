@@ -590,6 +590,9 @@ type (
 		How        uint32
 		Timing     uint32
 		Best       uint32
+		Holds      uint32
+		Held       uint32
+		Alike      uint64
 		Weight     uint64
 		Begun      uint64
 		Told       uint64

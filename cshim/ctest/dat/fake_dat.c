@@ -119,7 +119,8 @@ static void open_table(fake_dat_side *s, int side)
 	s->memory = memories[side];
 	memset(s->table, 0, sizeof(*s->table));
 	memset(s->memory, 0, FAKE_DAT_MEMORY);
-	s->table->ends[FAKE_DAT_INDEX] = (dat_open){.pz = ZONE, .tag = TAG, .open = 1, .looks = 1};
+	s->table->ends[FAKE_DAT_INDEX] =
+		(dat_open){.pz = ZONE, .tag = TAG, .open = 1, .looks = 1};
 	s->table->names[FAKE_DAT_NAME] =
 		(dat_name){.addr = (uintptr_t)s->memory,
 	                   .n = FAKE_DAT_MEMORY,

@@ -290,8 +290,8 @@ static void wakes(void)
 	waiter = fake_thread(completion_waiter, NULL);
 	/* its sleep, and not the service thread's */
 	while (!__atomic_load_n(&fake_dat[0].table->waits, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&node_head(fake_node_link(0)->own_head)->armed, __ATOMIC_RELAXED) ==
-	               NODE_AWAKE)
+	       __atomic_load_n(&node_head(fake_node_link(0)->own_head)->armed,
+	                       __ATOMIC_RELAXED) == NODE_AWAKE)
 		sched_yield();
 	second_turn();
 	CHECK(pthread_join(waiter, NULL) == 0);

@@ -75,10 +75,9 @@ static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
 		opened->tag++;
 		break;
 	case NO_END:
-		origin->peer_index =
-			DAT_TABLE_ENDS; /* behind it there are names, which are not 0 */
-		fake_dat[1].table->names[0] =
-			(dat_name){.n = (uint64_t)1 << 32 | origin->peer_tag, .addr = name->pz};
+		origin->peer_index = DAT_TABLE_ENDS; /* behind it there are names, which are not 0 */
+		fake_dat[1].table->names[0] = (dat_name){.n = (uint64_t)1 << 32 | origin->peer_tag,
+		                                         .addr = name->pz};
 		break;
 	case NO_NAME:
 		to->rmr_context = DAT_CONTEXT_INDEX & ~1u;
@@ -97,9 +96,9 @@ static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
 		name->pz++;
 		break;
 	case NO_RIGHT:
-		name->privileges &=
-			(uint16_t) ~(op == DAT_LANE_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG
-		                                         : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+		name->privileges &= (uint16_t)~(op == DAT_LANE_READ
+		                                        ? DAT_MEM_PRIV_REMOTE_READ_FLAG
+		                                        : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 		break;
 	case TOO_LONG:
 		name->n = AT + N - 1;
@@ -170,7 +169,7 @@ static void atomics(void)
 	open_both();
 	result = fake_dat_local(0, 0, 8);
 	to = fake_dat_remote(1, AT, 8);
-	name->privileges &= (uint16_t) ~(int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
+	name->privileges &= (uint16_t)~(int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
 	CHECK(dat_lane_post(fake_dat[0].ep, &add) == 1);
 	CHECK(second_turn() & DAT_LANE_CORE);
 	CHECK(all_are(fake_dat[1].memory + AT, 8, 9) && completed() == 0);

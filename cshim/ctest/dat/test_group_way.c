@@ -148,6 +148,52 @@ static void first_trial(void)
 		CHECK(fake_status(1, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 	}
 	CHECK(class_of_broadcasts(1)->tried >> NODE_ROUTE_ORIGIN & 1);
+	CHECK(class_of_broadcasts(1)->running != 1); /* that trial is over */
+	fake_group_close();
+}
+
+/* How many of so many allreduces rank 1 begins without a word of rank 0 that it has not heard
+ * before. between: another of
+ * another length after each. */
+static uint32_t known_at_once(uint32_t n, int between)
+{
+	const dat_group *first = &fake_world.member[0].group;
+	const dat_group *second = &fake_world.member[1].group;
+	uint32_t k, i, known = 0;
+
+	for (k = 0; k < n; k++) {
+		fake_fill();
+		fake_post(1, FAKE_ALLREDUCE, 0);
+		fake_turn(1);
+		known += second->way != DAT_WAY_OPEN;
+		fake_post(0, FAKE_ALLREDUCE, 0);
+		fake_turns();
+		for (i = 0; i < 2; i++) {
+			CHECK(fake_status(i, FAKE_ALLREDUCE) == DAT_OP_SUCCESS);
+			fake_check(i, FAKE_ALLREDUCE, 0);
+		}
+		CHECK(first->way == second->way && first->holds == second->holds);
+		for (i = 0; between && i < 2; i++)
+			fake_sum(i, FAKE_ALLREDUCE, 0, fake_in[i], fake_out[i], FAKE_PART - 8);
+		fake_turns();
+		for (i = 0; between && i < 2; i++)
+			CHECK(fake_status(i, FAKE_ALLREDUCE) == DAT_OP_SUCCESS);
+	}
+	return known;
+}
+
+/* A decision holds for what is alike and follows, if nothing is tried or timed, and no further. */
+static void holds(void)
+{
+	uint32_t known;
+
+	fake_open_copying(2, NODE_ROUTES);
+	CHECK(known_at_once(WARM, 0) == 0);
+	known_at_once(TRANSFERS, 0);
+	known = known_at_once(TRANSFERS, 0);
+	CHECK(known > TRANSFERS / 2 && known < TRANSFERS);
+	known_at_once(1, 1);
+	CHECK(known_at_once(TRANSFERS, 1) == 0);
 	fake_group_close();
 }
 
@@ -168,5 +214,6 @@ void test_group_way(void)
 	chosen(DAT_WAY_GIVE, NODE_ROUTE_ORIGIN);
 	forced();
 	timed();
+	holds();
 	first_trial();
 }

@@ -146,6 +146,7 @@ int coll_main(int argc, char **argv, void (*tests)(int full))
 		const char *name, *lane, *route;
 	} ways[] = {{"on", "on", "auto"},
 	            {"copy", "on", "target"},
+	            {"give", "on", "halves"}, /* as copy, but for groups of two */
 	            {"off", "off", "auto"},
 	            {"random", "random", "auto"}};
 	int full = argc > 1 && strcmp(argv[1], "full") == 0, known = 0;
@@ -162,7 +163,7 @@ int coll_main(int argc, char **argv, void (*tests)(int full))
 		tests(full);
 	}
 	if (!known || only_members < 0 || only_members > COLL_MEMBERS || (argc > 1 && !full)) {
-		printf("usage: %s [full [on|copy|off|random [MEMBERS]]]\n", argv[0]);
+		printf("usage: %s [full [on|copy|give|off|random [MEMBERS]]]\n", argv[0]);
 		return 2;
 	}
 	printf("%s: passed\n", name ? name + 1 : argv[0]);

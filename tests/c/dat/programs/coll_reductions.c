@@ -52,7 +52,7 @@ static int is_large(int kind, int op, int type)
 	int shift = way == NULL                    ? 0
 	            : strcmp(way, "off") == 0      ? 1
 	            : strcmp(way, "random") == 0   ? 2
-	            : strcmp(route, "target") == 0 ? 3
+	            : strcmp(route, "auto") != 0 ? 3
 	                                           : 0;
 
 	return is_full() && ((all && strcmp(all, "all") == 0) ||
