@@ -86,6 +86,7 @@ void test_guard(void);
 void test_node(void);
 void test_looks(void);
 void test_route(void);
+void test_route_use(void); /* a part of it */
 void test_stretch(void);
 void test_cold(void);
 void test_streams(void);
