@@ -9,6 +9,7 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
+	"lapi/core/wireup"
 	"lapi/transport"
 )
 
@@ -177,4 +178,53 @@ func readable(files []int) bool {
 	}
 	n, _ := unix.Poll(polled, 0)
 	return n > 0
+}
+
+// looks is a UDP link that counts how often it is looked at.
+type looks struct {
+	wireup.UDPLink
+	n, found int
+}
+
+func (l *looks) Progress(int) int {
+	l.n++
+	n := l.found
+	l.found = 0
+	return n
+}
+
+// TestLooksAtUDP: a look at a silent socket costs a system call, so beside adapters there is one in
+// 16 turns, and in 1024 while nothing goes by UDP; at once again after one that has found something.
+func TestLooksAtUDP(t *testing.T) {
+	for _, c := range []struct {
+		down bool
+		each int
+	}{{false, udpSpareTurns}, {true, udpIdleTurns}} {
+		j := spareJob(t)
+		j.additions("nothing fails", func() {})
+		if j.devices[0][0].Down(c.down); c.down {
+			j.additions("it is down", func() {})
+		}
+		k := j.tasks[0]
+		real := k.net.UDP
+		l := &looks{UDPLink: real}
+		k.net.UDP, k.pace.udpIdle = l, 0
+		turn := func(turns, want int, what string) {
+			t.Helper()
+			l.n = 0
+			for range turns {
+				k.progressUDP()
+			}
+			if l.n != want {
+				t.Errorf("down %v, %s: %d looks in %d turns, not %d", c.down, what, l.n, turns, want)
+			}
+		}
+		turn(1, 1, "the first")
+		turn(4*c.each, 4, "nothing comes")
+		l.found = 1
+		turn(c.each, 1, "something comes")
+		turn(3, 1, "after that at once")
+		turn(c.each, 1, "and then nothing")
+		k.net.UDP = real
+	}
 }

@@ -10,7 +10,7 @@ CSHIM_TEST_LANE := $(wildcard cshim/dat/lane_*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second_%.c)
 CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) $(addprefix cshim/dat/,block.c wait.c api_endpoint.c) \
   $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c) \
-  cshim/rdma/completions.c
+  cshim/rdma/completions.c cshim/rdma/open.c
 CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) \
   $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
 CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h include/*.h) tests/c/host/refuse.h

@@ -111,6 +111,7 @@ void test_direct(void);
 void test_ends(void);
 void test_dat_threads(void);
 void test_completions(void);
+void test_rdma_open(void);
 /* Part of test_lane, after first. */
 void test_lane_after(void (*first)(void));
 /* 1 if the lock's releases have barriers of their own, which is where membarrier is refused. */

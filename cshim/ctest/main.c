@@ -58,6 +58,7 @@ static const struct {
 	{"ends", test_ends},
 	{"dat_threads", test_dat_threads},
 	{"completions", test_completions},
+	{"rdma_open", test_rdma_open},
 };
 
 static const char *running;

@@ -2,6 +2,18 @@ package main
 
 // datDevice is of uDAPL on RDMA adapters.
 var datDevice = []mutation{
+	{name: "device-gid-any",
+		file:   "cshim/rdma/open.c",
+		old:    "if (found < 0 || best)",
+		new:    "if (found < 0)",
+		broken: "an adapter sends by RoCE v1, which no router knows, where v2 has a later GID",
+		kill:   "c rdma_open"},
+	{name: "device-gid-all",
+		file:   "cshim/rdma/open.c",
+		old:    "i < port->gid_tbl_len && !best; i++",
+		new:    "i < port->gid_tbl_len; i++",
+		broken: "to open an adapter takes a system call for each of its GIDs",
+		kill:   "c rdma_open"},
 	{name: "device-unsettled",
 		file:   "core/dat/device_pair.go",
 		old:    "\t\tq.completed(r)\n\t}\n\tq.settle()\n",

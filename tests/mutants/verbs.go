@@ -283,4 +283,10 @@ var verbsLink = []mutation{
 		new:    "if q.lane != 0 {",
 		broken: "a task stands still for seconds where an adapter's neighbour is gone",
 		kill:   "go ./transport/verbs TestNoPath"},
+	{name: "verbs-udp-looked-at",
+		file:   "core/lapi/dispatch.go",
+		old:    "pause = udpSpareTurns",
+		new:    "pause = udpIdleTurns",
+		broken: "a socket that nothing comes by costs a system call in 16 turns",
+		kill:   "go ./core/lapi TestLooksAtUDP"},
 }

@@ -1,0 +1,178 @@
+/*
+ * test_open.c - which of a port's GIDs is an adapter's address: the one of RoCE v2, the first else,
+ * and no look, of which each is a system call, once that is known.
+ */
+#include "fake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rdma/library.h"
+#include "rdma/rdma.h"
+
+enum { ENTRIES = 1024 };
+
+/* The table, in which all other entries are empty. */
+static struct {
+	int at, v2;
+} entries[3];
+
+static int count, looks, link_layer, types_are_told;
+static struct ibv_context context;
+static struct ibv_device device;
+static struct ibv_comp_channel completions;
+static struct rdma_event_channel channel;
+static struct rdma_cm_id bound;
+static struct ibv_device_attr all_of_device;
+
+struct rdma_library rdma;
+
+int rdma_load(const char *verbs_library, const char *cm_library, char *why)
+{
+	return 0;
+}
+
+static int query_gid(struct ibv_context *of, uint8_t port, int index, union ibv_gid *gid)
+{
+	int i;
+
+	looks++;
+	CHECK(index < ENTRIES && port == 1);
+	memset(gid, 0, sizeof *gid);
+	for (i = 0; i < count; i++)
+		if (entries[i].at == index)
+			memcpy(gid->raw + 10, "\xff\xff\x0a\x00\x00\x01", 6);
+	return 0;
+}
+
+static int query_gid_ex(struct ibv_context *of, uint32_t port, uint32_t index,
+                        struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (entries[i].at == (int)index)
+			entry->gid_type =
+				entries[i].v2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+	return 0;
+}
+
+static int query_device(struct ibv_context *of, struct ibv_device_attr *attr)
+{
+	*attr = all_of_device;
+	return 0;
+}
+
+static int query_port(struct ibv_context *of, uint8_t port, struct ibv_port_attr *attr)
+{
+	attr->gid_tbl_len = ENTRIES;
+	attr->link_layer = (uint8_t)link_layer;
+	return 0;
+}
+
+static const char *get_device_name(struct ibv_device *of)
+{
+	return "fake";
+}
+
+static struct rdma_event_channel *create_event_channel(void)
+{
+	return &channel;
+}
+
+static int create_id(struct rdma_event_channel *of, struct rdma_cm_id **id, void *own,
+                     enum rdma_port_space space)
+{
+	*id = &bound;
+	return 0;
+}
+
+static int bind_addr(struct rdma_cm_id *id, struct sockaddr *to)
+{
+	return 0;
+}
+
+static int destroy_id(struct rdma_cm_id *id)
+{
+	return 0;
+}
+
+static void destroy_event_channel(struct rdma_event_channel *of)
+{
+}
+
+static struct ibv_comp_channel *create_comp_channel(struct ibv_context *of)
+{
+	return &completions;
+}
+
+static int destroy_comp_channel(struct ibv_comp_channel *of)
+{
+	return 0;
+}
+
+/* Opens the adapter: its GID's place, or less than 0. */
+static int place(void)
+{
+	const struct cshim_rdma_address address = {.family = 4, .ip = {10, 0, 0, 1}};
+	struct cshim_rdma_info info;
+	char why[CSHIM_RDMA_WHY] = "";
+	struct cshim_rdma *a;
+	int found;
+
+	looks = 0;
+	verbs.query_gid_ex = types_are_told ? query_gid_ex : NULL;
+	a = cshim_rdma_open("", "", &address, &info, why);
+	if (!a) {
+		CHECK(strcmp(why, strerror(EADDRNOTAVAIL)) == 0);
+		return -1;
+	}
+	found = a->gid_index;
+	cshim_rdma_close(a);
+	return found;
+}
+
+void test_rdma_open(void)
+{
+	int files[2];
+
+	CHECK(pipe(files) == 0);
+	context.async_fd = completions.fd = channel.fd = files[0];
+	context.device = &device;
+	bound.verbs = &context;
+	bound.port_num = 1;
+	verbs.query_gid = query_gid;
+	verbs.query_device = query_device;
+	verbs.query_port = query_port;
+	verbs.get_device_name = get_device_name;
+	verbs.create_comp_channel = create_comp_channel;
+	verbs.destroy_comp_channel = destroy_comp_channel;
+	rdma.create_event_channel = create_event_channel;
+	rdma.create_id = create_id;
+	rdma.bind_addr = bind_addr;
+	rdma.destroy_id = destroy_id;
+	rdma.destroy_event_channel = destroy_event_channel;
+
+	link_layer = IBV_LINK_LAYER_ETHERNET;
+	types_are_told = 1;
+	entries[0].at = 3;
+	entries[1].at = 5;
+	entries[1].v2 = 1;
+	entries[2].at = 700;
+	entries[2].v2 = 1;
+	count = 3;
+	CHECK(place() == 5 && looks <= 5 + 2);
+	CHECK(fcntl(files[0], F_GETFL) & O_NONBLOCK);
+	count = 1; /* there is no v2, and nobody knows that before the end */
+	CHECK(place() == 3 && looks >= ENTRIES);
+	types_are_told = 0; /* an older library */
+	CHECK(place() == 3 && looks <= 3 + 2);
+	count = 0;
+	CHECK(place() == -1);
+	link_layer = IBV_LINK_LAYER_INFINIBAND;
+	CHECK(place() == 0);
+	close(files[0]);
+	close(files[1]);
+}
