@@ -91,7 +91,7 @@ func TestShares(t *testing.T) {
 		b     bottleneck
 		flows int
 	}{{slowBottleneck, 2}, {slowBottleneck, 4}, {slowBottleneck, 8}, {slowBottleneck, 32},
-		{fastBottleneck, 8}} {
+		{slowBottleneck, 128}, {fastBottleneck, 8}} {
 		if raced && c.flows != 2 {
 			continue // `make sim` runs all
 		}

@@ -181,6 +181,43 @@ func TestSmallWindowIsPaced(t *testing.T) {
 	}
 }
 
+// Where many share a queue, pauses are of about the longest round trip, also while the queue happens
+// to be empty; but at most twice the average.
+func TestPausesKeepToCrest(t *testing.T) {
+	const short, long = int64(100e3), int64(180e3)
+	c := &law{packetSize: packet}
+	c.Reset(1 << 22)
+	c.SetLimit(1 << 22 / 64)
+	c.start.over, c.shared, c.window = true, true, float64(packet+PacketOverhead)
+	var e rtt.Estimator
+	pause := func() int64 { return c.Pause(packet+PacketOverhead, &e) }
+	c.Update(1, &e) // nothing is known yet
+	at := func(round int64, n int) {
+		for i := range int64(n) {
+			e.Sample(i, round)
+			c.Update(i, &e)
+		}
+	}
+	at(long, 60)
+	full := pause()
+	at(short, 30)
+	if e.Smooth() > short+short/20 {
+		t.Fatalf("the average is %d ns after 30 of %d", e.Smooth(), short)
+	}
+	if d := pause(); d < full*8/10 || d > full {
+		t.Errorf("pauses of %d ns with a full queue, %d with one that was emptied", full, d)
+	}
+	at(short, 600)
+	if d := pause(); d > short*11/10 {
+		t.Errorf("pauses of %d ns long after the queue is gone", d)
+	}
+	at(100*short, 1)
+	at(short, 20)
+	if d := pause(); d > 2*e.Smooth() {
+		t.Errorf("a pause of %d ns some time after one late answer", d)
+	}
+}
+
 // Origins that know how many they are come to equal windows, however different they were.
 func TestManyBecomeEqual(t *testing.T) {
 	const origins = 8

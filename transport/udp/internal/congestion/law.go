@@ -49,6 +49,7 @@ type law struct {
 	collapsed  bool // and not known whether that was right
 	silent     before
 	shared     bool // many share the target, and the window began anew for it
+	crest      crest
 
 	newBytes  int   // acknowledged since the last Update
 	updatedAt int64 // when that was
@@ -98,7 +99,11 @@ func (c *law) Pause(bytes int, t *rtt.Estimator) int64 {
 	if !c.isPaced() {
 		return 0
 	}
-	return t.Smooth() * int64(bytes) / int64(max(c.window, 1))
+	round := float64(t.Smooth())
+	if c.isMany() {
+		round = c.crest.round(t)
+	}
+	return int64(round * float64(bytes) / max(c.window, 1))
 }
 
 func (c *law) Update(now int64, t *rtt.Estimator) {
@@ -106,6 +111,7 @@ func (c *law) Update(now int64, t *rtt.Estimator) {
 		c.shared = true
 		c.window = min(c.window, firstTotal*float64(c.packet())/c.origins())
 	}
+	c.crest.sample(t)
 	bytes := c.newBytes
 	c.newBytes = 0
 	c.round.bytes += bytes

@@ -1,5 +1,7 @@
 package congestion
 
+import "lapi/transport/udp/internal/rtt"
+
 // many origins of one target divide what is known to be a queue there.
 const many = 4
 
@@ -9,7 +11,7 @@ const many = 4
 // queue shows by idleGrowth of it, or of its square if that is less. As that is the same for all,
 // losses, of which each has its share, make the windows equal.
 const (
-	manyPackets = 2.4
+	manyPackets = 3.6
 	mostGrowth  = 0.03
 	idleGrowth  = 1. / 256
 )
@@ -24,4 +26,37 @@ func manyIncrease(n, w float64, queueing bool) float64 {
 		a = max(a, idleGrowth*w*min(w, 1))
 	}
 	return a
+}
+
+// crest is about the longest round trip, while the queue is full: it rises by a crestUp-th of the
+// difference with a sample, and falls by a crestDown-th. Origins that pause reckon by it, and at
+// most by crestMost times the average, which one late answer does not spoil for long.
+//
+// The average itself, or the latest, will not do: all origins see the same queue, and each answers
+// it with its own next packet only, several round trips later. A queue that is filled and emptied
+// in less than one swings then from end to end, whatever the increase.
+type crest float64
+
+const (
+	crestUp, crestDown = 8, 128
+	crestMost          = 2
+)
+
+// sample takes in the latest round trip.
+func (r *crest) sample(t *rtt.Estimator) {
+	if !t.Known() {
+		return
+	}
+	d := crest(t.Latest()) - *r
+	if d > 0 {
+		*r += d / crestUp
+	} else {
+		*r += d / crestDown
+	}
+}
+
+// round is the round trip to reckon by.
+func (r crest) round(t *rtt.Estimator) float64 {
+	smooth := float64(t.Smooth())
+	return min(max(float64(r), smooth), crestMost*smooth)
 }
