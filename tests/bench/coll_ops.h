@@ -32,7 +32,8 @@ enum {
 	COLL_ROWS = sizeof coll_rows / sizeof *coll_rows,
 	COLL_BATCHES = 9,
 	COLL_SHORT_ROUNDS = 200000,
-	COLL_WARM = 64
+	COLL_WARM = 64,
+	COLL_WARM_MANY = 32
 };
 
 /*
@@ -84,7 +85,9 @@ static inline int coll_rounds(const struct coll_row *row, int size)
  * many members fewer, as some libraries take a tenth of a second for each there. */
 static inline int coll_warm_rounds(int rounds, int size)
 {
-	return size <= 4 && rounds < COLL_WARM ? COLL_WARM : rounds;
+	int least = size <= 4 ? COLL_WARM : COLL_WARM_MANY;
+
+	return rounds < least ? least : rounds;
 }
 
 /* COLL_ROWS names the rows that are wanted, with spaces between them; else all are. */
