@@ -41,8 +41,6 @@ typedef struct dat_card {
 /* This member's memory may be written by the only other one: the second half of tiny has a dat_span
  * that says where. */
 #define DAT_CARD_TAKES 2u
-/* This member writes what it can of its data to the other's memory, if that takes them. */
-#define DAT_CARD_GIVES 4u
 
 /* What a member that cannot read another's memory asks of that one, and its own answer to another
  * (group_feed.c). */
@@ -71,7 +69,10 @@ typedef struct dat_seat {
 	uint64_t gave, upto;
 	uint32_t giving; /* odd: it is about to write it, or does */
 	uint32_t zero;
-	uint64_t line1[4];
+	/* of whom another may write the memory: twice 1 more than that round, and 1 if the other
+	 * does, 0 if this one reads all by itself. Who is the first says so (compare and swap) */
+	uint64_t claim;
+	uint64_t line1[3];
 	dat_card card[DAT_GROUP_UNITS]; /* by round */
 } dat_seat;
 
@@ -168,7 +169,7 @@ typedef struct dat_group {
 	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
 	/* of group_give.c: */
 	uint32_t gives; /* 1: it has still to write the other's memory */
-	uint32_t rest;  /* 1: it has read what the other does not write */
+	uint32_t rest;  /* 1: it has read what the other does not write; 2: in an earlier turn */
 } dat_group;
 
 /* way: not known yet; through the stage; each reader copies straight from the program's memory; of

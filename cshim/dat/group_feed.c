@@ -77,6 +77,17 @@ static int take(dat_group *group, const dat_read *read)
 	return !group->asking;
 }
 
+/* 1 if a member's memory was what its card says while it was copied. One that has ended may have
+ * given it back to its program before. */
+static int was_there(dat_group *group, uint32_t from)
+{
+	cshim_full_fence(); /* the look comes after the copy */
+	if (!dat_group_has_ended(group, from))
+		return 1;
+	dat_group_fail(group);
+	return 0;
+}
+
 int dat_group_read(dat_group *group, const dat_read *read)
 {
 	node_link *link = (node_link *)(uintptr_t)group->links[read->from];
@@ -85,8 +96,10 @@ int dat_group_read(dat_group *group, const dat_read *read)
 
 	if (group->asking == read->from + 1)
 		return take(group, read);
-	if (read->n == 0 || (peer && node_copy(link, peer, 1, &copy) == NODE_SENT))
+	if (read->n == 0)
 		return 1;
+	if (peer && node_copy(link, peer, 1, &copy) == NODE_SENT)
+		return was_there(group, read->from);
 	if (!peer) {
 		dat_group_fail(group); /* its process is gone */
 	} else if (!group->asking) {   /* one at a time */

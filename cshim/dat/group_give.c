@@ -7,9 +7,12 @@
  *	sender                                  receiver
  *	card: DAT_CARD_PLACE, what ──────────>
  *	      <────────── card: DAT_CARD_TAKES, where to
- *	writes                                  reads the first half
+ *	claims, writes                          reads the first half
  *	gave, upto ──────────────────────────>  reads what is still missing
  *	      <──────────────────────────────── done
+ *
+ * A sender that computes since it has posted must not hold the receiver up: that one claims, once
+ *it has nothing else to do, what the sender has not, and reads it.
  *
  * The receiver's memory is its program's to use again once its operation has failed. So it says
  * that it has ended, and waits for a copy that is under way (node_await_copy, called by core); and
@@ -51,6 +54,20 @@ int dat_group_may_stream(const dat_group *group, const dat_group_op *op)
 static uint64_t split(const dat_group_op *op, uint64_t n)
 {
 	return dat_group_has_root(op->kind) ? node_first_half(n) : 0;
+}
+
+/* 1 if it is the sender, or the receiver, that moves what both could: who was the first. */
+static int claim(const dat_group *group, uint32_t receiver, uint64_t by_sender)
+{
+	uint64_t *word = &dat_group_seat(group, receiver)->claim;
+	uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
+	uint64_t wanted = (group->first + 1) * 2 + by_sender;
+
+	if (was / 2 < group->first + 1)
+		/* only the claim itself counts: what was moved is told by gave and done */
+		__atomic_compare_exchange_n(word, &was, wanted, 0, __ATOMIC_RELAXED,
+		                            __ATOMIC_RELAXED);
+	return __atomic_load_n(word, __ATOMIC_RELAXED) == wanted;
 }
 
 /* Writes the other's memory, if that still is for it. */
@@ -115,7 +132,7 @@ int dat_group_give(dat_group *group, const dat_group_op *op)
 	if (!(card = dat_group_card(group, other, group->first)))
 		return 0;
 	from = dat_group_move_place(group, op, other);
-	if (card->how & DAT_CARD_TAKES)
+	if (card->how & DAT_CARD_TAKES && claim(group, other, 1))
 		memcpy(&to, card->tiny + sizeof(to), sizeof(to));
 	if (to.n > from.n)
 		to.n = from.n;
@@ -147,18 +164,21 @@ static int was_given(dat_group *group, uint32_t from)
 
 int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read)
 {
-	uint64_t n = read->n, at = split(op, n), upto;
+	uint64_t n = read->n, at = split(op, n), upto = at;
 
 	if (!group->rest) {
 		read->n = at;
 		if (!dat_group_read(group, read))
 			return 0;
 		group->rest = 1;
+		group->news = 1; /* who is about to sleep has another turn */
 	}
-	if (!was_given(group, read->from))
-		return 0;
-	upto = __atomic_load_n(&dat_group_seat(group, read->from)->upto, __ATOMIC_RELAXED);
-	upto = upto < at ? at : (upto < n ? upto : n);
+	if (group->rest == 1 || group->gives || !claim(group, group->rank, 0)) {
+		if (!was_given(group, read->from))
+			return 0;
+		upto = __atomic_load_n(&dat_group_seat(group, read->from)->upto, __ATOMIC_RELAXED);
+		upto = upto < at ? at : (upto < n ? upto : n);
+	}
 	read->addr += upto;
 	read->to += upto;
 	read->offset += upto;

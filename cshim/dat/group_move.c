@@ -251,10 +251,7 @@ static void write_place(dat_group *group, const dat_group_op *op)
 		place = outgoing(group, op, 0);
 	memcpy(tiny, &place, sizeof(place));
 	write_target(group, op, tiny);
-	if (group->way >= DAT_WAY_GIVE) {
-		group->gives = 1;
-		group->how |= DAT_CARD_GIVES;
-	}
+	group->gives = group->way >= DAT_WAY_GIVE;
 	dat_group_publish(group, round, place.n, tiny);
 	group->wrote = 1;
 }
@@ -365,7 +362,6 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 	const unsigned char *at = card->tiny;
 	dat_span place, to;
 	dat_read read;
-	int given;
 
 	if (is_alltoall(op) && !op->send.addr && group->wrote < group->rounds)
 		return 0; /* they replace what is still to be sent */
@@ -384,8 +380,8 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 			place.n = to.n;
 		}
 		read = (dat_read){.from = from, .addr = place.addr, .n = place.n, .to = to.addr};
-		given = group->how & DAT_CARD_TAKES && card->how & DAT_CARD_GIVES;
-		if (!(given ? dat_group_take(group, op, &read) : dat_group_read(group, &read)))
+		if (!(group->how & DAT_CARD_TAKES ? dat_group_take(group, op, &read)
+		                                  : dat_group_read(group, &read)))
 			return 0;
 	}
 	group->got[from] = 1;
@@ -475,6 +471,8 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 	if (!dat_group_way_known(group, op))
 		return 0;
 	dat_group_feed(group, op);
+	if (group->rest == 1)
+		group->rest = 2;
 	do {
 		before = after;
 		while (group->wrote < group->rounds &&

@@ -528,7 +528,8 @@ type (
 		Upto    uint64
 		Giving  uint32
 		Zero    uint32
-		Line1   [4]uint64
+		Claim   uint64
+		Line1   [3]uint64
 		Card    [32]DatCard
 	}
 	DatFeed struct {

@@ -212,7 +212,7 @@ static void vandalize(uint32_t rank, uint64_t base)
 	uint64_t word = any(), number = any(),
 		 place[2] = {(uintptr_t)fake_in[0] + any() % 64, any()};
 
-	switch (any() % 13) {
+	switch (any() % 14) {
 	case 0:
 		seat->decided =
 			number % 2 ? (base + number % 5) << DAT_DECIDED_AT | word % 7 : word;
@@ -252,6 +252,9 @@ static void vandalize(uint32_t rank, uint64_t base)
 		break;
 	case 11:
 		card->how |= DAT_CARD_TAKES;
+		break;
+	case 12:
+		seat->claim = (base + number % 4) * 2 + word % 2;
 		break;
 	default:
 		card->stamp = base + word % 12;
