@@ -11,8 +11,8 @@
  *	gave, upto ──────────────────────────>  reads what is still missing
  *	      <──────────────────────────────── done
  *
- * A sender that computes since it has posted must not hold the receiver up: that one claims, once
- *it has nothing else to do, what the sender has not, and reads it.
+ * A sender that computes since it has posted must not hold the receiver up. A receiver that has
+ * nothing else to do claims what the sender has not, and reads it.
  *
  * The receiver's memory is its program's to use again once its operation has failed. So it says
  * that it has ended, and waits for a copy that is under way (node_await_copy, called by core); and

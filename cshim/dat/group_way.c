@@ -156,7 +156,7 @@ static void decide(dat_group *group, const dat_group_op *op)
 		group->held = choose(group, op);
 	}
 	group->way = group->held;
-	/* release: pairs with follow */
+	/* release: pairs with decided_by */
 	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
 	                 (group->first + 1) << DAT_DECIDED_AT | group->holds << DAT_HOLDS_AT |
 	                         group->way,

@@ -92,7 +92,7 @@ static int push_piece(node_link *link, node_peer *peer, uint64_t era, node_trans
 	int rc = NODE_GONE;
 
 	__atomic_store_n(&own->pushing, own->pushing | 1, __ATOMIC_RELAXED);
-	cshim_full_fence(); /* pairs with that in node_sever */
+	cshim_full_fence(); /* pairs with that in node_await_copy */
 	if (era_of(node_control(peer->out_control)) == era)
 		rc = node_copy(link, peer, 0, piece);
 	/* release: the copy is over, pairs with the load in node_await_copy */
@@ -155,7 +155,7 @@ void node_await_copy(const node_peer *peer, const uint32_t *word)
 	uint32_t pushing;
 	int64_t end;
 
-	cshim_full_fence(); /* pairs with that of who writes: push_piece, dat_group_give */
+	cshim_full_fence(); /* pairs with that of who writes: push_piece, group_give.c */
 	pushing = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	if (!(pushing & 1))
 		return;

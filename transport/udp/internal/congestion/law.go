@@ -49,7 +49,7 @@ type law struct {
 	collapsed  bool // and not known whether that was right
 	silent     before
 	shared     bool // many share the target, and the window began anew for it
-	crest      crest
+	crest      crest // of the round trips, for pauses of many
 
 	newBytes  int   // acknowledged since the last Update
 	updatedAt int64 // when that was
