@@ -48,7 +48,7 @@ type law struct {
 	flight     flight
 	collapsed  bool // and not known whether that was right
 	silent     before
-	shared     bool // many share the target, and the window began anew for it
+	shared     bool  // many share the target, and the window began anew for it
 	crest      crest // of the round trips, for pauses of many
 
 	newBytes  int   // acknowledged since the last Update
