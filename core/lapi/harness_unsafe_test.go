@@ -34,6 +34,8 @@ type testJob struct {
 
 	mu      sync.Mutex
 	devices [][]*testnet.Device // by task
+	started bool                // what is opened from now on was gone
+	plugged bool                // and is there again
 }
 
 // openPort is LAPI_Init's way to one, but for tasks that are to have none.
@@ -49,6 +51,9 @@ func (j *testJob) openPort(vars map[string]string) wireup.OpenPort {
 		}
 		j.mu.Lock()
 		defer j.mu.Unlock()
+		if j.started && !j.plugged {
+			return nil, errors.Join(adapter.ErrGone, d.Close())
+		}
 		j.devices[task[0]-'0'] = append(j.devices[task[0]-'0'], d)
 		if vars["TEST_NATIVE"] != "" {
 			return usedByC{d}, nil
@@ -227,6 +232,9 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 		}()
 	}
 	wait.Wait()
+	j.mu.Lock()
+	j.started = true
+	j.mu.Unlock()
 	for i, code := range result {
 		if code != codes.Success {
 			t.Fatalf("LAPI_Init of task %d: %s %q", i, codes.Name(code), j.tasks[i].messages)

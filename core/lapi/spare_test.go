@@ -105,6 +105,37 @@ func TestLastAdapterIsGone(t *testing.T) {
 	}
 }
 
+// TestAdapterIsThereAgain: the only adapters of both tasks are taken away and plugged in: what goes
+// by UDP/IP meanwhile goes over them again, each addition was done once, and both say so.
+func TestAdapterIsThereAgain(t *testing.T) {
+	j := spareJob(t)
+	j.additions("nothing fails", func() {})
+	j.additions("they go", func() {
+		j.devices[0][0].Vanish()
+		j.devices[1][0].Vanish()
+	})
+	j.additions("they are gone", func() {})
+	j.mu.Lock()
+	j.plugged = true
+	j.mu.Unlock()
+	for i, k := range j.tasks {
+		j.until("an adapter", func() bool {
+			return k.says("is up again") > 0 && k.says("by an adapter again") > 0
+		})
+		if len(j.devices[i]) != 2 {
+			t.Errorf("task %d has opened %d adapters", i, len(j.devices[i]))
+		}
+	}
+	before := j.devices[0][1].Moved()
+	j.additions("they are there again", func() {})
+	if moved := j.devices[0][1].Moved() - before; moved != 600_000 {
+		t.Errorf("%d bytes by RDMA", moved)
+	}
+	if e, some := j.tasks[0].NextError(); some {
+		t.Errorf("the error handler hears of %+v", e)
+	}
+}
+
 // TestAsleepWhenAdapterFails: a task that sleeps when its peer's adapter goes is woken by what
 // comes by UDP/IP.
 func TestAsleepWhenAdapterFails(t *testing.T) {

@@ -133,7 +133,7 @@ func TestSmallBuffersOverRDMA(t *testing.T) {
 	}
 }
 
-// TestPortsFail: with two ports a job goes on when one of a task's goes down, or is gone for good:
+// TestPortsFail: with two ports a job goes on when one of a task's goes down, or is gone:
 // each addition is done once. With the last one the others are lost: 435.
 func TestPortsFail(t *testing.T) {
 	j := newJob(t, 2, with("MP_INSTANCES=2", "MP_INFOLEVEL=2"))
@@ -175,7 +175,7 @@ func TestPortsFail(t *testing.T) {
 	if e, some := k.NextError(); some {
 		t.Errorf("the error handler hears of %+v", e)
 	}
-	for _, text := range []string{"is down; other ports", "is up again", "gone for good"} {
+	for _, text := range []string{"is down; other ports", "is up again", "gone; other ports"} {
 		j.until("word that a port "+text, func() bool {
 			return strings.Contains(strings.Join(k.messages, "\n"), "port 0 (adapter "+
 				k.portName()+") is "+strings.TrimPrefix(text, "is ")) // the first port's

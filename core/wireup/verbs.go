@@ -142,6 +142,7 @@ func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
 	for _, a := range all {
 		infos = append(infos, a.Info())
 	}
+	cfg.Reopen = n.reopener(infos)
 	l, err := verbs.New(cfg) // closes them if it fails
 	if err != nil {
 		return fmt.Errorf("adapter %s cannot be used: %w", infos[0].Name, err)
@@ -152,6 +153,13 @@ func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
 			i.Name, i.Port)
 	}
 	return nil
+}
+
+// reopener opens those ports again whose adapters were gone.
+func (n *Net) reopener(infos []adapter.Info) func(int) (adapter.Adapter, error) {
+	return func(i int) (adapter.Adapter, error) {
+		return n.cfg.OpenPort(infos[i].Name, int(infos[i].Port))
+	}
 }
 
 // offerSpare has the link over adapters use UDP where none leads to a task, unless the user wants
@@ -193,7 +201,7 @@ func (n *Net) portChanged(c verbs.PortChange) {
 	case verbs.PortDown:
 		text = "is down; other ports are tried"
 	case verbs.PortGone:
-		text = "is gone for good; other ports are tried"
+		text = "is gone; other ports are tried, and it is looked for until it is there again"
 	}
 	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: port %d (adapter %s) %s", n.me, c.Index,
 		c.Name, text))

@@ -297,12 +297,25 @@ func TestSpare(t *testing.T) {
 	}
 }
 
+// TestReopener: an adapter that was gone is asked for by its name and port.
+func TestReopener(t *testing.T) {
+	r := &rack{t: t, names: []string{"a:1", "b:1", "b:2"}}
+	again := r.net(job.UserSpace{}).reopener([]adapter.Info{{Name: "a", Port: 1}, {Name: "b", Port: 2}})
+	if a, err := again(1); err != nil || a.Close() != nil || len(r.opened) != 1 || r.opened[0] != "b:2" {
+		t.Errorf("opened: %v, %v", r.opened, err)
+	}
+	r.names = r.names[:1]
+	if _, err := again(1); err == nil {
+		t.Error("one that is gone was opened")
+	}
+}
+
 // TestPortsAreTold: what becomes of a port is said.
 func TestPortsAreTold(t *testing.T) {
 	r := &rack{t: t}
 	n := r.net(job.UserSpace{})
 	for state, text := range map[verbs.PortState]string{verbs.PortUp: "is up again",
-		verbs.PortDown: "is down", verbs.PortGone: "is gone for good"} {
+		verbs.PortDown: "is down", verbs.PortGone: "is gone;"} {
 		r.said = nil
 		n.portChanged(verbs.PortChange{Index: 1, Name: "b", State: state})
 		if len(r.said) != 1 || !strings.Contains(r.said[0], "adapter b) "+text) {

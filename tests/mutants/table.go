@@ -30,6 +30,7 @@ var areas = []struct {
 	{"Rendezvous", rendezvous},
 	{"Jobs over several nodes", hubs},
 	{"RDMA verbs", verbsLink},
+	{"RDMA verbs: a port that is opened again", reopened},
 	{"RDMA verbs in C", verbsPackets},
 	{"uDAPL on RDMA adapters", datDevice},
 	{"Windows and solicited receives on RDMA adapters", datWindows},

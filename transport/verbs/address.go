@@ -9,7 +9,7 @@ import (
 )
 
 // version of the packets, of Hello and of the address.
-const version = 2
+const version = 3
 
 // address is what Link.Address gives to peers, little-endian:
 //
@@ -18,9 +18,9 @@ const version = 2
 //	| version | ports | nothing | task   | incarnation | places of the ports
 //	+---------+-------+---------+--------+-------------+-----
 //	16: of each port
-//	+-----+------+-----+-------+-----+---------+-----+
-//	| qpn | qkey | mtu | reads | lid | nothing | gid |
-//	+-----+------+-----+-------+-----+---------+-----+
+//	+-----+------+-----+-------+-----+--------+-----+
+//	| qpn | qkey | mtu | reads | lid | opened | gid |
+//	+-----+------+-----+-------+-----+--------+-----+
 //	then, if JoinAddress has put it there: the address of the spare carrier
 type address struct {
 	task        uint32
@@ -40,10 +40,14 @@ type place struct {
 	qpn, qkey  uint32 // of the datagram queue pair
 	mtu, reads uint16
 	lid        uint16
+	opened     uint16 // how often the port was opened again: each time it is another place
 	gid        adapter.GID
 }
 
 const addressHead, placeSize = 16, 32
+
+// What an MTU can be, in bytes.
+const mtuMin, mtuMax = 256, 4096
 
 func (a *address) encode() []byte {
 	b := make([]byte, addressHead+placeSize*len(a.places))
@@ -52,16 +56,30 @@ func (a *address) encode() []byte {
 	binary.LittleEndian.PutUint32(b[4:], a.task)
 	binary.LittleEndian.PutUint64(b[8:], a.incarnation)
 	for i := range a.places {
-		p, b := &a.places[i], b[addressHead+placeSize*i:]
-		binary.LittleEndian.PutUint32(b, p.qpn)
-		binary.LittleEndian.PutUint32(b[4:], p.qkey)
-		binary.LittleEndian.PutUint16(b[8:], p.mtu)
-		binary.LittleEndian.PutUint16(b[10:], p.reads)
-		binary.LittleEndian.PutUint16(b[12:], p.lid)
-		copy(b[16:], p.gid[:])
+		a.places[i].encode(b[addressHead+placeSize*i:])
 	}
 	return b
 }
+
+func (p *place) encode(b []byte) {
+	binary.LittleEndian.PutUint32(b, p.qpn)
+	binary.LittleEndian.PutUint32(b[4:], p.qkey)
+	binary.LittleEndian.PutUint16(b[8:], p.mtu)
+	binary.LittleEndian.PutUint16(b[10:], p.reads)
+	binary.LittleEndian.PutUint16(b[12:], p.lid)
+	binary.LittleEndian.PutUint16(b[14:], p.opened)
+	copy(b[16:], p.gid[:])
+}
+
+func (p *place) decode(b []byte) {
+	*p = place{qpn: binary.LittleEndian.Uint32(b), qkey: binary.LittleEndian.Uint32(b[4:]),
+		mtu: binary.LittleEndian.Uint16(b[8:]), reads: binary.LittleEndian.Uint16(b[10:]),
+		lid: binary.LittleEndian.Uint16(b[12:]), opened: binary.LittleEndian.Uint16(b[14:])}
+	copy(p.gid[:], b[16:placeSize])
+}
+
+// follows says whether the port was opened at p after it was at other.
+func (p *place) follows(other *place) bool { return int16(p.opened-other.opened) > 0 }
 
 func (a *address) decode(b []byte) bool {
 	if len(b) < addressHead || binary.LittleEndian.Uint16(b) != version || b[2] == 0 ||
@@ -71,11 +89,7 @@ func (a *address) decode(b []byte) bool {
 	*a = address{task: binary.LittleEndian.Uint32(b[4:]),
 		incarnation: binary.LittleEndian.Uint64(b[8:]), places: make([]place, b[2])}
 	for i := range a.places {
-		p, b := &a.places[i], b[addressHead+placeSize*i:]
-		*p = place{qpn: binary.LittleEndian.Uint32(b), qkey: binary.LittleEndian.Uint32(b[4:]),
-			mtu: binary.LittleEndian.Uint16(b[8:]), reads: binary.LittleEndian.Uint16(b[10:]),
-			lid: binary.LittleEndian.Uint16(b[12:])}
-		copy(p.gid[:], b[16:])
+		a.places[i].decode(b[addressHead+placeSize*i:])
 	}
 	a.carrier = b[addressHead+placeSize*len(a.places):]
 	return a.incarnation != 0

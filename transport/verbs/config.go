@@ -43,6 +43,11 @@ type Config struct {
 	// Changed is told, inside Progress, Arm or Disarm, when a port goes down or up, or is gone;
 	// may be nil. It must not call the Link.
 	Changed func(PortChange)
+	// Reopen is asked, inside Progress, for a port whose adapter is gone, by PortChange.Index:
+	// after a second at first, at last each minute. It opens the same port of the same adapter,
+	// which the Link then closes, or says why it cannot. It must not call the Link. Nil: no port
+	// comes back.
+	Reopen func(index int) (adapter.Adapter, error)
 	// Spared is told, inside any method, when packets to ep come to go over the spare carrier, as
 	// no adapter leads there, and when they go over an adapter again; may be nil. It must not
 	// call the Link.
@@ -56,7 +61,7 @@ type PortState uint8
 const (
 	PortUp   PortState = iota
 	PortDown           // it may come up again
-	PortGone           // for good: the adapter has failed or was taken away
+	PortGone           // the adapter has failed or was taken away; see Config.Reopen
 )
 
 // PortChange is a port with its new state.

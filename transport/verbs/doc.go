@@ -8,6 +8,7 @@
 //	config.go    its configuration
 //	port.go      a port of an adapter: its queues, completions, events
 //	spare.go     the port over another link, for peers that no adapter leads to
+//	reopen.go    a port whose adapter was gone and is there again
 //	pair.go      queue pairs, and the ways that they are over
 //	address.go   where the ports of a task are
 //	params.go    sizes, bounds and times, each with its reason
@@ -26,6 +27,7 @@
 //	flush.go     flushes, this task's and the peers'
 //	shared.go, shared_unsafe.go  what C does by itself, and where it finds what it needs for that
 //	progress.go  a turn, events, sleep
+//	gate.go      one descriptor for all that a sleeping owner waits for
 //
 // Abilities: messages, and puts and gets of any length; atomics are made of messages by
 // transport/emul, so that they are the processor's. Limits: a message is a packet, 4072 bytes.

@@ -20,10 +20,11 @@ type hello struct {
 	round    uint64 // counts the sender's queue pairs of this lane
 	expected uint64 // the number of the packet that the sender wants next
 	credit   uint64 // as in a packet
+	at       place  // where the sender's port is
 }
 
 const (
-	helloSize = 80
+	helloSize = 56 + placeSize + proofSize
 	proofSize = 16
 )
 
@@ -45,6 +46,7 @@ func (h *hello) encode(key []byte, from, to uint64) []byte {
 	for i, v := range []uint64{h.round, h.expected, h.credit} {
 		binary.LittleEndian.PutUint64(b[32+8*i:], v)
 	}
+	h.at.encode(b[56:])
 	return append(b, prove(key, from, to, b)...)
 }
 
@@ -58,6 +60,7 @@ func (h *hello) decode(b []byte) bool {
 	*h = hello{open: b[1]&1 != 0, answer: b[1]&2 != 0, lane: b[2], own: b[3] >> 4, his: b[3] & 15, from: word(0),
 		to: word(1), qpn: word(2), psn: word(3), echo: word(4), life: word(5), hisLife: word(6),
 		round: long(0), expected: long(1), credit: long(2)}
+	h.at.decode(b[56:])
 	return true
 }
 

@@ -47,15 +47,17 @@ type Link struct {
 	grants    []grant
 	freeGrant []uint32
 
-	active  []*peer // that have something to do in a turn
-	turned  []*peer // the memory of active's last turn
-	starved []*peer // that wait for what others hold
-	shaking []*pair // with a timer
-	due     int64   // of the earliest timer; 0: none
-	probeAt int64   // when peers are probed
-	holding int     // peers with held messages
-	dead    error   // the last adapter is gone
-	closed  bool
+	active   []*peer // that have something to do in a turn
+	turned   []*peer // the memory of active's last turn
+	starved  []*peer // that wait for what others hold
+	shaking  []*pair // with a timer
+	due      int64   // of the earliest timer; 0: none
+	probeAt  int64   // when peers are probed
+	holding  int     // peers with held messages
+	dead     error   // the last adapter is gone
+	reopened uint8   // a bit for each port that is not where the first address has it
+	gate     int     // stands for the adapters' descriptors; 0: there is none (gate.go)
+	closed   bool
 }
 
 // New opens the queues of its adapters, which it closes when it fails. The error is an adapter's,
@@ -83,7 +85,11 @@ func New(cfg Config) (*Link, error) {
 	}
 	l.slots = slots{ports: l.ports, size: slotSize, free: l.shared.Free[:], n: &l.shared.NumFree,
 		made: l.chunkMade}
-	if err := l.open(); err != nil {
+	err := l.open()
+	if err == nil {
+		err = l.openGate()
+	}
+	if err != nil {
 		_ = l.closePorts()
 		return nil, fmt.Errorf("verbs: %w", err)
 	}
@@ -119,6 +125,7 @@ func (l *Link) open() error {
 
 // closePorts ends the ports, whose queue pairs are gone.
 func (l *Link) closePorts() error {
+	l.closeGate()
 	errs := []error{l.slots.close()}
 	for _, pt := range l.ports {
 		if err := pt.close(); pt.state != PortGone {
@@ -138,7 +145,7 @@ func (l *Link) Limits() transport.Limits {
 		HeaderMax: headerMax, PutMax: oneSidedMax, GetMax: oneSidedMax, PutAlign: 1, GetAlign: 1}
 }
 
-// Address implements transport.Link.
+// Address implements transport.Link. It changes when a port is opened again.
 func (l *Link) Address() transport.Address { return transport.Address{Bytes: l.own.encode()} }
 
 // Connect implements transport.Link: it keeps the address, and does nothing else until there is

@@ -106,6 +106,7 @@ func (l *Link) probe() {
 		return
 	}
 	l.probeAt = now + probeEach
+	l.reopenPorts(now)
 	for _, p := range l.peers {
 		if l.seeks(p) {
 			l.beginLanes(p)

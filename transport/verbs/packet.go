@@ -37,6 +37,7 @@ const (
 	kindBye           // the peer closes
 	kindCredit        // grants credits, and does nothing else
 	kindMessages      // several messages: see part
+	kindPlace         // a port of the sender's was opened again, and is somewhere else
 	kinds
 )
 
@@ -79,6 +80,8 @@ func (h *head) decode(b []byte) bool {
 		return h.header == controlSize
 	case kindGrant:
 		return h.header == grantSize && h.data == 0
+	case kindPlace:
+		return h.header == movedSize && h.data == 0
 	}
 	return h.kind > 0 && h.kind < kinds && h.header == controlSize && h.data == 0
 }
@@ -118,6 +121,9 @@ func partsFit(b []byte) bool {
 	}
 	return true
 }
+
+// movedSize is what a packet of kind place has: the number of the port in 8 bytes, and its place.
+const movedSize = 8 + placeSize
 
 // controlSize is a multiple of 8, so that data stays aligned. A grant has its keys in addition.
 const (

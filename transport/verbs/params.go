@@ -98,6 +98,9 @@ const (
 	laneTimeout = int64(5 * time.Second)
 	laneRest    = int64(time.Second)
 	laneRestMax = int64(time.Minute)
+	// reopenFirst is how long after it was lost an adapter is looked for; then less often.
+	reopenFirst = int64(time.Second)
+	reopenLast  = int64(time.Minute)
 	// lingerMax bounds Close.
 	lingerMax = int64(70 * time.Millisecond)
 )

@@ -33,6 +33,8 @@ type peer struct {
 	holding bool         // counted in Link.holding
 	asked   []flushAsked // flushes of the peer that are not answered
 
+	untold uint8 // a bit for each of this task's ports that the peer has to hear of (reopen.go)
+
 	// Operations of this task.
 	calls   []*call // in the order of their beginning
 	issued  uint64  // how many there were
@@ -53,7 +55,7 @@ type peer struct {
 
 // newPeer makes ep's peer; its queue pair comes later.
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
-	p := &peer{ep: ep, life: 1, VerbsPeer: l.newShared(ep)}
+	p := &peer{ep: ep, life: 1, untold: l.reopened, VerbsPeer: l.newShared(ep)}
 	p.Credit, p.Told, p.Window = window, window, window
 	p.peer = p
 	l.locate(p)
@@ -88,6 +90,17 @@ func (l *Link) relocate(p *peer) {
 	}
 }
 
+// allPairs lists p's queue pairs, those that there may be.
+func (p *peer) allPairs() []*pair {
+	all := []*pair{&p.pair}
+	for _, q := range p.lanes {
+		if q != nil {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
 // attend has the next turn look at p.
 func (l *Link) attend(p *peer) {
 	if !p.queued {
@@ -102,12 +115,10 @@ func (l *Link) attend(p *peer) {
 func (l *Link) giveUp(p *peer, err, flushErr error) {
 	p.gone, p.Usable = true, 0
 	p.Life++
-	for _, q := range append([]*pair{&p.pair}, p.lanes...) {
-		if q != nil {
-			l.dropPair(q)
-			l.forgetTimer(q)
-			l.freePath(q)
-		}
+	for _, q := range p.allPairs() {
+		l.dropPair(q)
+		l.forgetTimer(q)
+		l.freePath(q)
 	}
 	for p.Ring.Count > 0 {
 		l.releaseFirst(p)

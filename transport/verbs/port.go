@@ -18,6 +18,10 @@ type port struct {
 	registry *registry
 	state    PortState
 
+	lookAt int64 // of one that is gone: when its adapter is looked for again
+	pause  int64 // and how long after that
+	place  place // where it was opened again
+
 	pairs   map[adapter.QP]*pair
 	small   slots  // for datagrams, datagramsMax of them
 	revived uint64 // how often the datagram queue pair had failed
@@ -32,11 +36,17 @@ type port struct {
 }
 
 func newPort(l *Link, index int, a adapter.Adapter) *port {
-	pt := &port{link: l, index: index, adapter: a, info: a.Info(), VerbsPort: l.newPort(index, a),
-		pairs: make(map[adapter.QP]*pair), registry: newRegistry(a, &l.cfg)}
+	pt := &port{link: l, index: index, VerbsPort: l.newPort(index, a),
+		pairs: make(map[adapter.QP]*pair)}
+	pt.use(a)
+	return pt
+}
+
+// use has pt be over a, whose queues are not made yet.
+func (pt *port) use(a adapter.Adapter) {
+	pt.adapter, pt.info, pt.registry = a, a.Info(), newRegistry(a, &pt.link.cfg)
 	pt.limit = min(receivesMax, pt.info.MaxReceive, pt.info.MaxCQE/2)
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}
-	return pt
 }
 
 // open makes the queues, and returns what peers must know of them.
@@ -54,6 +64,9 @@ func (pt *port) open(secret []byte) (place, error) {
 	return place{qpn: qpn, qkey: qkey, mtu: uint16(pt.info.MTU), reads: uint16(pt.info.MaxReads),
 		lid: pt.info.LID, gid: pt.info.GID}, pt.receiveDatagrams()
 }
+
+// holder is how slots name pt.
+func (pt *port) holder() uint8 { return uint8(pt.index) + 1 }
 
 // close ends the port, whose queue pairs are gone and whose memory, but the datagrams', is
 // deregistered.
@@ -183,6 +196,7 @@ func (pt *port) giveBack(s int32) {
 // keepBack has a slot go to the shared receive queue with the next postBack.
 func (pt *port) keepBack(s int32) {
 	l := pt.link
+	l.slots.holder[s] = pt.holder()
 	pt.Back[pt.NumBack] = layout.VerbsBuffer{Id: idReceive | uint64(s),
 		Addr: uint64(l.slots.addr(s)), Lkey: l.slots.key(s, pt)}
 	pt.NumBack++
@@ -300,13 +314,15 @@ func (l *Link) anyUp() bool {
 	return false
 }
 
-// lose: an adapter is gone for good, and everything over it. With the last of them all ends, but
-// what the spare carrier reaches.
+// lose: an adapter is gone, and everything over it. With the last of them all ends, but what the
+// spare carrier reaches.
 func (l *Link) lose(pt *port) {
 	if pt.state == PortGone {
 		return
 	}
 	l.onPort(pt, PortGone)
+	l.unwatch(pt)
+	pt.lookAt, pt.pause = l.cfg.Clock()+reopenFirst, 2*reopenFirst
 	for _, q := range pt.pairs {
 		l.fail(q)
 	}

@@ -78,6 +78,7 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 	if p.gone {
 		return n
 	}
+	l.tellPlaces(p)
 	l.payFlushes(p)
 	l.payOwed(p)
 	l.sayFlushes(p)
@@ -151,6 +152,9 @@ func (l *Link) sent() (n int) {
 
 // Descriptors implements transport.Waiter.
 func (l *Link) Descriptors() (files []int) {
+	if l.gate > 0 {
+		return []int{l.gate}
+	}
 	for _, pt := range l.ports {
 		files = append(files, pt.adapter.Files()...)
 	}
@@ -194,6 +198,11 @@ func (l *Link) Disarm() {
 // NextTimeout implements transport.Waiter.
 func (l *Link) NextTimeout() int64 {
 	due := l.due
+	for _, pt := range l.ports {
+		if l.isSought(pt) && (due == 0 || pt.lookAt < due) {
+			due = max(pt.lookAt, 1)
+		}
+	}
 	for _, p := range l.active {
 		if at := p.held.Due(); at != 0 && (due == 0 || at < due) {
 			due = at

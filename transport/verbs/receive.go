@@ -100,11 +100,15 @@ func (l *Link) keep(p *peer, h *head, header, data []byte) {
 // dispatch does what packets say that are no messages.
 func (l *Link) dispatch(p *peer, h *head, header, data []byte) {
 	k := h.kind
-	var c control
-	if k == kindBye {
+	switch k {
+	case kindBye:
 		l.onBye(p, h.credit)
 		return
+	case kindPlace:
+		l.onPlace(p, header)
+		return
 	}
+	var c control
 	c.decode(header)
 	switch k {
 	case kindPut:

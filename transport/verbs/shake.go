@@ -111,6 +111,9 @@ func (l *Link) hello(q *pair, answer bool) {
 	h := hello{lane: uint8(q.lane), own: uint8(q.port.index), his: uint8(q.his),
 		from: l.own.task, to: p.to.task, qpn: uint32(q.qp), psn: q.psn, open: q.open,
 		answer: answer, life: p.life, hisLife: p.hisLife, round: q.round}
+	if !q.port.isSpare() {
+		h.at = l.own.places[q.port.index]
+	}
 	if q.joined {
 		h.echo = q.heard
 	}
@@ -134,7 +137,10 @@ func (l *Link) onDatagram(b []byte) {
 		p = l.newPeer(transport.Endpoint(h.from))
 	}
 	q := l.spokenOf(p, &h)
-	if q == nil || q.past(&h) {
+	if q != nil && h.own != spareIndex {
+		l.movedTo(p, int(h.own), &h.at)
+	}
+	if q == nil || p.gone || q.past(&h) {
 		l.stats.GhostPackets++
 		return
 	}

@@ -16,6 +16,7 @@ type slots struct {
 	free   []int32 // [:*n]; nil: made here
 	n      *int32
 	made   func(c *chunk) // told of each chunk; may be nil
+	holder []uint8        // of each slot: the port that it was given to last, to receive into
 }
 
 type chunk struct {
@@ -60,6 +61,7 @@ func (s *slots) grow() error {
 		return err
 	}
 	s.chunks = append(s.chunks, c)
+	s.holder = append(s.holder, make([]uint8, slotsAtOnce)...)
 	if s.made != nil {
 		s.made(&c)
 	}
@@ -83,6 +85,20 @@ func (s *slots) register(c *chunk) error {
 		c.regions[pt.index] = r
 	}
 	return nil
+}
+
+// registerWith registers all that there is with the adapter of a port. What it has done when it
+// fails, it returns with the error.
+func (s *slots) registerWith(pt *port) (done []adapter.Region, err error) {
+	for i := range s.chunks {
+		b := s.chunks[i].memory
+		r, err := pt.adapter.Register(memory.AddrOf(b), uint64(len(b)), adapter.LocalWrite)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, r)
+	}
+	return done, nil
 }
 
 // release gives a chunk back. An adapter that is gone has forgotten it.
@@ -125,6 +141,6 @@ func (s *slots) close() error {
 			first = err
 		}
 	}
-	s.chunks, s.free, s.n = nil, nil, nil
+	s.chunks, s.free, s.n, s.holder = nil, nil, nil, nil
 	return first
 }

@@ -131,7 +131,7 @@ const (
 	PortDown
 	PortUp
 	QueuePairFailed
-	Fatal // the adapter is gone for good
+	Fatal // the adapter is gone
 	Other
 )
 

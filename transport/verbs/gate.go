@@ -1,0 +1,47 @@
+package verbs
+
+import "golang.org/x/sys/unix"
+
+// The gate is one descriptor that stands for those of all adapters: these change when an adapter is
+// opened again, and who waits for the link has asked for its descriptors once.
+
+// openGate makes the descriptor that stands for those of all adapters, where these can change.
+func (l *Link) openGate() (err error) {
+	if l.cfg.Reopen == nil {
+		return nil
+	}
+	if l.gate, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return err
+	}
+	for _, pt := range l.ports {
+		l.watch(pt)
+	}
+	return nil
+}
+
+func (l *Link) closeGate() {
+	if l.gate > 0 {
+		_ = unix.Close(l.gate)
+		l.gate = 0
+	}
+}
+
+// watch has the gate become readable when pt's adapter has something.
+func (l *Link) watch(pt *port) {
+	for _, file := range pt.adapter.Files() {
+		if l.gate > 0 {
+			// It fails for lack of memory only; then Arm's look and the timers remain.
+			_ = unix.EpollCtl(l.gate, unix.EPOLL_CTL_ADD, file,
+				&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(file)})
+		}
+	}
+}
+
+// unwatch ends that. A file of an adapter that is gone is readable for ever.
+func (l *Link) unwatch(pt *port) {
+	for _, file := range pt.adapter.Files() {
+		if l.gate > 0 {
+			_ = unix.EpollCtl(l.gate, unix.EPOLL_CTL_DEL, file, nil)
+		}
+	}
+}

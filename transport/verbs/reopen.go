@@ -1,0 +1,240 @@
+package verbs
+
+import (
+	"crypto/rand"
+	"errors"
+
+	"lapi/transport"
+	"lapi/transport/layout"
+	"lapi/transport/verbs/adapter"
+)
+
+// An adapter that is gone may be there again: its driver has begun anew after a fault, or the card
+// was plugged in again. Then the port is opened again, in its old place. For peers it is somewhere
+// else now: another datagram queue pair, maybe another GID. Each Hello says where the port is that
+// it comes from; and a packet, kindPlace, says so once to each peer, who may be the first to want a
+// queue pair there. Nothing else of the port lasts: keys, registrations, queue pairs are made anew.
+
+// reopenPorts looks for the adapters that are gone, each after a pause.
+func (l *Link) reopenPorts(now int64) {
+	for _, pt := range l.ports {
+		if l.isSought(pt) && now >= pt.lookAt {
+			l.reopen(pt, now)
+		}
+	}
+}
+
+// isSought says whether pt's adapter is looked for.
+func (l *Link) isSought(pt *port) bool { return l.cfg.Reopen != nil && pt.state == PortGone }
+
+// reopen opens pt again if its adapter is there.
+func (l *Link) reopen(pt *port, now int64) {
+	lost, all := l.lostSlots(pt)
+	if len(pt.pairs) > 0 || !all {
+		return // soon
+	}
+	pt.lookAt = now + pt.pause
+	pt.pause = min(2*pt.pause, reopenLast)
+	a, err := l.cfg.Reopen(pt.index)
+	if err != nil {
+		return
+	}
+	fresh, regions, err := l.openAgain(pt, a)
+	if err != nil {
+		return
+	}
+	l.dispose(pt)
+	for _, s := range lost {
+		l.slots.put(s)
+	}
+	l.replace(pt, fresh, regions)
+	l.announce(pt)
+}
+
+// lostSlots lists the receive buffers that went down with pt's adapter. False: it had others, which
+// handlers look at just now.
+func (l *Link) lostSlots(pt *port) (lost []int32, all bool) {
+	used := make([]bool, len(l.slots.holder))
+	for _, s := range l.slots.free[:*l.slots.n] {
+		used[s] = true
+	}
+	for _, p := range l.peers {
+		for i := range p.Ring.Count {
+			used[p.ring().at(i).Slot] = true
+		}
+	}
+	for s, holder := range l.slots.holder {
+		if holder == pt.holder() && !used[s] {
+			lost = append(lost, int32(s))
+		}
+	}
+	return lost, len(lost) == int(pt.Receives)
+}
+
+// openAgain makes the queues of a, which is closed if that fails, and registers the slots. What it
+// returns is a port only as far as the adapter goes.
+func (l *Link) openAgain(pt *port, a adapter.Adapter) (*port, []adapter.Region, error) {
+	fresh := &port{link: l, index: pt.index, VerbsPort: new(layout.VerbsPort)}
+	fresh.use(a)
+	regions, err := l.slots.registerWith(fresh)
+	if err == nil {
+		err = fresh.startAgain(pt)
+	}
+	if err != nil {
+		for _, r := range regions {
+			_ = a.Deregister(r)
+		}
+		return nil, nil, errors.Join(err, fresh.close())
+	}
+	return fresh, regions, nil
+}
+
+// startAgain makes the queues of a port that is to take another's place.
+func (pt *port) startAgain(old *port) error {
+	if old.Adapter != 0 {
+		native, ok := pt.adapter.(Native)
+		if !ok {
+			return adapter.ErrGone
+		}
+		pt.Adapter = uint64(native.Native())
+	}
+	if pt.info.MaxMessage < old.info.MaxMessage { // pieces were cut for that
+		return adapter.ErrNoMemory
+	}
+	var secret [4]byte
+	_, err := rand.Read(secret[:])
+	if err == nil {
+		pt.place, err = pt.open(secret[:])
+	}
+	return err
+}
+
+// dispose ends all that there was with pt's adapter. Its queue pairs are gone.
+func (l *Link) dispose(pt *port) {
+	i := pt.index
+	for k := range l.grants {
+		if r := &l.grants[k].regions[i]; *r != (adapter.Region{}) {
+			pt.registry.forget(*r)
+			*r = adapter.Region{}
+		}
+	}
+	for _, c := range l.calls {
+		if e := c.memory[i]; e != nil {
+			pt.registry.release(e)
+			c.memory[i] = nil
+		}
+		c.bad &^= 1 << i
+	}
+	for _, p := range l.peers {
+		for _, q := range p.allPairs() {
+			if q.port == pt {
+				l.freePath(q)
+			}
+		}
+	}
+	for k := range l.slots.chunks {
+		if r := &l.slots.chunks[k].regions[i]; *r != (adapter.Region{}) {
+			_ = pt.adapter.Deregister(*r)
+			*r = adapter.Region{}
+		}
+	}
+	l.unwatch(pt)
+	_ = pt.close() // the kernel may say once more that it is gone
+}
+
+// replace has pt be over the adapter that fresh has opened.
+func (l *Link) replace(pt, fresh *port, regions []adapter.Region) {
+	pt.adapter, pt.info, pt.registry = fresh.adapter, fresh.info, fresh.registry
+	pt.limit, pt.small, pt.revived = fresh.limit, fresh.small, 0
+	pt.place = fresh.place
+	pt.small.ports = []*port{pt}
+	*pt.VerbsPort = layout.VerbsPort{Adapter: fresh.Adapter, Index: pt.Index,
+		MaxInline: uint32(max(pt.info.MaxInline, 0))}
+	pt.want(0)
+	for k, r := range regions {
+		l.slots.chunks[k].regions[pt.index] = r
+		l.shared.Chunks[k].Lkey[pt.index] = r.LKey
+	}
+	l.watch(pt)
+}
+
+// announce: pt is up again, somewhere else. All peers are to be told.
+func (l *Link) announce(pt *port) {
+	pt.place.opened = l.own.places[pt.index].opened + 1
+	l.own.places[pt.index] = pt.place
+	l.reopened |= 1 << pt.index
+	l.dead = nil
+	for _, p := range l.peers {
+		if p.gone {
+			continue
+		}
+		p.untold |= 1 << pt.index
+		for _, q := range p.lanes {
+			if q != nil && q.port == pt {
+				q.rest, q.failures = 0, 0
+			}
+		}
+		l.attend(p)
+	}
+	l.onPort(pt, PortUp)
+}
+
+// tellPlaces tells p where ports are that were opened again. A packet that was made arrives.
+func (l *Link) tellPlaces(p *peer) {
+	for i := range l.own.places {
+		if p.untold&(1<<i) == 0 || !p.open {
+			continue
+		}
+		var b [movedSize]byte
+		b[0] = byte(i)
+		l.own.places[i].encode(b[8:])
+		if l.transmit(p, kindPlace, 0, b[:], 0, 0) != nil {
+			return // no room: p is looked at again
+		}
+		p.untold &^= 1 << i
+	}
+}
+
+func (l *Link) onPlace(p *peer, b []byte) {
+	var at place
+	at.decode(b[8:])
+	if int(b[0]) >= len(p.to.places) {
+		l.lost(p, transport.ErrUnreachable)
+		return
+	}
+	l.movedTo(p, int(b[0]), &at)
+}
+
+// movedTo: that port of p's is at a place, maybe another than was known. Then what led to where it
+// was is begun anew when it is wanted; keys for it are not valid any more.
+func (l *Link) movedTo(p *peer, his int, at *place) {
+	if !at.follows(&p.to.places[his]) {
+		return
+	}
+	if at.mtu < mtuMin || at.mtu > mtuMax {
+		l.lost(p, transport.ErrUnreachable)
+		return
+	}
+	p.to.places[his] = *at
+	l.addresses[p.ep] = string(append(p.to.encode(), p.to.carrier...))
+	for _, c := range p.calls {
+		c.keys[his] = 0
+	}
+	for _, q := range p.allPairs() {
+		if q.his != his {
+			continue
+		}
+		l.freePath(q)
+		if q.lane != 0 { // the packets' may be there already; else it fails by itself
+			l.dropPair(q)
+			q.rest, q.failures = 0, 0
+		}
+		if p.gone {
+			return
+		}
+	}
+	if l.seeks(p) {
+		l.beginLanes(p)
+	}
+	l.attend(p)
+}

@@ -1,0 +1,413 @@
+package verbs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/transport"
+	"lapi/transport/verbs/adapter"
+	"lapi/transport/verbs/internal/fake"
+)
+
+// plugs is where adapters can be pulled out, and are plugged in again when a test wants.
+type plugs struct {
+	n       *net
+	out     map[[2]int]bool         // by task and port
+	pulled  map[[2]int]*fake.Device // the latest likewise
+	failing fake.Call               // with failures, what the next adapter cannot do
+	fails   int
+	asked   int
+}
+
+func newPlugs() *plugs {
+	return &plugs{out: map[[2]int]bool{}, pulled: map[[2]int]*fake.Device{}}
+}
+
+// set has a task's link ask for its adapters.
+func (s *plugs) set(_ *fake.Fabric, c *Config) {
+	task := c.Task
+	c.Clock = fast()
+	c.Reopen = func(i int) (adapter.Adapter, error) {
+		if s.asked++; s.out[[2]int{task, i}] {
+			return nil, adapter.ErrGone
+		}
+		d, err := s.n.fabric.Device()
+		if err != nil {
+			return nil, err
+		}
+		if s.fails > 0 {
+			s.fails--
+			d.FailNext(s.failing, 1)
+			return d, nil
+		}
+		if s.n.ports[task][i] = d; i == 0 {
+			s.n.devices[task] = d
+		}
+		return d, nil
+	}
+}
+
+func (s *plugs) pull(task, i int) {
+	at := [2]int{task, i}
+	s.out[at], s.pulled[at] = true, s.n.ports[task][i]
+	s.pulled[at].Vanish()
+}
+
+func (s *plugs) plug(task, i int) { delete(s.out, [2]int{task, i}) }
+
+// isBack says whether a port works that was pulled out.
+func (s *plugs) isBack(task, i int) bool {
+	return s.n.links[task].ports[i].state == PortUp &&
+		s.n.ports[task][i] != s.pulled[[2]int{task, i}]
+}
+
+// back waits until a port is up again, and its peers have been told.
+func (s *plugs) back(t *testing.T, task, i int) {
+	t.Helper()
+	s.plug(task, i)
+	l := s.n.links[task]
+	s.n.until(t, "a port that is opened again", func() bool {
+		p := l.peers[transport.Endpoint(1-task)]
+		return s.isBack(task, i) && (p == nil || p.untold == 0)
+	})
+}
+
+// TestReopened: whichever of the two ports of whichever task is pulled out and plugged in, nothing
+// that is under way is lost, and the port moves data again.
+func TestReopened(t *testing.T) {
+	for side := range 2 {
+		for which := range 2 {
+			t.Run(fmt.Sprintf("%d/%d", side, which), func(t *testing.T) {
+				s := newPlugs()
+				s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
+				for range 3 {
+					testReopened(t, s, side, which)
+				}
+				s.n.close(t)
+			})
+		}
+	}
+}
+
+func testReopened(t *testing.T, s *plugs, side, which int) {
+	n := s.n
+	n.sendNumbers(t, 100, func(i int) {
+		if i == 50 {
+			s.pull(side, which)
+		}
+	})
+	n.transfer(t, false, 1<<20, func() {})
+	old := n.ports[side][which]
+	s.back(t, side, which)
+	if n.ports[side][which] == old || old.Regions()+old.Pairs() > 0 {
+		t.Errorf("of the old adapter there are %d regions, %d queue pairs", old.Regions(),
+			old.Pairs())
+	}
+	for _, get := range []bool{false, true} {
+		n.until(t, "it moves data", func() bool {
+			before := n.ports[0][0].Moved() + n.ports[0][1].Moved()
+			first := n.ports[0][0].Moved()
+			n.transfer(t, get, 4<<20, func() {})
+			one := n.ports[0][0].Moved() - first
+			both := n.ports[0][0].Moved() + n.ports[0][1].Moved() - before
+			return both == 4<<20 && one > both/4 && one < both-both/4
+		})
+	}
+	at := 0 // while data moves
+	n.transfer(t, side == 1, 16<<20, func() {
+		if at++; at == 5 {
+			s.pull(side, which)
+			s.plug(side, which)
+		}
+	})
+	s.back(t, side, which)
+}
+
+// TestLastReopened: the only adapter of one task, or of both, is pulled out; packets go over the
+// carrier until it is plugged in, and over it from then on.
+func TestLastReopened(t *testing.T) {
+	for _, sides := range [][]int{{0}, {1}, {0, 1}} {
+		t.Run(fmt.Sprint(sides), func(t *testing.T) {
+			s := newPlugs()
+			s.n = newSpareNet(t, []int{0, 0}, 1, 1, s.set)
+			n := s.n
+			for range 3 {
+				n.sendNumbers(t, 100, func(i int) {
+					if i == 50 {
+						for _, side := range sides {
+							s.pull(side, 0)
+						}
+					}
+				})
+				n.transfer(t, true, 1<<20, func() {})
+				if !n.links[0].UsesSpare() {
+					t.Error("the carrier is not used")
+				}
+				for _, side := range sides {
+					s.back(t, side, 0)
+				}
+				n.until(t, "the carrier is left", func() bool {
+					return !n.links[0].UsesSpare() && !n.links[1].UsesSpare()
+				})
+				before := n.devices[0].Moved()
+				n.transfer(t, false, 1<<20, func() {})
+				if n.devices[0].Moved() != before+1<<20 {
+					t.Error("no RDMA")
+				}
+			}
+			n.close(t)
+		})
+	}
+}
+
+// TestReopenedAtRandom: ports are pulled out and plugged in all the time, queue pairs fail,
+// datagrams are lost; one way at least is always left. What the link holds does not grow.
+func TestReopenedAtRandom(t *testing.T) {
+	for seed := range uint64(4) {
+		s := newPlugs()
+		s.n = newNetOfPorts(t, []int{2, 1}, seed, func(f *fake.Fabric, c *Config) {
+			s.set(f, c)
+			f.Break, f.Lose, c.BulkMin = 0.002, 0.1, 10_000
+		})
+		n, random := s.n, rand.New(rand.NewPCG(seed, 3))
+		here, there := userMemory(t, 1<<20), userMemory(t, 1<<20)
+		out, pulled := [2]int{-1, -1}, 0
+		upset := func() {
+			switch {
+			case out[0] < 0 && random.IntN(60) == 0:
+				out = [2]int{random.IntN(2), 0}
+				out[1] = random.IntN(len(n.ports[out[0]]))
+				s.pull(out[0], out[1])
+				pulled++
+			case out[0] >= 0 && s.isBack(out[0], out[1]):
+				out[0] = -1
+			case out[0] >= 0 && random.IntN(20) == 0:
+				s.plug(out[0], out[1])
+			}
+		}
+		chunks := 0
+		for round := 0; round < 2 || pulled < 8; round++ {
+			n.sendNumbers(t, 200, func(i int) {
+				upset()
+				if i%10 == 0 {
+					length := 1 + random.IntN(1<<20)
+					n.transferOf(t, i%20 == 0, here[:length], there[:length], upset)
+				}
+			})
+			now := len(n.links[0].slots.chunks) + len(n.links[1].slots.chunks)
+			if round > 0 && now > chunks+4 {
+				t.Errorf("slots take %d chunks, and %d before", now, chunks)
+			}
+			chunks = now
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+		n.close(t)
+	}
+}
+
+// TestReopenGivesSlotsBack: the buffers that an adapter had when it went down are used again.
+func TestReopenGivesSlotsBack(t *testing.T) {
+	s := newPlugs()
+	s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
+	s.n.sendNumbers(t, 100, func(int) {})
+	before := len(s.n.links[1].slots.chunks)
+	for range 20 {
+		for i := range 2 {
+			s.pull(1, i)
+			s.n.sendNumbers(t, 10, func(int) {})
+			s.back(t, 1, i)
+		}
+	}
+	for side, l := range s.n.links {
+		found := int(l.shared.NumFree + l.shared.Sending)
+		for _, pt := range l.ports {
+			found += int(pt.Receives)
+		}
+		if all := len(l.slots.chunks) * slotsAtOnce; found != all {
+			t.Errorf("task %d: of %d slots %d are free or used", side, all, found)
+		}
+	}
+	if now := len(s.n.links[1].slots.chunks); now > before+2 {
+		t.Errorf("slots take %d chunks, and %d before", now, before)
+	}
+	s.n.close(t)
+}
+
+// TestReopenWaits: while a handler looks at a buffer of the adapter that is gone, nothing of it may
+// be taken.
+func TestReopenWaits(t *testing.T) {
+	s := newPlugs()
+	s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
+	s.n.sendNumbers(t, 10, func(int) {})
+	l := s.n.links[1]
+	pt := l.peers[0].port
+	s.pull(1, pt.index)
+	s.n.until(t, "no queue pair", func() bool { return pt.state == PortGone && len(pt.pairs) == 0 })
+	lost, all := l.lostSlots(pt)
+	if !all || len(lost) == 0 {
+		t.Fatalf("%d slots are lost, all: %v", len(lost), all)
+	}
+	pt.Receives-- // as when C has taken a message out
+	s.plug(1, pt.index)
+	asked := s.asked
+	if l.reopen(pt, 1); pt.state != PortGone || s.asked != asked {
+		t.Error("the port was opened again")
+	}
+	l.slots.put(lost[0])
+	if l.reopen(pt, 1); pt.state != PortUp {
+		t.Error("the port was not opened again")
+	}
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.n.close(t)
+}
+
+// TestReopenFails: an adapter that is there and cannot be used is closed, and looked for again.
+func TestReopenFails(t *testing.T) {
+	for _, call := range []fake.Call{fake.Open, fake.Register} {
+		s := newPlugs()
+		s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
+		s.n.sendNumbers(t, 10, func(int) {})
+		s.pull(0, 1)
+		s.failing, s.fails = call, 2
+		s.back(t, 0, 1)
+		if s.fails > 0 || s.asked < 3 {
+			t.Errorf("asked %d times", s.asked)
+		}
+		s.n.transfer(t, false, 1<<20, func() {})
+		s.n.close(t)
+	}
+}
+
+// TestReopenedUnknown: a peer that was never talked to does not know where a port is by now. It
+// finds the other, and gets to know of the first; and who has moved as a whole says Hello.
+func TestReopenedUnknown(t *testing.T) {
+	for _, c := range []struct{ side, ports int }{{0, 1}, {0, 2}, {1, 1}} {
+		s := newPlugs()
+		s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
+		for i := range c.ports {
+			s.pull(c.side, i)
+		}
+		s.n.until(t, "they are gone", func() bool {
+			return s.n.links[c.side].ports[c.ports-1].state == PortGone
+		})
+		for i := range c.ports {
+			s.back(t, c.side, i)
+		}
+		s.n.sendNumbers(t, 10, func(int) {})
+		s.n.transfer(t, true, 1<<20, func() {})
+		l, there := s.n.links[c.side], s.n.links[1-c.side].peers[transport.Endpoint(c.side)]
+		s.n.until(t, "the peer knows all", func() bool {
+			return fmt.Sprint(there.to.places) == fmt.Sprint(l.own.places)
+		})
+		s.n.close(t)
+	}
+}
+
+// TestKeysOfBefore: keys for a port that was opened again are not used any more, and neither is the
+// lane that led to where it was.
+func TestKeysOfBefore(t *testing.T) {
+	n := newNetOfPorts(t, []int{1, 1}, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	l, p, told := n.links[0], n.links[0].peers[1], false
+	n.transfer(t, false, 16<<20, func() {
+		i := 1 - p.his // not where the packets go
+		if told || len(p.calls) == 0 || p.calls[0].keys[i] == 0 || !p.lanes[i].open {
+			return
+		}
+		told = true
+		at := p.to.places[i]
+		at.opened++
+		l.movedTo(p, i, &at)
+		if p.calls[0].keys[i] != 0 || p.lanes[i].qp != 0 {
+			t.Errorf("key %d, queue pair %d", p.calls[0].keys[i], p.lanes[i].qp)
+		}
+	})
+	if !told {
+		t.Error("no lane was there")
+	}
+	n.close(t)
+}
+
+// TestReopenTold: the owner hears of a port that goes and comes; its descriptors stay what they
+// are, and are readable when the new adapter has something.
+func TestReopenTold(t *testing.T) {
+	var told []PortState
+	s := newPlugs()
+	s.n = newNetOfPorts(t, []int{1, 0}, 1, func(f *fake.Fabric, c *Config) {
+		if s.set(f, c); c.Task == 0 {
+			c.Changed = func(p PortChange) { told = append(told, p.State) }
+		}
+	})
+	l := s.n.links[0]
+	files := l.Descriptors()
+	s.pull(0, 0)
+	s.n.sendNumbers(t, 10, func(int) {})
+	if at := l.NextTimeout(); at == 0 || at > l.ports[0].lookAt {
+		t.Errorf("it sleeps until %d, and is to look at %d", at, l.ports[0].lookAt)
+	}
+	s.back(t, 0, 0)
+	if fmt.Sprint(told) != fmt.Sprint([]PortState{PortGone, PortUp}) {
+		t.Errorf("told %v", told)
+	}
+	if fmt.Sprint(l.Descriptors()) != fmt.Sprint(files) || len(files) != 1 {
+		t.Errorf("descriptors %v, and before %v", l.Descriptors(), files)
+	}
+	l.Disarm()
+	s.n.ports[0][0].Raise(adapter.Event{Kind: adapter.PortDown})
+	fds := []unix.PollFd{{Fd: int32(files[0]), Events: unix.POLLIN}}
+	if ready, err := unix.Poll(fds, 0); err != nil || ready != 1 {
+		t.Errorf("the descriptor is ready: %d, %v", ready, err)
+	}
+	if l.Disarm(); l.ports[0].state != PortDown {
+		t.Error("the event was not taken")
+	}
+	s.n.close(t)
+}
+
+// TestPlaceThatCannotBe: a packet that names a port which there is not, or an MTU that none has,
+// ends the connection; a place of before is none.
+func TestPlaceThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		port        byte
+		mtu, opened uint16
+		ends        bool
+	}{{1, 1024, 1, true}, {255, 1024, 1, true}, {0, mtuMin - 1, 1, true}, {0, mtuMax + 1, 1, true},
+		{0, 512, 0, false}, {0, 512, 1<<16 - 1, false}} {
+		n := newNet(t, 2, 1, nil)
+		n.sendNumbers(t, 1, func(int) {})
+		b := make([]byte, movedSize)
+		b[0] = c.port
+		(&place{qpn: 1, mtu: c.mtu, opened: c.opened}).encode(b[8:])
+		if err := n.links[0].transmit(n.links[0].peers[1], kindPlace, 0, b, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		p := n.links[1].peers[0]
+		n.until(t, "it is taken in", func() bool { return p.Expected == 2 })
+		if p.gone != c.ends || p.to.places[0].qpn == 1 {
+			t.Errorf("%+v: gone %v, place %+v", c, p.gone, p.to.places[0])
+		}
+		n.close(t)
+	}
+}
+
+// TestPlaceInBytes: a place, in an address and in a Hello, goes through bytes as it is.
+func TestPlaceInBytes(t *testing.T) {
+	at := place{qpn: 1<<32 - 2, qkey: 1<<32 - 3, mtu: 4096, reads: 1<<16 - 4, lid: 1<<16 - 5,
+		opened: 1<<16 - 6}
+	for i := range at.gid {
+		at.gid[i] = byte(200 + i)
+	}
+	var a address
+	if !a.decode((&address{incarnation: 1, places: []place{{}, at}}).encode()) || a.places[1] != at {
+		t.Errorf("%+v became %+v", at, a.places)
+	}
+	var h hello
+	if !h.decode((&hello{at: at}).encode(nil, 1, 2)) || h.at != at {
+		t.Errorf("%+v became %+v", at, h.at)
+	}
+}
