@@ -78,7 +78,9 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 	if p.gone {
 		return n
 	}
-	l.tellPlaces(p)
+	if p.untold != 0 {
+		l.tellPlaces(p)
+	}
 	l.payFlushes(p)
 	l.payOwed(p)
 	l.sayFlushes(p)
@@ -199,8 +201,8 @@ func (l *Link) Disarm() {
 func (l *Link) NextTimeout() int64 {
 	due := l.due
 	for _, pt := range l.ports {
-		if l.isSought(pt) && (due == 0 || pt.lookAt < due) {
-			due = max(pt.lookAt, 1)
+		if at := max(pt.lookAt, l.probeAt, 1); l.isSought(pt) && (due == 0 || at < due) {
+			due = at
 		}
 	}
 	for _, p := range l.active {

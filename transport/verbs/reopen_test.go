@@ -258,6 +258,10 @@ func TestReopenWaits(t *testing.T) {
 	if l.reopen(pt, 1); pt.state != PortGone || s.asked != asked {
 		t.Error("the port was opened again")
 	}
+	pt.lookAt, l.probeAt = 1, l.cfg.Clock()+probeEach // as after a look in vain
+	if at := l.NextTimeout(); at != l.probeAt && at != l.due {
+		t.Errorf("it sleeps until %d, and looks again at %d", at, l.probeAt)
+	}
 	l.slots.put(lost[0])
 	if l.reopen(pt, 1); pt.state != PortUp {
 		t.Error("the port was not opened again")
@@ -347,7 +351,7 @@ func TestReopenTold(t *testing.T) {
 	files := l.Descriptors()
 	s.pull(0, 0)
 	s.n.sendNumbers(t, 10, func(int) {})
-	if at := l.NextTimeout(); at == 0 || at > l.ports[0].lookAt {
+	if at := l.NextTimeout(); at == 0 || at > max(l.ports[0].lookAt, l.probeAt) {
 		t.Errorf("it sleeps until %d, and is to look at %d", at, l.ports[0].lookAt)
 	}
 	s.back(t, 0, 0)
