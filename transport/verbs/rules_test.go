@@ -321,40 +321,6 @@ func TestNonsense(t *testing.T) {
 	n.close(t)
 }
 
-// FuzzPacket: what is decoded lies within the packet, and is encoded as it was.
-func FuzzPacket(f *testing.F) {
-	var c [headSize + controlSize]byte
-	for k := range kinds {
-		h := head{kind: k, header: controlSize}
-		h.encode(c[:])
-		f.Add(c[:])
-	}
-	b := append(make([]byte, headSize), parts(1, 2)...)
-	several := head{kind: kindMessages, data: uint32(len(b) - headSize)}
-	several.encode(b)
-	f.Add(b)
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var h head
-		if !h.decode(b) {
-			return
-		}
-		if headSize+int(h.header)+int(h.data) != len(b) {
-			t.Errorf("%+v of %d bytes", h, len(b))
-		}
-		for rest := b[headSize:]; h.kind == kindMessages && len(rest) > 0; {
-			_, header, data, next, ok := part(rest)
-			if !ok || header < partSize || data < header || next < data || next > len(rest) {
-				t.Fatalf("% x has a message from %d to %d", rest, header, data)
-			}
-			rest = rest[next:]
-		}
-		var again [headSize]byte
-		if h.encode(again[:]); string(again[:]) != string(b[:headSize]) {
-			t.Errorf("% x becomes % x", b[:headSize], again)
-		}
-	})
-}
-
 // TestCallsPerMessage: what a short message costs, in calls of the adapter and in completions. There
 // and back each is one request, which brings the credit along; receive buffers go back many at a
 // time, and few sends make a completion.
