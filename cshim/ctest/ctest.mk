@@ -21,7 +21,7 @@ CSHIM_TEST_LINK := -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
 # There is no thread sanitizer for i386.
-cshim-test: cshim-lint cshim-test-plain $(if $(M32),,cshim-test-thread) cshim-test-address $(CSHIM_TEST_DIR)/lock-bench $(CSHIM_TEST_DIR)/lane-bench
+cshim-test: cshim-lint cshim-test-plain $(if $(M32),,cshim-test-thread) cshim-test-address $(addprefix $(CSHIM_TEST_DIR)/,lock-bench lane-bench dat-lane-bench)
 
 $(CSHIM_TEST_DIR)/plain: CSHIM_TEST_EXTRA :=
 $(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread
@@ -65,4 +65,15 @@ $(CSHIM_TEST_DIR)/lane-bench: $(LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 	$(CC) -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror $(CSHIM_INCLUDES) -pthread -o $@ $(LANE_BENCH_SOURCES)
 
 lane-bench: $(CSHIM_TEST_DIR)/lane-bench
+	@$<
+
+# The same of uDAPL's: see cshim/ctest/bench/dat_lane_bench.c.
+DAT_LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(filter-out cshim/rdma/%,$(CSHIM_TEST_DAT)) $(wildcard cshim/ctest/fake*.c) \
+  cshim/ctest/help.c cshim/ctest/bench/dat_lane_bench.c
+.PHONY: dat-lane-bench
+$(CSHIM_TEST_DIR)/dat-lane-bench: $(DAT_LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -Icshim/ctest -pthread -o $@ $(DAT_LANE_BENCH_SOURCES)
+
+dat-lane-bench: $(CSHIM_TEST_DIR)/dat-lane-bench
 	@$<

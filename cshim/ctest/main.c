@@ -56,6 +56,7 @@ static const struct {
 	{"group_give", test_group_give},
 	{"direct", test_direct},
 	{"ends", test_ends},
+	{"polls", test_polls},
 	{"dat_threads", test_dat_threads},
 	{"completions", test_completions},
 	{"rdma_open", test_rdma_open},

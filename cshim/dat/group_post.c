@@ -352,7 +352,7 @@ DAT_RETURN dat_collective_post(const uint64_t *arguments)
 		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
 	result = post(arguments);
 	if (dat_the_lane.num_groups && ++posts % POSTS == 0)
-		dat_lane_poll(0);
+		dat_lane_poll(0, NULL);
 	if (__builtin_expect(dat_the_lane.go_groups != 0, 0))
 		godat_progress();
 	return dat_leave(result);

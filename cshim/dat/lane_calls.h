@@ -49,6 +49,14 @@ static inline dat_queue *dat_queue_of(const dat_slot *slot)
 
 /* lane_event.c: takes the oldest event of at least one. */
 void dat_queue_pop(dat_slot *slot, dat_queue *queue, DAT_EVENT *event);
+/*
+ * The next event of an EVD whose queue is empty is to be written where the program wants it, and
+ * not to the queue first: as it is made of short stores, a copy right after them would wait for
+ * them. Until dat_queue_wanted: 1 if it was, and so has been taken. Nothing of core's in between,
+ * which may let another thread have the lock. evd 0: nothing.
+ */
+void dat_queue_want(uint64_t evd, DAT_EVENT *event);
+int dat_queue_wanted(void);
 /* Where an event is to be written that dat_queue_post then adds; NULL: core must do it. */
 DAT_EVENT *dat_queue_place(uint64_t evd);
 /* counter: DCNT_EVD_DTO_CALLBACK or another. silent: it ends no wait. */
@@ -68,8 +76,11 @@ void dat_lane_disarm(void);
 void dat_lane_leave(uint32_t flags);
 /* A turn of core's after one of the lane's that returned flags. */
 uint32_t dat_lane_core(uint32_t flags);
-/* The same for a thread that polls an EVD, a handle: core has had its turn if it is to have one. */
-void dat_lane_poll(uint64_t evd);
+/*
+ * The same for a thread that polls an EVD, a handle: core has had its turn if it is to have one. 1:
+ * an event was taken and is in *event, otherwise the queue may have some. evd 0: for none.
+ */
+int dat_lane_poll(uint64_t evd, DAT_EVENT *event);
 /* lane_done.c: completes what peers say they have done, of requests whose events go to an EVD (a
  * handle), 0: to any. 1: something is complete. */
 int dat_lane_look(uint64_t evd);

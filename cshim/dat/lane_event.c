@@ -11,6 +11,32 @@ static DAT_EVENT *event_at(const dat_queue *queue, uint32_t index)
 	return (DAT_EVENT *)(uintptr_t)queue->events + (index & (queue->room - 1));
 }
 
+/* What the thread that has the lock polls for; evd 0: nothing. */
+static struct {
+	uint64_t evd;
+	DAT_EVENT *event;
+	int there;
+} wanted;
+
+void dat_queue_want(uint64_t evd, DAT_EVENT *event)
+{
+	wanted.evd = evd;
+	wanted.event = event;
+	wanted.there = 0;
+}
+
+int dat_queue_wanted(void)
+{
+	wanted.evd = 0;
+	return wanted.there;
+}
+
+/* 1 if the next event of an EVD is the oldest, and goes where the program wants it. */
+static int is_wanted(const dat_slot *slot)
+{
+	return wanted.evd == (uintptr_t)slot && slot->length == 0 && !wanted.there;
+}
+
 void dat_queue_pop(dat_slot *slot, dat_queue *queue, DAT_EVENT *event)
 {
 	*event = *event_at(queue, queue->head++);
@@ -34,15 +60,19 @@ DAT_EVENT *dat_queue_place(uint64_t evd)
 	if (queue->flags & DAT_QUEUE_CNO || slot->length >= queue->room ||
 	    slot->length >= queue->size)
 		return NULL;
-	return event_at(queue, queue->head + slot->length);
+	return is_wanted(slot) ? wanted.event : event_at(queue, queue->head + slot->length);
 }
 
 void dat_queue_post(uint64_t evd, int counter, int silent)
 {
 	dat_slot *slot = (dat_slot *)(uintptr_t)evd;
 
-	slot->length++;
 	dat_queue_of(slot)->counters[counter]++;
+	if (is_wanted(slot)) {
+		wanted.there = 1;
+		return;
+	}
+	slot->length++;
 	if (silent)
 		return;
 	slot->ready = slot->length;

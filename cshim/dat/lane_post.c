@@ -227,7 +227,7 @@ static void look_between(const dat_post *post)
 		return;
 	cshim_poll_note(&dat_progress);
 	if (large || ++posts % POSTS_PER_LOOK == 0)
-		dat_lane_poll(0);
+		dat_lane_poll(0, NULL);
 }
 
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)

@@ -357,17 +357,21 @@ static int core_is_due(void)
  * Of completions who polls for something else hears by what it is sent, or now and then: to look
  * for them takes a cache line's way.
  */
-void dat_lane_poll(uint64_t evd)
+int dat_lane_poll(uint64_t evd, DAT_EVENT *event)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
-	uint32_t flags = receive_rings();
-	int due;
+	uint32_t flags;
+	int due, taken;
 
+	dat_queue_want(evd, event);
+	flags = receive_rings();
 	if (own)
 		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
 	due = core_is_due();
 	dat_lane_look(due ? 0 : evd);
+	taken = dat_queue_wanted();
 	flags |= go_on();
 	if (flags & DAT_LANE_CORE || due)
 		dat_lane_core(flags);
+	return taken;
 }

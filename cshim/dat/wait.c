@@ -157,17 +157,20 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 	return dat_leave(result);
 }
 
-/* Looks for events: first where they take least, so that who waits for a group's is not held up. */
-static void look(const dat_slot *slot)
+/*
+ * Looks for events: first where they take least, so that who waits for a group's is not held up. 1:
+ * the oldest was taken and is in *event.
+ */
+static int look(const dat_slot *slot, DAT_EVENT *event)
 {
 	static uint32_t looks;
 
 	if (dat_the_lane.num_groups) {
 		dat_groups_turn();
 		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
-			return;
+			return 0;
 	}
-	dat_lane_poll((uintptr_t)slot);
+	return dat_lane_poll((uintptr_t)slot, event);
 }
 
 /* The same as core's; 0: core must do it. Of an EVD that also gets what comes by sockets core looks
@@ -175,6 +178,7 @@ static void look(const dat_slot *slot)
 static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
 {
 	dat_queue *queue = slot ? dat_queue_of(slot) : NULL;
+	int taken = 0;
 
 	if (!queue || !event || queue->flags & DAT_QUEUE_WAITING)
 		return 0;
@@ -182,11 +186,11 @@ static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
 		if (!(queue->flags & DAT_QUEUE_TRANSFERS))
 			return 0;
 		queue->counters[DCNT_EVD_DEQUEUE_POLL]++;
-		look(slot);
-		queue->counters[DCNT_EVD_DEQUEUE_POLL_FOUND] += slot->length > 0;
+		taken = look(slot, event);
+		queue->counters[DCNT_EVD_DEQUEUE_POLL_FOUND] += taken || slot->length > 0;
 	}
 	queue->counters[DCNT_EVD_DEQUEUE]++;
-	if (slot->length == 0) {
+	if (!taken && slot->length == 0) {
 		queue->counters[DCNT_EVD_DEQUEUE_NOT_FOUND]++;
 		*result = queue->flags & DAT_QUEUE_DTO
 		                  ? (DAT_RETURN)DAT_QUEUE_EMPTY
@@ -194,7 +198,8 @@ static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
 		return 1;
 	}
 	queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
-	dat_queue_pop(slot, queue, event);
+	if (!taken)
+		dat_queue_pop(slot, queue, event);
 	*result = DAT_SUCCESS;
 	return 1;
 }

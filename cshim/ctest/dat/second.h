@@ -11,6 +11,8 @@
 #define dat_queue_pop second_queue_pop
 #define dat_queue_place second_queue_place
 #define dat_queue_post second_queue_post
+#define dat_queue_want second_queue_want
+#define dat_queue_wanted second_queue_wanted
 #define dat_lane_answer second_answer
 #define dat_lane_ask second_ask
 #define dat_lane_asked second_asked

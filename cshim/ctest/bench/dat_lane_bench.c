@@ -1,0 +1,137 @@
+/*
+ * dat_lane_bench.c - what a short message of uDAPL's fast lane costs in instructions, ns: `make
+ * dat-lane-bench`.
+ *
+ * Both processes run in one thread, so no line ever goes to another processor: what is left is the
+ * calls themselves. A message and its answer; of each side that is the post, the look that finds
+ * the message, the next receive and the event of the own send. The other process's lane is called
+ * without the lock and the entry points.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "../dat/fake_dat.h"
+
+enum { BATCHES = 301, ROUNDS = 2000, RECEIVES = 32, BYTES = 8 };
+
+static DAT_LMR_TRIPLET out[2], in[2];
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* An event of an EVD of the first process. */
+static void take(dat_slot *evd)
+{
+	DAT_EVENT event;
+
+	if (dat_evd_dequeue((DAT_EVD_HANDLE)evd, &event) != DAT_SUCCESS ||
+	    event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		abort();
+}
+
+/* The same of the second. */
+static void second_take(dat_slot *evd, dat_queue *queue)
+{
+	DAT_EVENT event;
+
+	if (evd->length == 0 && second_poll((uintptr_t)evd, &event))
+		return;
+	if (evd->length == 0)
+		abort();
+	second_queue_pop(evd, queue, &event);
+}
+
+static void first_sends(void)
+{
+	DAT_DTO_COOKIE cookie = {.as_64 = 1};
+
+	dat_ep_post_send((DAT_EP_HANDLE)fake_dat[0].ep, 1, &out[0], cookie,
+	                 DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static void first_receives(void)
+{
+	DAT_DTO_COOKIE cookie = {.as_64 = 2};
+
+	dat_ep_post_recv((DAT_EP_HANDLE)fake_dat[0].ep, 1, &in[0], cookie,
+	                 DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static void second_sends(void)
+{
+	const dat_post post = {.op = DAT_LANE_SEND, .num_segments = 1, .local_iov = &out[1]};
+
+	second_post((DAT_EP_HANDLE)fake_dat[1].ep, &post);
+}
+
+static void second_receives(void)
+{
+	second_receive((DAT_EP_HANDLE)fake_dat[1].ep, 1, &in[1], 2, 0);
+}
+
+static void answered(void)
+{
+	first_sends();
+	second_take(fake_dat[1].recv, &fake_dat[1].recv_queue);
+	second_receives();
+	second_sends();
+	take(fake_dat[0].recv);
+	first_receives();
+	take(fake_dat[0].request);
+	second_take(fake_dat[1].request, &fake_dat[1].request_queue);
+}
+
+static void nothing(void)
+{
+	DAT_EVENT event;
+
+	dat_evd_dequeue((DAT_EVD_HANDLE)fake_dat[0].recv, &event);
+}
+
+static void measure(const char *name, void (*round)(void))
+{
+	double ns[BATCHES], begin;
+	int batch, i;
+
+	for (batch = 0; batch < BATCHES; batch++) {
+		begin = now_ns();
+		for (i = 0; i < ROUNDS; i++)
+			round();
+		ns[batch] = (now_ns() - begin) / ROUNDS;
+	}
+	qsort(ns, BATCHES, sizeof(ns[0]), ascending);
+	printf("%-24s %6.1f\n", name, ns[BATCHES / 2]);
+}
+
+int main(void)
+{
+	int i;
+
+	fake_dat_open(0);
+	for (i = 0; i < 2; i++) {
+		out[i] = fake_dat_local(i, 0, BYTES);
+		in[i] = fake_dat_local(i, 4096, BYTES);
+	}
+	for (i = 0; i < RECEIVES; i++) {
+		first_receives();
+		second_receives();
+	}
+	measure("message and answer", answered);
+	measure("poll", nothing);
+	fake_dat_close();
+	return 0;
+}
