@@ -194,7 +194,8 @@ func (n *Net) sparedChanged(ep transport.Endpoint, spared bool) {
 	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: task %d %s", n.me, ep, text))
 }
 
-// portChanged is what the link calls when a port is down, up again or gone.
+// portChanged is what the link calls when a port is down, up again or gone, or stays gone though its
+// adapter is there.
 func (n *Net) portChanged(c verbs.PortChange) {
 	text := "is up again"
 	switch c.State {
@@ -203,6 +204,12 @@ func (n *Net) portChanged(c verbs.PortChange) {
 	case verbs.PortGone:
 		text = "is gone; other ports are tried, and it is looked for until it is there again"
 	}
-	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: port %d (adapter %s) %s", n.me, c.Index,
-		c.Name, text))
+	level := LevelInform
+	if c.Refused != nil {
+		level = LevelFailure
+		text = fmt.Sprintf("is there again and cannot be used: %v. It is looked for further on; "+
+			"start the task anew to use it as it is", c.Refused)
+	}
+	n.cfg.Message(level, fmt.Sprintf("task %d: port %d (adapter %s) %s", n.me, c.Index, c.Name,
+		text))
 }

@@ -64,9 +64,12 @@ const (
 	PortGone           // the adapter has failed or was taken away; see Config.Reopen
 )
 
-// PortChange is a port with its new state.
+// PortChange is a port with its new state, or with why it stays PortGone.
 type PortChange struct {
 	Index int // 0: Config.Adapter; from 1 on Config.More
 	Name  string
 	State PortState
+	// Refused is why the adapter, which is there again, cannot be used; else nil. It is told once
+	// for each reason, and looked for further on.
+	Refused error
 }

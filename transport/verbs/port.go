@@ -18,9 +18,10 @@ type port struct {
 	registry *registry
 	state    PortState
 
-	lookAt int64 // of one that is gone: when its adapter is looked for again
-	pause  int64 // and how long after that
-	place  place // where it was opened again
+	lookAt  int64  // of one that is gone: when its adapter is looked for again
+	pause   int64  // and how long after that
+	place   place  // where it was opened again
+	refused string // why it was not, as told
 
 	pairs   map[adapter.QP]*pair
 	small   slots  // for datagrams, datagramsMax of them

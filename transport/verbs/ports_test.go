@@ -220,7 +220,8 @@ func TestChanged(t *testing.T) {
 	n.ports[0][0].Down(false)
 	n.ports[0][1].Vanish()
 	n.links[0].Disarm()
-	want := []PortChange{{0, "fake0", PortDown}, {0, "fake0", PortUp}, {1, "fake1", PortGone}}
+	want := []PortChange{{0, "fake0", PortDown, nil}, {0, "fake0", PortUp, nil},
+		{1, "fake1", PortGone, nil}}
 	if len(told) != len(want) {
 		t.Fatalf("told %v", told)
 	}

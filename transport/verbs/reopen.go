@@ -3,6 +3,7 @@ package verbs
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -41,6 +42,7 @@ func (l *Link) reopen(pt *port, now int64) {
 	}
 	fresh, regions, err := l.openAgain(pt, a)
 	if err != nil {
+		l.refuse(pt, err)
 		return
 	}
 	l.dispose(pt)
@@ -49,6 +51,15 @@ func (l *Link) reopen(pt *port, now int64) {
 	}
 	l.replace(pt, fresh, regions)
 	l.announce(pt)
+}
+
+// refuse says why an adapter that is there again is not used, if that was not said before.
+func (l *Link) refuse(pt *port, why error) {
+	if text := why.Error(); text != pt.refused && l.cfg.Changed != nil {
+		pt.refused = text
+		l.cfg.Changed(PortChange{Index: pt.index, Name: pt.info.Name, State: pt.state,
+			Refused: why})
+	}
 }
 
 // lostSlots lists the receive buffers that went down with pt's adapter. False: it had others, which
@@ -99,7 +110,8 @@ func (pt *port) startAgain(old *port) error {
 		pt.Adapter = uint64(native.Native())
 	}
 	if pt.info.MaxMessage < old.info.MaxMessage { // pieces were cut for that
-		return adapter.ErrNoMemory
+		return fmt.Errorf("verbs: it moves %d bytes at once, and moved %d", pt.info.MaxMessage,
+			old.info.MaxMessage)
 	}
 	var secret [4]byte
 	_, err := rand.Read(secret[:])
@@ -146,7 +158,7 @@ func (l *Link) dispose(pt *port) {
 func (l *Link) replace(pt, fresh *port, regions []adapter.Region) {
 	pt.adapter, pt.info, pt.registry = fresh.adapter, fresh.info, fresh.registry
 	pt.limit, pt.small, pt.revived = fresh.limit, fresh.small, 0
-	pt.place = fresh.place
+	pt.place, pt.refused = fresh.place, ""
 	pt.small.ports = []*port{pt}
 	*pt.VerbsPort = layout.VerbsPort{Adapter: fresh.Adapter, Index: pt.Index,
 		MaxInline: uint32(max(pt.info.MaxInline, 0))}

@@ -287,6 +287,41 @@ func TestReopenFails(t *testing.T) {
 	}
 }
 
+// TestReopenRefused: an adapter that is there again and moves less at once than pieces were cut for
+// is not used, and that is said once; nor is it said when it only has not come back.
+func TestReopenRefused(t *testing.T) {
+	s, told := newPlugs(), []PortChange(nil)
+	s.n = newNetOfPorts(t, []int{1, 1}, 1, func(f *fake.Fabric, c *Config) {
+		if s.set(f, c); c.Task == 0 {
+			c.Changed = func(change PortChange) { told = append(told, change) }
+		}
+	})
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.pull(0, 1)
+	s.n.until(t, "a port that has not come back", func() bool { return s.asked >= 2 })
+	if len(told) != 1 || told[0].State != PortGone || told[0].Refused != nil {
+		t.Fatalf("told: %+v", told)
+	}
+	most := s.n.fabric.Info.MaxMessage
+	for range 2 { // what was used meanwhile, it tells anew
+		told, s.asked = nil, 0
+		s.n.fabric.Info.MaxMessage = most / 2
+		s.plug(0, 1)
+		s.n.until(t, "a port that is refused", func() bool { return s.asked >= 3 })
+		if len(told) != 1 || told[0].Index != 1 || told[0].State != PortGone ||
+			told[0].Refused == nil || s.isBack(0, 1) {
+			t.Errorf("told: %+v", told)
+		}
+		s.n.fabric.Info.MaxMessage = most
+		s.back(t, 0, 1)
+		s.pull(0, 1)
+		s.n.until(t, "a port that is gone again", func() bool {
+			return s.n.links[0].ports[1].state == PortGone
+		})
+	}
+	s.n.close(t)
+}
+
 // TestReopenedUnknown: a peer that was never talked to does not know where a port is by now. It
 // finds the other, and gets to know of the first; and who has moved as a whole says Hello.
 func TestReopenedUnknown(t *testing.T) {
