@@ -45,7 +45,7 @@ func (n *Net) dropUnused() (err error) {
 		err = n.Verbs.Close()
 		n.Verbs = nil
 	}
-	if n.UDP != nil && n.Verbs != nil && !n.byUDP && !n.spares && n.job.Gathered() {
+	if n.UDP != nil && n.Verbs != nil && !n.byUDP && !n.anySpare && n.job.Gathered() {
 		err = n.UDP.Close()
 		n.UDP = nil
 	}

@@ -166,23 +166,23 @@ func (n *Net) reopener(infos []adapter.Info) func(int) (adapter.Adapter, error) 
 // nothing but adapters.
 func (n *Net) offerSpare() {
 	if n.Verbs != nil && n.UDP != nil && !n.job.US.Only && n.job.Gathered() {
-		n.spared = make([]bool, n.job.NumTasks)
+		n.spareTo = make([]bool, n.job.NumTasks)
 		n.Verbs.UseSpare(n.UDP)
 	}
 }
 
 // VerbsAddress is the address in a task's card that the link over adapters is to be given.
 func (n *Net) VerbsAddress(ep transport.Endpoint, c *Card) transport.Address {
-	if n.spared == nil {
+	if n.spareTo == nil {
 		return transport.Address{Bytes: c.Verbs}
 	}
-	n.spared[ep] = len(c.UDP) > 0
-	n.spares = n.spares || n.spared[ep]
+	n.spareTo[ep] = len(c.UDP) > 0
+	n.anySpare = n.anySpare || n.spareTo[ep]
 	return verbs.JoinAddress(c.Verbs, c.UDP)
 }
 
 // isSpare says whether UDP is what the link over adapters may go over to ep.
-func (n *Net) isSpare(ep transport.Endpoint) bool { return n.spared != nil && n.spared[ep] }
+func (n *Net) isSpare(ep transport.Endpoint) bool { return n.spareTo != nil && n.spareTo[ep] }
 
 // sparedChanged is what the link calls when a task comes to be reached by UDP, and when it is by an
 // adapter again.

@@ -163,10 +163,10 @@ type Net struct {
 	me     int
 	remote int // tasks to reach by UDP or RDMA
 	key    *jobKey
-	// byUDP, byVerbs: a task is reached so; spares: tasks reached by Verbs are by UDP, if no
+	// byUDP, byVerbs: a task is reached so; anySpare: tasks reached by Verbs are by UDP, if no
 	// adapter leads to them
-	byUDP, byVerbs, spares bool
-	spared                 []bool // which; nil: none
+	byUDP, byVerbs, anySpare bool
+	spareTo                  []bool // which; nil: none
 	// crowded: this task has to share processors with others of this machine; anyCrowded: some
 	// task of it has to.
 	crowded, anyCrowded bool
@@ -201,7 +201,7 @@ func (n *Net) gather() error {
 
 // UDPIdles says whether nothing goes by UDP as long as adapters lead to the tasks that have them.
 func (n *Net) UDPIdles() bool {
-	return n.spares && !n.byUDP && n.job.Gathered() && !n.Verbs.UsesSpare()
+	return n.anySpare && !n.byUDP && n.job.Gathered() && !n.Verbs.UsesSpare()
 }
 
 // Links are the links that there are.
