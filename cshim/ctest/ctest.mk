@@ -13,7 +13,7 @@ CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) $(addprefix cshim/dat/,block.c
   cshim/rdma/completions.c cshim/rdma/open.c
 CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) \
   $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
-CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h include/*.h) tests/c/host/refuse.h
+CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h cshim/ctest/*/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -Icshim/ctest -fvisibility=hidden -Wno-unused-parameter -DCSHIM_SAFETY_NS=-1 -pthread
 # Stores that the tests count.

@@ -8,30 +8,12 @@
  * without the lock and the entry points.
  */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include "../dat/fake_dat.h"
+#include "rounds.h"
 
-enum { BATCHES = 301, ROUNDS = 2000, RECEIVES = 32, BYTES = 8 };
+enum { RECEIVES = 32, BYTES = 8 };
 
 static DAT_LMR_TRIPLET out[2], in[2];
-
-static double now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* An event of an EVD of the first process. */
 static void take(dat_slot *evd)
@@ -102,21 +84,6 @@ static void nothing(void)
 	dat_evd_dequeue((DAT_EVD_HANDLE)fake_dat[0].recv, &event);
 }
 
-static void measure(const char *name, void (*round)(void))
-{
-	double ns[BATCHES], begin;
-	int batch, i;
-
-	for (batch = 0; batch < BATCHES; batch++) {
-		begin = now_ns();
-		for (i = 0; i < ROUNDS; i++)
-			round();
-		ns[batch] = (now_ns() - begin) / ROUNDS;
-	}
-	qsort(ns, BATCHES, sizeof(ns[0]), ascending);
-	printf("%-24s %6.1f\n", name, ns[BATCHES / 2]);
-}
-
 int main(void)
 {
 	int i;
@@ -130,8 +97,8 @@ int main(void)
 		first_receives();
 		second_receives();
 	}
-	measure("message and answer", answered);
-	measure("poll", nothing);
+	measure_rounds("message and answer", answered);
+	measure_rounds("poll", nothing);
 	fake_dat_close();
 	return 0;
 }

@@ -7,13 +7,10 @@
  * answer: the origin's call, the target's turn, the origin's wait.
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../fake_lane.h"
-
-enum { BATCHES = 301, ROUNDS = 2000 };
+#include "rounds.h"
 
 static lapi_handle_t origin, target;
 static lapi_cntr_t counter, completed;
@@ -22,21 +19,6 @@ enum { LONGEST = 4096 };
 static char from[LONGEST], to[LONGEST];
 static unsigned long bytes = 8; /* of the puts and gets */
 static int window = 64;         /* puts that the target has not seen, which must find room */
-
-static double now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
                      compl_hndlr_t **completion, void **info)
@@ -119,19 +101,8 @@ static void probe_nothing(void)
 
 static void measure(const char *wanted, const char *name, void (*round)(void))
 {
-	double ns[BATCHES], begin;
-	int batch, i;
-
-	if (wanted && strcmp(wanted, name) != 0)
-		return;
-	for (batch = 0; batch < BATCHES; batch++) {
-		begin = now_ns();
-		for (i = 0; i < ROUNDS; i++)
-			round();
-		ns[batch] = (now_ns() - begin) / ROUNDS;
-	}
-	qsort(ns, BATCHES, sizeof(ns[0]), ascending);
-	printf("%-14s %6.1f\n", name, ns[BATCHES / 2]);
+	if (!wanted || strcmp(wanted, name) == 0)
+		measure_rounds(name, round);
 }
 
 int main(int argc, char **argv)
