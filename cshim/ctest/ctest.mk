@@ -21,7 +21,7 @@ CSHIM_TEST_LINK := -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
 # There is no thread sanitizer for i386.
-cshim-test: cshim-lint cshim-test-plain $(if $(M32),,cshim-test-thread) cshim-test-address $(addprefix $(CSHIM_TEST_DIR)/,lock-bench lane-bench dat-lane-bench)
+cshim-test: cshim-lint cshim-test-plain $(if $(M32),,cshim-test-thread) cshim-test-address $(addprefix $(CSHIM_TEST_DIR)/,lock-bench lane-bench $(if $(M32),,dat-lane-bench))
 
 $(CSHIM_TEST_DIR)/plain: CSHIM_TEST_EXTRA :=
 $(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread

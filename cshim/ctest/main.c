@@ -14,52 +14,54 @@ enum { HANG_S = 600 };
 static const struct {
 	const char *name;
 	void (*run)(void);
+	int events; /* it looks at uDAPL's events, which the lane makes for 64-bit programs only */
 } tests[] = {
-	{"guard", test_guard}, /* first: the handler that it looks for is there before the library's
-                                */
-	{"node", test_node},
-	{"looks", test_looks},
-	{"route", test_route},
-	{"stretch", test_stretch},
-	{"cold", test_cold},
-	{"streams", test_streams},
-	{"pull", test_pull},
-	{"push", test_push},
-	{"trace", test_trace},
-	{"lane", test_lane},
-	{"rules", test_rules},
-	{"hostile", test_hostile},
-	{"barrier", test_barrier},
-	{"outbox", test_outbox},
-	{"packets", test_packets},
-	{"joined", test_joined},
-	{"progress", test_progress},
-	{"lock", test_lock},
-	{"block", test_block},
-	{"wait", test_wait},
-	{"stress", test_stress},
-	{"threads", test_threads},
-	{"calls", test_calls},
-	{"handlers", test_handlers},
-	{"term", test_term},
-	{"fork", test_fork},
-	{"exit", test_exit},
-	{"share", test_share},
-	{"fatal", test_fatal},
-	{"refused", test_refused},
-	{"fortran", test_fortran},
-	{"coll", test_coll},
-	{"group", test_group},
-	{"group_threads", test_group_threads},
-	{"group_way", test_group_way},
-	{"group_copy", test_group_copy},
-	{"group_give", test_group_give},
-	{"direct", test_direct},
-	{"ends", test_ends},
-	{"polls", test_polls},
-	{"dat_threads", test_dat_threads},
-	{"completions", test_completions},
-	{"rdma_open", test_rdma_open},
+	{"guard", test_guard,
+         0}, /* first: the handler that it looks for is there before the library's
+              */
+	{"node", test_node, 0},
+	{"looks", test_looks, 0},
+	{"route", test_route, 0},
+	{"stretch", test_stretch, 0},
+	{"cold", test_cold, 0},
+	{"streams", test_streams, 0},
+	{"pull", test_pull, 0},
+	{"push", test_push, 0},
+	{"trace", test_trace, 0},
+	{"lane", test_lane, 0},
+	{"rules", test_rules, 0},
+	{"hostile", test_hostile, 0},
+	{"barrier", test_barrier, 0},
+	{"outbox", test_outbox, 0},
+	{"packets", test_packets, 0},
+	{"joined", test_joined, 0},
+	{"progress", test_progress, 0},
+	{"lock", test_lock, 0},
+	{"block", test_block, 0},
+	{"wait", test_wait, 0},
+	{"stress", test_stress, 0},
+	{"threads", test_threads, 0},
+	{"calls", test_calls, 0},
+	{"handlers", test_handlers, 0},
+	{"term", test_term, 0},
+	{"fork", test_fork, 0},
+	{"exit", test_exit, 0},
+	{"share", test_share, 0},
+	{"fatal", test_fatal, 0},
+	{"refused", test_refused, 0},
+	{"fortran", test_fortran, 0},
+	{"coll", test_coll, 0},
+	{"group", test_group, 1},
+	{"group_threads", test_group_threads, 1},
+	{"group_way", test_group_way, 1},
+	{"group_copy", test_group_copy, 1},
+	{"group_give", test_group_give, 1},
+	{"direct", test_direct, 0},
+	{"ends", test_ends, 0},
+	{"polls", test_polls, 1},
+	{"dat_threads", test_dat_threads, 1},
+	{"completions", test_completions, 0},
+	{"rdma_open", test_rdma_open, 0},
 };
 
 static const char *running;
@@ -101,13 +103,17 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		if (!wanted(argc, argv, tests[i].name))
 			continue;
+		ran++;
 		running = tests[i].name;
+		if (tests[i].events && sizeof(void *) < 8) {
+			printf("skipped %s: 32-bit programs open no adapter of uDAPL's\n", running);
+			continue;
+		}
 		alarm(HANG_S);
 		fake_reset_counts();
 		tests[i].run();
 		printf("ok %s\n", running);
 		fflush(stdout);
-		ran++;
 	}
 	if (ran == 0) {
 		fprintf(stderr, "no such test\n");
