@@ -207,8 +207,8 @@ func (n *Net) portChanged(c verbs.PortChange) {
 	level := LevelInform
 	if c.Refused != nil {
 		level = LevelFailure
-		text = fmt.Sprintf("is there again and cannot be used: %v. It is looked for further on; "+
-			"start the task anew to use it as it is", c.Refused)
+		text = fmt.Sprintf("is there again and cannot be used: %v. It is tried again; if it stays "+
+			"so, start the job anew to use it", c.Refused)
 	}
 	n.cfg.Message(level, fmt.Sprintf("task %d: port %d (adapter %s) %s", n.me, c.Index, c.Name,
 		text))

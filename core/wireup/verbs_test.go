@@ -325,7 +325,8 @@ func TestPortsAreTold(t *testing.T) {
 	r.said = nil
 	n.portChanged(verbs.PortChange{Index: 1, Name: "b", State: verbs.PortGone,
 		Refused: errors.New("too small")})
-	if len(r.said) != 1 || !strings.Contains(r.said[0], "b) is there again and cannot be used: too small") {
+	if len(r.said) != 1 ||
+		!strings.Contains(r.said[0], "b) is there again and cannot be used: too small") {
 		t.Errorf("refused: %q", r.said)
 	}
 }

@@ -16,9 +16,8 @@ static const struct {
 	void (*run)(void);
 	int events; /* it looks at uDAPL's events, which the lane makes for 64-bit programs only */
 } tests[] = {
-	{"guard", test_guard,
-         0}, /* first: the handler that it looks for is there before the library's
-              */
+	/* first: the handler that it looks for is there before the library's */
+	{"guard", test_guard, 0},
 	{"node", test_node, 0},
 	{"looks", test_looks, 0},
 	{"route", test_route, 0},

@@ -69,7 +69,7 @@ type PortChange struct {
 	Index int // 0: Config.Adapter; from 1 on Config.More
 	Name  string
 	State PortState
-	// Refused is why the adapter, which is there again, cannot be used; else nil. It is told once
-	// for each reason, and looked for further on.
+	// Refused is why the adapter, which is there again, cannot be used; else nil. It is told when
+	// the reason changes. The adapter is looked for further on.
 	Refused error
 }

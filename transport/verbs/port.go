@@ -21,7 +21,7 @@ type port struct {
 	lookAt  int64  // of one that is gone: when its adapter is looked for again
 	pause   int64  // and how long after that
 	place   place  // where it was opened again
-	refused string // why it was not, as told
+	refused string // why it was not, as Changed was told last
 
 	pairs   map[adapter.QP]*pair
 	small   slots  // for datagrams, datagramsMax of them

@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	for (bytes = 512; bytes <= LONGEST; bytes *= bytes < 1024 ? 2 : 4) {
 		char name[32];
 
-		window = bytes <= NODE_INLINE_MAX ? 16 : 64; /* those take ten slots each */
+		window = bytes <= NODE_INLINE_MAX ? 16 : 64; /* those take nine slots each */
 		snprintf(name, sizeof(name), "put %lu", bytes);
 		measure(wanted, name, put);
 		snprintf(name, sizeof(name), "%d puts %lu", window, bytes);
