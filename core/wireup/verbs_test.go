@@ -22,6 +22,7 @@ type rack struct {
 	names  []string
 	opened []string
 	said   []string
+	level  int // of the latest
 	events []Event
 }
 
@@ -51,7 +52,9 @@ func (r *rack) list() (all []job.Port, err error) {
 func (r *rack) net(us job.UserSpace) *Net {
 	memory.Guard()
 	return &Net{remote: 1, job: &job.Config{NumTasks: 2, US: us, Auth: job.AuthNone},
-		cfg: &Config{Message: func(_ int, text string) { r.said = append(r.said, text) },
+		cfg: &Config{Message: func(level int, text string) {
+			r.level, r.said = level, append(r.said, text)
+		},
 			Happened: func(_ int, e Event, _ string) { r.events = append(r.events, e) },
 			Timeout:  time.Minute, Hooks: Hooks{OpenPort: r.open, ListPorts: r.list}}}
 }
@@ -318,15 +321,16 @@ func TestPortsAreTold(t *testing.T) {
 		verbs.PortDown: "is down", verbs.PortGone: "is gone;"} {
 		r.said = nil
 		n.portChanged(verbs.PortChange{Index: 1, Name: "b", State: state})
-		if len(r.said) != 1 || !strings.Contains(r.said[0], "adapter b) "+text) {
-			t.Errorf("%v: %q", state, r.said)
+		if len(r.said) != 1 || !strings.Contains(r.said[0], "adapter b) "+text) ||
+			r.level != LevelInform {
+			t.Errorf("%v: %q at level %d", state, r.said, r.level)
 		}
 	}
 	r.said = nil
 	n.portChanged(verbs.PortChange{Index: 1, Name: "b", State: verbs.PortGone,
 		Refused: errors.New("too small")})
-	if len(r.said) != 1 ||
+	if len(r.said) != 1 || r.level != LevelFailure ||
 		!strings.Contains(r.said[0], "b) is there again and cannot be used: too small") {
-		t.Errorf("refused: %q", r.said)
+		t.Errorf("refused: %q at level %d", r.said, r.level)
 	}
 }
