@@ -36,7 +36,7 @@ const (
 	// a name that is taken and refuses belongs to a process that is about to listen, so long at
 	// most
 	mayListen = 20 * time.Millisecond
-	// settleLimit is how long LAPI_Resume_totask waits for it likewise.
+	// settleLimit is how long LAPI_Resume_totask waits for what it asks the hub.
 	settleLimit = 3 * time.Second
 )
 

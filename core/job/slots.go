@@ -78,8 +78,12 @@ func take(c *Config, what string, patient bool) (fd int, err error) {
 		if err != unix.EADDRINUSE {
 			return -1, err
 		}
-		if dialOnly(slotName(c, what, slot)) != errNobody && !patient {
-			break
+		switch err = owned(slotName(c, what, slot)); {
+		case err == nil || err == unix.ECONNREFUSED && patient: // the next one
+		case err == unix.ECONNREFUSED:
+			return -1, unix.EADDRINUSE
+		default:
+			return -1, err
 		}
 	}
 	return -1, unix.EADDRINUSE
@@ -91,22 +95,25 @@ func nobodyBut(c *Config, what string, own int) error {
 		if slot == own {
 			continue
 		}
-		switch err := dialOnly(slotName(c, what, slot)); err {
-		case nil, unix.EAGAIN, unix.EINTR: // or its queue is full
-			return unix.EADDRINUSE
-		case unix.ECONNREFUSED, errNobody:
-		default:
+		if err := owned(slotName(c, what, slot)); err != nil && err != unix.ECONNREFUSED {
 			return err
 		}
 	}
 	return nil
 }
 
-// dialOnly says whether somebody listens at a name.
-func dialOnly(name string) error {
+// owned is EADDRINUSE if a living process listens at a name, ECONNREFUSED if none does now, and nil
+// if that one has ended. Another error: it is another user's.
+func owned(name string) error {
 	conn, _, err := dial(name)
-	if err == nil {
+	switch err {
+	case nil:
 		unix.Close(conn)
+		return unix.EADDRINUSE
+	case unix.EAGAIN, unix.EINTR: // its queue is full
+		return unix.EADDRINUSE
+	case errNobody:
+		return nil
 	}
 	return err
 }

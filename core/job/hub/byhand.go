@@ -241,14 +241,14 @@ func (h *Hub) finishByHand(s *session) {
 	}
 }
 
-// missing tells a session whom its exchange waits for: tasks that have not come, or, Number is 1
-// then, that have not answered.
+// missing tells a session whom the exchange waits for that it has given its part to: tasks that have
+// not come, or, Number is 1 then, that have not answered. mu is held.
 func (h *Hub) missing(s *session) {
 	answer := wire.Message{Kind: wire.Missing}
 	for _, t := range h.hand.members {
 		waits := false
-		if r := s.group.rounds[0]; s.rejoin == nil {
-			waits = s.group.completed == 0 && (r == nil || !r.present[t])
+		if r := s.group.rounds[s.round-1]; s.rejoin == nil {
+			waits = r != nil && !r.present[t]
 		} else {
 			answer.Number = 1
 			waits = slices.Contains(s.rejoin.awaited, t) || s.rejoin.number == 0 && s.group.lives(t)
