@@ -42,12 +42,12 @@ const (
 
 // handHub is this process's part in the hub of a job that was started by hand.
 type handHub struct {
-	c       Config // as the first session has it
-	members []int  // tasks of this node that list each other, ascending, this one too
-	name    int    // the socket of this task's name
-	control int    // to the keeper
-	reached bool   // a hub was; only reach uses it
-	refused string // why the keeper has ended; under the lock of byHandHubs
+	c       Config   // as the first session has it
+	members []int    // tasks of this node that list each other, ascending, this one too
+	name    *os.File // the socket of this task's name
+	control int      // to the keeper
+	reached bool     // a hub was; only reach uses it
+	refused string   // why the keeper has ended; under the lock of byHandHubs
 }
 
 // byHandHubs are those of this process, by what they were made of.
@@ -73,10 +73,12 @@ func joinByHand(c *Config) (*handHub, error) {
 	}
 	n := &handHub{c: *c, members: membersOf(c)}
 	n.c.key = nil
-	var err error
-	if n.name, err = takeOwnName(c); err != nil {
+	name, err := takeOwnName(c)
+	if err != nil {
 		return nil, err
 	}
+	n.name = os.NewFile(uintptr(name), "name")                 // non-blocking, so the poller takes it
+	go admitTasks(n.name, func(conn int) { unix.Close(conn) }) // who comes only looks
 	if EndsAnswered != nil {
 		EndsAnswered()
 	}
@@ -85,12 +87,12 @@ func joinByHand(c *Config) (*handHub, error) {
 		delete(byHandHubs.all, key)
 		n.refused = why
 		byHandHubs.Unlock()
-		unix.Close(n.name)
+		n.name.Close()
 	}
 	n.control, err = hub.Keep(hub.Owner{Task: c.Task, NumTasks: c.NumTasks, Mates: n.members,
 		Reach: n.reach, Answered: EndAnswered, Over: over})
 	if err != nil {
-		unix.Close(n.name)
+		n.name.Close()
 		return nil, err
 	}
 	if byHandHubs.all == nil {

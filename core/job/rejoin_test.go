@@ -47,6 +47,7 @@ func memberRole() error {
 		for lines.Scan() {
 			commands <- lines.Text()
 		}
+		close(commands) // the test has ended
 	}()
 	for {
 		if err := m.poll(); err != nil {
@@ -54,7 +55,10 @@ func memberRole() error {
 		}
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(m.s.Descriptor()), Events: unix.POLLIN}}, 5)
 		select {
-		case command := <-commands:
+		case command, more := <-commands:
+			if !more {
+				return nil
+			}
 			if err := m.obey(command); err != nil {
 				return err
 			}

@@ -220,6 +220,7 @@ func eventsRole() error {
 		for lines.Scan() {
 			commands <- lines.Text()
 		}
+		close(commands) // the test has ended
 	}()
 	for {
 		for {
@@ -235,7 +236,10 @@ func eventsRole() error {
 			fmt.Println("descriptor is readable")
 		}
 		select {
-		case command := <-commands:
+		case command, more := <-commands:
+			if !more {
+				return nil
+			}
 			switch command {
 			case "leave":
 				s.Leave()
