@@ -26,7 +26,11 @@ type byHand struct {
 		next          int // incarnation of the next group that begins
 	}
 	serial uint32 // of the latest that rejoins
+	ends   bool   // this hub's process does: who is yet to rejoin does so by the next one
 }
+
+// rejoinLimit is how long the end of the hub's process waits for one that rejoins.
+const rejoinLimit = time.Second
 
 // succeedLimit is how long a process may wait until all that its predecessor has said is taken in.
 const succeedLimit = 30 * time.Second
@@ -178,6 +182,17 @@ func (h *Hub) enter(s *session) {
 		s.rejoin = new(rejoin)
 	}
 	h.join(s)
+	for _, t := range h.hand.members { // what it may have missed between two hubs
+		if t == s.task {
+			continue // that would be an answer
+		}
+		if s.group.left[t] {
+			s.send(notice(wire.Left, t), nil)
+		}
+		if s.group.ending[t] {
+			s.send(notice(wire.Ending, t), nil)
+		}
+	}
 	h.reconsider(s.id.instance)
 }
 

@@ -21,7 +21,8 @@ type group struct {
 	over      int // members whose socket has ended
 	rounds    map[uint32]*round
 	told      map[uint32][]byte // the node's parts of the latest two rounds that others were told
-	rejoins   *session          // the one of which the others were told (byhand.go)
+	rejoins   *session          // the one of which the others were told (rejoin.go)
+	arrives   bool              // its parts are on their way to it
 }
 
 // round is one exchange.

@@ -68,6 +68,9 @@ func (g *group) readmits(task int) bool {
 func (h *Hub) readmit(g *group) {
 	for {
 		if g.rejoins == nil {
+			if h.hand.ends {
+				return
+			}
 			i := slices.IndexFunc(g.members, func(s *session) bool {
 				return s != nil && s.rejoin != nil && s.rejoin.part != nil && !s.closed
 			})
@@ -82,7 +85,7 @@ func (h *Hub) readmit(g *group) {
 			return
 		}
 		r := s.rejoin
-		g.rejoins, s.rejoin = nil, nil
+		g.rejoins, s.rejoin, g.arrives = nil, nil, true
 		all := append(r.answers, wire.Contribution{Task: s.task, Data: r.part.Data,
 			Files: r.part.Files})
 		data, files := wire.EncodeParts(all)
@@ -92,6 +95,7 @@ func (h *Hub) readmit(g *group) {
 				closeFiles(c.Files)
 			}
 			r.release()
+			go h.arrived(g)
 		})
 		for t, left := range g.left { // it was not told while it was about to rejoin
 			if left {
@@ -99,6 +103,14 @@ func (h *Hub) readmit(g *group) {
 			}
 		}
 	}
+}
+
+// arrived: what one that rejoins gets is in its keeper's socket.
+func (h *Hub) arrived(g *group) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g.arrives = false
+	h.changed.Broadcast()
 }
 
 // introduce tells those that live of one that rejoins.
@@ -125,6 +137,36 @@ func (g *group) introduce(s *session) {
 		o.send(wire.Message{Kind: wire.Rejoined, Number: r.number, Data: r.part.Data,
 			Files: r.part.Files}, r.release)
 	}
+}
+
+// closeRejoins lets nobody more rejoin by this hub, whose task ends: it does not answer who is about
+// to. mu is held.
+func (h *Hub) closeRejoins() {
+	h.hand.ends = true
+	for _, g := range h.groups {
+		if g.rejoins != nil {
+			g.rejoins.gone(h.span.task)
+			h.readmit(g)
+		}
+	}
+}
+
+// answerKnown is answer. It waits until the keepers of all that live have come to this hub, which may
+// be new, and, at the end of the hub's task, until who rejoins has done so: a hub that ended now would
+// leave it to the next one to begin anew, and to say first that it has died. mu is not held.
+func (s *session) answerKnown(kind wire.Kind) {
+	h := s.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.await(rejoinLimit, func() bool {
+		for _, g := range h.groups {
+			if s.task == h.span.task && (g.rejoins != nil || g.arrives) {
+				return false
+			}
+		}
+		return s.group.allAccounted()
+	})
+	s.answerOnce(kind)
 }
 
 // without goes on where a task was awaited that has died, or left. mu is held.

@@ -227,9 +227,21 @@ func (s *session) readAll() {
 // answer says that what was told by kind is known wherever it must be, so that the process may end.
 // mu is held.
 func (s *session) answer(kind wire.Kind) {
-	if s.hub.span == nil {
-		return
+	h := s.hub
+	switch {
+	case h.span == nil:
+	case h.hand == nil:
+		s.answerOnce(kind)
+	default:
+		if kind == wire.Ending && s.task == h.span.task {
+			h.closeRejoins()
+		}
+		go s.answerKnown(kind)
 	}
+}
+
+// answerOnce is answer, where all keepers that must know have come. mu is held.
+func (s *session) answerOnce(kind wire.Kind) {
 	h := s.hub
 	h.drain(func() {
 		if kind == wire.Left && s.task == h.span.task {
