@@ -125,14 +125,13 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control in
 	if EndsAnswered != nil {
 		EndsAnswered()
 	}
-	go admitTasks(n.in.socket, n.admit)
+	go n.admitTasks()
 	if several {
 		go n.hearHubs()
 	} else {
 		in.shut()
 	}
-	return hub.Keep(hub.Owner{Task: n.task, NumTasks: len(n.nodes), Reach: n.reach,
-		Answered: EndAnswered})
+	return hub.Keep(n.task, len(n.nodes), n.reach, EndAnswered)
 }
 
 // remember keeps what is needed of all tasks' cards.
@@ -215,13 +214,7 @@ func (n *nodeHub) make() *hub.Hub {
 		if t < n.task {
 			h.TaskEnded(t, "has ended")
 		} else if t > n.task {
-			go look(h, t, firstLook, func() bool {
-				fd, _, err := dial(hubName(n.sockets[t]))
-				if err == nil {
-					unix.Close(fd)
-				}
-				return err != nil && n.hasEnded(t, err)
-			})
+			go n.look(h, t)
 		}
 	}
 	me := n.nodes[n.task]
@@ -237,13 +230,16 @@ func (n *nodeHub) make() *hub.Hub {
 }
 
 // look tells the hub of a task of the node that has ended before it came.
-func look(h *hub.Hub, task int, first time.Duration, ended func() bool) {
-	for pause := first; ; pause = min(2*pause, lastLook) {
+func (n *nodeHub) look(h *hub.Hub, task int) {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		time.Sleep(pause)
 		if h.Came(task) {
 			return
 		}
-		if ended() {
+		fd, _, err := dial(hubName(n.sockets[task]))
+		if err == nil {
+			unix.Close(fd)
+		} else if n.hasEnded(task, err) {
 			h.TaskEnded(task, "has ended")
 			return
 		}
@@ -261,8 +257,8 @@ func (n *nodeHub) miss(h *hub.Hub) {
 }
 
 // admitTasks accepts the tasks of this node, as long as the process lives.
-func admitTasks(socket *os.File, admit func(conn int)) {
-	raw, err := socket.SyscallConn()
+func (n *nodeHub) admitTasks() {
+	raw, err := n.in.socket.SyscallConn()
 	if err != nil {
 		return
 	}
@@ -276,7 +272,7 @@ func admitTasks(socket *os.File, admit func(conn int)) {
 			default: // EAGAIN, or no descriptors: the next connection wakes it again
 				return false
 			}
-			go admit(conn)
+			go n.admit(conn)
 		}
 	})
 }
