@@ -2,25 +2,36 @@ package job
 
 import (
 	"os"
+	"strconv"
 	"time"
 )
 
-// SlotName is the abstract socket of a task, for tests that are not in this package.
-func SlotName(c *Config, instance, task int) string { return slotName(c, instance, task, 0) }
+// TaskName is the abstract socket of a task, for tests that are not in this package.
+func TaskName(c *Config, task int) string { return slotName(c, strconv.Itoa(task), 0) }
 
-// WireUpWithin is the waiting of Open, with another limit.
+// HubName is that of the hub.
+func HubName(c *Config) string {
+	return slotName(c, (&handHub{members: membersOf(c)}).hubName(), 0)
+}
+
+// LimitWireUp says how long this process waits for others, and returns how long it did.
+func LimitWireUp(limit time.Duration) (before time.Duration) {
+	before, wireUpLimit = wireUpLimit, limit
+	return before
+}
+
+// WireUpWithin is an exchange with another limit.
 func WireUpWithin(c *Config, limit time.Duration) error {
-	s, err := newStandalone(c, 0)
+	s, err := openByHand(c, 0)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	s.wiring.limit = limit
-	return s.wiring.run()
+	s.(*byHandSession).limit, hubAnswer = limit, limit
+	_, err = s.Exchange(Part{})
+	s.Leave() // as LAPI_Init does that has failed
+	return err
 }
-
-// NeverLookAgain has this process leave it to the others to dial.
-func NeverLookAgain() { comesPause = time.Hour }
 
 // SetPlace has this process be on a host of that name.
 func SetPlace(host string) {

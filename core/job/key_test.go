@@ -2,12 +2,15 @@ package job
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/core/job/wire"
 )
 
 func keyOf(t *testing.T, name string) ([]byte, bool, error) {
@@ -137,22 +140,40 @@ func TestNameTasks(t *testing.T) {
 	}
 }
 
-// Names of abstract sockets keep users, jobs, instances and tasks apart and fit into an address,
+// Names of abstract sockets keep users, jobs and tasks apart and fit into an address,
 // whatever MP_PARTITION is.
 func TestSlotNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, partition := range []string{"1", "2", "a/b", strings.Repeat("x", 33),
 		strings.Repeat("x", 34), "\x00", "1/2"} {
-		for instance := range 2 {
-			for task := range 2 {
-				for slot := range nameSlots {
-					name := slotName(&Config{Partition: partition}, instance, task, slot)
-					if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
-						t.Errorf("%q", name)
-					}
-					seen[name] = true
+		for _, what := range []string{"0", "1", "hub0", "hub1"} {
+			for slot := range nameSlots {
+				name := slotName(&Config{Partition: partition}, what, slot)
+				if seen[name] || len(name) > 100 || strings.ContainsRune(name, 0) {
+					t.Errorf("%q", name)
 				}
+				seen[name] = true
 			}
 		}
 	}
+}
+
+// A name that a living process has in one slot nobody takes in another.
+func TestTwoTakeOneName(t *testing.T) {
+	c := &Config{Partition: fmt.Sprint("names", os.Getpid())}
+	other, err := wire.Listen(slotName(c, "name", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, patient := range []bool{false, true} {
+		if fd, err := take(c, "name", patient); err != unix.EADDRINUSE {
+			t.Errorf("%d, %v", fd, err)
+		}
+	}
+	unix.Close(other)
+	fd, err := take(c, "name", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,11 @@ type launched struct {
 	events         []Event
 	gone           bool // the launcher has closed its end
 	answers        bool // Leave is answered: when it is known on all nodes
+	// of a task that was started by hand (byhand.go)
+	members  []int                    // the tasks that it reaches; nil: all
+	deadline time.Time                // of an exchange; zero: none
+	late     func() error             // what then; nil: an error ends the exchange
+	more     func(wire.Message) error // takes other messages
 }
 
 // server is who has the hub, for messages.
@@ -115,6 +121,14 @@ func fetchKey(c *Config) error {
 }
 
 func openLaunched(c *Config, instance int) (Session, error) {
+	s, err := openSession(c, instance)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func openSession(c *Config, instance int) (*launched, error) {
 	conn, err := connectLauncher(c, wire.Join, instance)
 	if err != nil {
 		return nil, err
@@ -165,7 +179,11 @@ func (s *launched) others() ([]Part, error) {
 			return nil, err
 		case !ok:
 			set := []unix.PollFd{{Fd: int32(s.conn.Fd()), Events: readiness(sent)}}
-			if _, err := poll.Until(set, time.Time{}); err != nil {
+			happened, err := poll.Until(set, s.deadline)
+			if err == nil && !happened {
+				err = s.late()
+			}
+			if err != nil {
 				return nil, err
 			}
 		case m.Kind == wire.Parts && m.Number == s.round:
@@ -174,14 +192,16 @@ func (s *launched) others() ([]Part, error) {
 		case m.Kind == wire.Failed && m.Number == s.round:
 			return nil, fmt.Errorf("%s", m.Data)
 		default:
-			s.note(m)
+			if err := s.note(m); err != nil {
+				return nil, err
+			}
 		}
 	}
 }
 
 func (s *launched) unpack(m wire.Message) ([]Part, error) {
 	all, err := wire.DecodeParts(m.Data, m.Files, s.numTasks)
-	if err != nil || len(all) != s.numTasks {
+	if err != nil || len(all) != s.numTasks && s.members == nil {
 		m.CloseFiles()
 		return nil, fmt.Errorf("contributions of %d tasks instead of %d (%v)", len(all), s.numTasks,
 			err)
@@ -193,16 +213,19 @@ func (s *launched) unpack(m wire.Message) ([]Part, error) {
 	return parts, nil
 }
 
-// note keeps what a message says about the job for Poll.
-func (s *launched) note(m wire.Message) {
+// note keeps what a message says about the job for Poll. An error ends an exchange.
+func (s *launched) note(m wire.Message) error {
 	kind := TaskDied
 	if m.Kind == wire.Ended {
 		kind = TaskEnded
 	}
 	if (m.Kind == wire.Died || m.Kind == wire.Ended) && int64(m.Number) < int64(s.numTasks) {
 		s.events = append(s.events, Event{Kind: kind, Task: int(m.Number), Text: string(m.Data)})
+	} else if s.more != nil {
+		return s.more(m)
 	}
 	m.CloseFiles()
+	return nil
 }
 
 func (s *launched) launcherGone() {
@@ -214,6 +237,9 @@ func (s *launched) launcherGone() {
 }
 
 func (s *launched) Tasks() []int {
+	if s.members != nil {
+		return slices.Clone(s.members)
+	}
 	all := make([]int, s.numTasks)
 	for t := range all {
 		all[t] = t
@@ -248,7 +274,7 @@ func (s *launched) receive() {
 		if !ok {
 			return
 		}
-		s.note(m)
+		_ = s.note(m) // there is no exchange
 	}
 }
 
@@ -260,7 +286,7 @@ func (s *launched) Leave() {
 		case err != nil || m.Kind == wire.Left:
 			return
 		case ok:
-			s.note(m)
+			_ = s.note(m)
 			continue
 		}
 		set := []unix.PollFd{{Fd: int32(s.conn.Fd()), Events: unix.POLLIN}}

@@ -3,6 +3,7 @@ package job_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,9 +24,6 @@ import (
 // process runs.
 const roleVariable = "JOB_TEST_ROLE"
 
-// lookVariable has a process look again for tasks that will come by themselves.
-const lookVariable = "JOB_TEST_LOOK"
-
 func TestMain(m *testing.M) {
 	if name := os.Getenv(roleVariable); name != "" {
 		role, ok := roles[name]
@@ -35,9 +33,6 @@ func TestMain(m *testing.M) {
 		}
 		if host := os.Getenv(hostVariable); host != "" {
 			job.SetPlace(host)
-		}
-		if os.Getenv(lookVariable) == "" {
-			job.NeverLookAgain()
 		}
 		if err := role(); err != nil {
 			fmt.Println("FAIL:", err)
@@ -111,10 +106,14 @@ func (j *tasks) startByHand(i, n int, role string, env ...string) {
 			common += ":" + strconv.Itoa(k)
 		}
 	}
-	partition := fmt.Sprintf("MP_PARTITION=%d-%s", os.Getpid(),
-		strings.ReplaceAll(j.t.Name(), "/", "."))
-	j.start(i, n, role, nil, append([]string{partition, "LAPI_USE_SHM=yes",
+	j.start(i, n, role, nil, append([]string{"MP_PARTITION=" + j.partition(), "LAPI_USE_SHM=yes",
 		"MP_COMMON_TASKS=" + common}, env...))
+}
+
+// partition is that of a job that is started by hand.
+func (j *tasks) partition() string {
+	sum := sha256.Sum256([]byte(j.t.Name()))
+	return fmt.Sprintf("%d-%x", os.Getpid(), sum[:8])
 }
 
 var jobsOverNodes atomic.Uint32

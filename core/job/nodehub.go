@@ -125,13 +125,14 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control in
 	if EndsAnswered != nil {
 		EndsAnswered()
 	}
-	go n.admitTasks()
+	go admitTasks(n.in.socket, n.admit)
 	if several {
 		go n.hearHubs()
 	} else {
 		in.shut()
 	}
-	return hub.Keep(n.task, len(n.nodes), n.reach, EndAnswered)
+	return hub.Keep(hub.Owner{Task: n.task, NumTasks: len(n.nodes), Reach: n.reach,
+		Answered: EndAnswered})
 }
 
 // remember keeps what is needed of all tasks' cards.
@@ -214,7 +215,13 @@ func (n *nodeHub) make() *hub.Hub {
 		if t < n.task {
 			h.TaskEnded(t, "has ended")
 		} else if t > n.task {
-			go n.look(h, t)
+			go look(h, t, firstLook, func() bool {
+				fd, _, err := dial(hubName(n.sockets[t]))
+				if err == nil {
+					unix.Close(fd)
+				}
+				return err != nil && n.hasEnded(t, err)
+			})
 		}
 	}
 	me := n.nodes[n.task]
@@ -230,16 +237,13 @@ func (n *nodeHub) make() *hub.Hub {
 }
 
 // look tells the hub of a task of the node that has ended before it came.
-func (n *nodeHub) look(h *hub.Hub, task int) {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+func look(h *hub.Hub, task int, first time.Duration, ended func() bool) {
+	for pause := first; ; pause = min(2*pause, lastLook) {
 		time.Sleep(pause)
 		if h.Came(task) {
 			return
 		}
-		fd, _, err := dial(hubName(n.sockets[task]))
-		if err == nil {
-			unix.Close(fd)
-		} else if n.hasEnded(task, err) {
+		if ended() {
 			h.TaskEnded(task, "has ended")
 			return
 		}
@@ -257,8 +261,8 @@ func (n *nodeHub) miss(h *hub.Hub) {
 }
 
 // admitTasks accepts the tasks of this node, as long as the process lives.
-func (n *nodeHub) admitTasks() {
-	raw, err := n.in.socket.SyscallConn()
+func admitTasks(socket *os.File, admit func(conn int)) {
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return
 	}
@@ -272,7 +276,7 @@ func (n *nodeHub) admitTasks() {
 			default: // EAGAIN, or no descriptors: the next connection wakes it again
 				return false
 			}
-			go n.admit(conn)
+			go admit(conn)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func open(c *Config, instance int) (Session, error) {
 	case c.Launched, c.kept:
 		return openLaunched(c, instance)
 	case c.Shm != ShmNo && len(c.CommonTasks) > 0 && c.start == byHand:
-		return openStandalone(c, instance)
+		return openByHand(c, instance)
 	}
 	return &alone{task: c.Task, numTasks: c.NumTasks}, nil
 }

@@ -16,7 +16,23 @@ import (
 	"lapi/core/job"
 )
 
-func init() { roles["member"] = memberRole }
+func init() {
+	roles["member"] = memberRole
+	roles["second member"] = secondMemberRole
+}
+
+// secondMemberRole gives up once before it is a member.
+func secondMemberRole() error {
+	usual := job.LimitWireUp(600 * time.Millisecond)
+	m := &member{}
+	fmt.Println("failed:", m.open())
+	m.s.Leave() // as LAPI_Init does that has failed
+	if err := errors.Join(m.s.Close(), unix.Close(m.file)); err != nil {
+		return err
+	}
+	job.LimitWireUp(usual)
+	return memberRole()
+}
 
 // memberRole is in a session whose tasks die and rejoin. It prints who is there, and what it is
 // told, and obeys.
@@ -161,9 +177,21 @@ type members struct {
 
 func newMembers(t *testing.T, n int) *members {
 	t.Helper()
+	return newMembersBy(t, n, -1)
+}
+
+// newMembersBy is such a job in which a given task has the hub.
+func newMembersBy(t *testing.T, n, first int) *members {
+	t.Helper()
 	j := &members{tasks: &tasks{t: t}, t: t, n: n, of: make([]*task, n)}
+	if first >= 0 {
+		j.begin(first)
+		j.untilHub()
+	}
 	for i := range n {
-		j.begin(i)
+		if i != first {
+			j.begin(i)
+		}
 	}
 	for i := range n {
 		j.of[i].expect(t, "there")
@@ -228,17 +256,55 @@ func (j *members) files(i int) string {
 	return j.of[i].expect(j.t, "files ")
 }
 
+// settled is how many descriptors a task has open, once it has come to so many, or does not.
+func (j *members) settled(i int, want string) (got string) {
+	j.t.Helper()
+	for limit := time.Now().Add(guard / 4); got != want && time.Now().Before(limit); {
+		got = j.files(i)
+	}
+	return got
+}
+
 // A task that was killed finds the others' session open, whichever it is, again and again; nothing
-// is left of its predecessors.
+// is left of its predecessors in who has the hub.
 func TestRejoin(t *testing.T) {
-	j := newMembers(t, 3)
+	j := newMembersBy(t, 3, 2)
 	before := j.files(2)
 	for i := range 8 {
 		j.kill(i % 2)
 		j.comes(i%2, 0, 1, 2)
 	}
-	if after := j.files(2); after != before {
+	quiet() // what is done late for those that have ended is not done to their successors
+	j.kill(0)
+	j.comes(0, 0, 1, 2)
+	if after := j.settled(2, before); after != before {
 		t.Errorf("%s files open, %s before", after, before)
+	}
+}
+
+// So it does where the hub ends with it, and another task has one from then on.
+func TestRejoinWithoutHub(t *testing.T) {
+	j := newMembersBy(t, 4, 1)
+	for _, i := range []int{1, 0, 2, 3, 1, 3, 2, 0} {
+		j.kill(i)
+		j.comes(i, 0, 1, 2, 3)
+	}
+}
+
+// A hub that comes later finds one session, of however many each process has had before.
+func TestRejoinInSecondSession(t *testing.T) {
+	j := newMembersBy(t, 3, 0)
+	for _, k := range j.of {
+		k.say(t, "leave")
+	}
+	for _, k := range j.of {
+		if got := k.expect(t, "there"); got != " 0 1 2" {
+			t.Fatalf("the next session has%s", got)
+		}
+	}
+	for _, i := range []int{1, 0, 2, 1} {
+		j.kill(i)
+		j.comes(i, 0, 1, 2)
 	}
 }
 
@@ -287,10 +353,33 @@ func rejoinOfTwo(t *testing.T, victims []int) {
 	}
 }
 
+// A task that gives up as somebody does not answer may try again.
+func TestSecondTryToRejoin(t *testing.T) {
+	j := newMembersBy(t, 3, 0)
+	j.kill(1)
+	silent := j.of[2].cmd.Process.Pid
+	if err := unix.Kill(silent, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	j.startByHand(1, 3, "second member")
+	j.of[1] = j.all[len(j.all)-1]
+	if got := j.of[1].expect(t, "failed: "); !strings.HasPrefix(got, "task 2 did not answer") {
+		t.Error(got)
+	}
+	if err := unix.Kill(silent, unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.of[1].expect(t, "there"); got != " 0 1 2" {
+		t.Errorf("finds%s", got)
+	}
+	j.kill(0)
+	j.comes(0, 0, 1, 2)
+}
+
 // A task may die while it rejoins, at any moment; the next one rejoins all the same, and nothing is
 // left of the others.
 func TestDeathWhileComingBack(t *testing.T) {
-	j := newMembers(t, 2)
+	j := newMembersBy(t, 2, 0)
 	before := j.files(0)
 	j.kill(1)
 	for range 15 {
@@ -303,11 +392,8 @@ func TestDeathWhileComingBack(t *testing.T) {
 	if got := j.of[1].expect(t, "there"); got != " 0 1" {
 		t.Fatalf("finds%s", got)
 	}
-	limit := time.Now().Add(guard)
-	for after := j.files(0); after != before; after = j.files(0) {
-		if time.Now().After(limit) {
-			t.Fatalf("%s files open, %s before", after, before)
-		}
+	if after := j.settled(0, before); after != before {
+		t.Fatalf("%s files open, %s before", after, before)
 	}
 }
 

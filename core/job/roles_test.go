@@ -28,13 +28,17 @@ var roles = map[string]func() error{
 	"events":    eventsRole,
 	"missing":   missingRole,
 	"early":     earlyRole,
-	"child":     childRole,
-	"grandson":  grandsonRole,
-	"forker":    forkerRole,
-	"squatter":  squatterRole,
-	"attacker":  attackerRole,
-	"ancestor":  ancestorRole,
-	"sleeper":   func() error { time.Sleep(guard); return nil },
+	"members":   membersRole,
+	"slow exchange": func() error {
+		return exchangeAfter(100 * time.Millisecond)
+	},
+	"child":    childRole,
+	"grandson": grandsonRole,
+	"forker":   forkerRole,
+	"squatter": squatterRole,
+	"attacker": attackerRole,
+	"ancestor": ancestorRole,
+	"sleeper":  func() error { time.Sleep(guard); return nil },
 }
 
 // hostVariable names the host on which a task is to believe itself.
@@ -117,12 +121,19 @@ func checkPart(p job.Part, near bool, want, inFile []byte) error {
 	return nil
 }
 
-func exchangeRole() error {
+func exchangeRole() error { return exchangeAfter(0) }
+
+// exchangeAfter gives its first part only after a pause.
+func exchangeAfter(pause time.Duration) error {
 	c, s, err := open(0)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	if pause > 0 {
+		time.Sleep(pause)
+		fmt.Println("gives its part")
+	}
 	if got := len(s.Tasks()); got != c.NumTasks {
 		return fmt.Errorf("%d tasks", got)
 	}
@@ -262,6 +273,21 @@ func missingRole() error {
 	return nil
 }
 
+// membersRole prints whose parts it gets.
+func membersRole() error {
+	c, s, err := open(0)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := swap(c, s, 0, 100); err != nil {
+		return err
+	}
+	fmt.Println("with", strings.Trim(fmt.Sprint(s.Tasks()), "[]"))
+	s.Leave()
+	return nil
+}
+
 // earlyRole ends before the others expect it to: without a session, or after it took part in one
 // round.
 func earlyRole() error {
@@ -370,13 +396,16 @@ func forkerRole() error {
 
 const nobody = 65534
 
-// squatterRole is another user who has taken the name of task 0 before it came.
+// squatterRole is another user who has taken a name before its owner came: of the hub, or of task 0.
 func squatterRole() error {
 	c, err := config()
 	if err != nil {
 		return err
 	}
-	name := job.SlotName(c, 0, 0)
+	name := job.TaskName(c, 0)
+	if os.Getenv("SQUAT") == "hub" {
+		name = job.HubName(c)
+	}
 	if err := syscall.Setuid(nobody); err != nil {
 		return err
 	}
@@ -395,13 +424,13 @@ func squatterRole() error {
 	return nil
 }
 
-// attackerRole is another user who says hello to task 0 as if it were task 1.
+// attackerRole is another user who says hello to the hub as if it were task 1.
 func attackerRole() error {
 	c, err := config()
 	if err != nil {
 		return err
 	}
-	name := job.SlotName(c, 0, 0)
+	name := job.HubName(c)
 	if err := syscall.Setuid(nobody); err != nil {
 		return err
 	}

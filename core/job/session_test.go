@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"lapi/core/job"
 )
 
@@ -198,6 +199,51 @@ func TestTaskRestartedDuringWireUp(t *testing.T) {
 	j.succeed()
 }
 
+// So may the one with the hub. What the others have given to the exchange the next hub gets.
+func TestHubEndsDuringWireUp(t *testing.T) {
+	j := &tasks{t: t}
+	j.startByHand(2, 3, "exchange")
+	j.untilHub()
+	j.startByHand(1, 3, "slow exchange")
+	j.all[1].expect(t, "gives its part")
+	time.Sleep(100 * time.Millisecond) // time to do so; the test holds without it too
+	j.all[0].killHard(t)
+	<-j.all[0].ended
+	j.all = j.all[1:]
+	j.startByHand(2, 3, "exchange")
+	j.startByHand(0, 3, "exchange")
+	j.succeed()
+}
+
+// A hub whose process is stopped is named, as nobody else can say who is missed.
+func TestStoppedHub(t *testing.T) {
+	j := &tasks{t: t}
+	j.startByHand(0, 2, "missing")
+	j.untilHub()
+	if err := unix.Kill(j.all[0].cmd.Process.Pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	j.startByHand(1, 2, "second try")
+	if rest := j.all[1].expect(t, "failed: "); !strings.Contains(rest, "is its process stopped?") {
+		t.Error(rest)
+	}
+}
+
+// Tasks of one MP_PARTITION whose lists have none in common, as of two nodes, are two sessions.
+func TestTwoLists(t *testing.T) {
+	j := &tasks{t: t}
+	lists := []string{"2:1:2", "2:0:2", "2:0:1", "1:4", "1:3"}
+	for i, list := range lists {
+		j.startByHand(i, 5, "members", "MP_COMMON_TASKS="+list)
+	}
+	for i, want := range []string{"0 1 2", "0 1 2", "0 1 2", "3 4", "3 4"} {
+		if got := j.all[i].expect(t, "with "); got != want {
+			t.Errorf("task %d is in a session with %s", i, got)
+		}
+	}
+	j.succeed()
+}
+
 // Until all have met, a task's name is taken; a second process of the same task must be told so.
 func TestSecondProcessOfOneTask(t *testing.T) {
 	j := &tasks{t: t}
@@ -244,16 +290,16 @@ func needRoot(t *testing.T) {
 // Another user can keep a job from starting, but cannot get into it.
 func TestNameTakenByAnotherUser(t *testing.T) {
 	needRoot(t)
-	j := &tasks{t: t}
-	j.startByHand(2, 3, "squatter")
-	j.all[0].expect(t, "ready")
-	j.startByHand(1, 3, "missing")
-	if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, "user 65534") {
-		t.Errorf("task 1: %s", rest)
-	}
-	j.startByHand(0, 3, "missing")
-	if rest := j.all[2].expect(t, "error: "); !strings.Contains(rest, "another process") {
-		t.Errorf("task 0: %s", rest)
+	for name, want := range map[string]string{"hub": "user 65534", "task": "user 65534"} {
+		t.Run(name, func(t *testing.T) {
+			j := &tasks{t: t}
+			j.startByHand(2, 3, "squatter", "SQUAT="+name)
+			j.all[0].expect(t, "ready")
+			j.startByHand(0, 3, "missing")
+			if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, want) {
+				t.Errorf("task 0: %s", rest)
+			}
+		})
 	}
 }
 

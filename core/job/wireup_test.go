@@ -1,9 +1,9 @@
 package job_test
 
 import (
+	"bufio"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +15,10 @@ import (
 func init() {
 	roles["early forker"] = earlyForkerRole
 	roles["second try"] = secondTryRole
+	roles["corrected"] = correctedRole
 }
 
-// earlyForkerRole leaves a process behind that holds its listening socket, while it waits for the
+// earlyForkerRole leaves a process behind that holds all sockets of the hub, while it waits for the
 // others.
 func earlyForkerRole() error {
 	c, err := config()
@@ -25,7 +26,7 @@ func earlyForkerRole() error {
 		return err
 	}
 	go exchangeRole()
-	for !listens(job.SlotName(c, 0, c.Task)) {
+	for !listens(job.HubName(c)) {
 		time.Sleep(time.Millisecond)
 	}
 	if err := leaveSleeper(); err != nil {
@@ -58,48 +59,107 @@ func secondTryRole() error {
 	return exchangeRole()
 }
 
-// A task whose MP_PROCS differs from that of a lower one hears so, whoever has come first; the
-// lower one waits for another.
+// correctedRole is refused, and tries again when it is told to.
+func correctedRole() error {
+	if err := missingRole(); err != nil {
+		return err
+	}
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return err
+	}
+	return exchangeRole()
+}
+
+// A task that was refused as another one was wrong may try again in the same process.
+func TestRefusedAndRight(t *testing.T) {
+	j := &tasks{t: t}
+	j.startByHand(0, 3, "missing", "MP_COMMON_TASKS=1:2")
+	j.untilHub()
+	j.startByHand(1, 3, "corrected")
+	if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, "does not list task 1") {
+		t.Error(rest)
+	}
+	j.all[0].killHard(t)
+	<-j.all[0].ended
+	j.all = j.all[1:]
+	j.startByHand(0, 3, "exchange")
+	j.startByHand(2, 3, "exchange")
+	j.all[0].say(t, "again")
+	j.succeed()
+}
+
+// A task whose MP_PROCS differs from that of the one with the hub hears so; that one waits for
+// another.
 func TestNumbersThatDiffer(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			j := &tasks{t: t}
-			for i := range 2 {
-				task := first ^ i
-				j.startByHand(task, 3-task, "missing")
-				time.Sleep(100 * time.Millisecond)
-			}
-			if first == 1 {
-				slices.Reverse(j.all)
-			}
-			if rest := j.all[1].expect(t, "error: "); !strings.Contains(rest, "MP_PROCS") {
-				t.Errorf("task 1: %s", rest)
+			j.startByHand(first, 3-first, "missing")
+			j.untilHub()
+			j.startByHand(1-first, 2+first, "missing")
+			want := fmt.Sprintf("MP_PROCS is %d for task %d and %d for task %d", 3-first, first,
+				2+first, 1-first)
+			if rest := j.all[1].expect(t, "error: "); rest != want {
+				t.Errorf("task %d: %s", 1-first, rest)
 			}
 			if !j.all[0].alive() {
-				t.Errorf("task 0: %s", j.all[0].output())
+				t.Errorf("task %d: %s", first, j.all[0].output())
 			}
 		})
 	}
 }
 
-// A task that another one does not list hears so, be it the higher or the lower.
+// untilHub waits until some task has the hub.
+func (j *tasks) untilHub() {
+	j.t.Helper()
+	for limit := time.Now().Add(guard); !listens(fmt.Sprintf("/%s/hub0", j.partition())); {
+		if time.Now().After(limit) {
+			j.t.Fatal("nobody has the hub")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A task whose list differs from that of the one with the hub hears how.
 func TestListsThatDiffer(t *testing.T) {
-	for _, other := range []int{0, 1} {
-		t.Run(fmt.Sprint(other), func(t *testing.T) {
+	for _, c := range []struct {
+		first, second int
+		lists         [2]string
+		want          string
+	}{
+		{0, 1, [2]string{"1:2", "2:0:2"}, "MP_COMMON_TASKS of task 0 does not list task 1"},
+		{2, 1, [2]string{"2:0:1", "1:0"}, "MP_COMMON_TASKS of task 1 does not list task 2"},
+		{0, 1, [2]string{"1:1", "2:0:2"},
+			"MP_COMMON_TASKS of task 0 and of task 1 do not list the same tasks"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
 			j := &tasks{t: t}
-			j.startByHand(1-other, 3, "missing", lookVariable+"=yes")
-			time.Sleep(200 * time.Millisecond) // time to find nobody; the test holds without it too
-			j.startByHand(other, 3, "missing", "MP_COMMON_TASKS=1:2")
-			want := fmt.Sprintf("MP_COMMON_TASKS of task %d does not list task %d", other, 1-other)
-			if rest := j.all[0].expect(t, "error: "); !strings.Contains(rest, want) {
-				t.Errorf("task %d: %s", 1-other, rest)
+			j.startByHand(c.first, 3, "missing", "MP_COMMON_TASKS="+c.lists[0])
+			j.untilHub()
+			j.startByHand(c.second, 3, "missing", "MP_COMMON_TASKS="+c.lists[1])
+			if rest := j.all[1].expect(t, "error: "); rest != c.want {
+				t.Errorf("task %d: %s", c.second, rest)
+			}
+			if !j.all[0].alive() {
+				t.Errorf("task %d: %s", c.first, j.all[0].output())
 			}
 		})
 	}
 }
 
-// What was dialed may end before it looks, and a process that it has forked keep the socket: then
-// its successor is dialed.
+// Where not even the lowest task is the same a task hears of it when it has waited long enough.
+func TestListsWithoutLowest(t *testing.T) {
+	j := &tasks{t: t}
+	j.startByHand(1, 3, "missing", "MP_COMMON_TASKS=1:2")
+	j.startByHand(0, 3, "second try")
+	rest := j.all[1].expect(t, "failed: ")
+	if !strings.Contains(rest, "tasks 1 and 2 did not come") ||
+		!strings.Contains(rest, "task 1 runs, with another list") {
+		t.Error(rest)
+	}
+}
+
+// Who has the hub may end, and a process that it has forked keep its sockets: then another has one.
 func TestDeathOfTaskThatWasDialed(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(0, 2, "early forker")

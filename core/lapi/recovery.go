@@ -3,6 +3,7 @@ package lapi
 import (
 	"net/netip"
 
+	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/peer"
 	"lapi/core/wireup"
@@ -51,6 +52,9 @@ func (c *Context) Resume(dest uint32) codes.Code {
 	p, code := c.other(dest)
 	if code != codes.Success {
 		return code
+	}
+	if s, ok := c.net.Session.(job.Rejoiner); ok && p.Shared {
+		s.Settle(p.ID)
 	}
 	c.pollSession() // its process may have ended, or another one be there
 	if !p.Dead() {

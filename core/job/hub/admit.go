@@ -21,8 +21,9 @@ func (h *Hub) Admit(socket int) error {
 			link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
 			return
 		}
-		h.control(task, link)
-		h.TaskEnded(task, "has ended")
+		if h.control(task, link) {
+			h.TaskEnded(task, "has ended")
+		}
 	}()
 	return nil
 }
@@ -53,14 +54,15 @@ func (h *Hub) identify(control *link) (task int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := &h.tasks[g.Task]
-	if t.came || t.ended {
+	if h.hand != nil && !h.succeed(g.Task) || h.hand == nil && (t.came || t.ended) {
 		for _, l := range links {
 			l.close()
 		}
 		return 0, fmt.Errorf("task %d is here already", g.Task)
 	}
-	t.control, t.came = control, true
 	watchProcess(control)
+	t.control, t.came = control, true
+	h.changed.Broadcast()
 	h.resume(g.Task, &stands, links)
 	return g.Task, nil
 }
@@ -73,12 +75,15 @@ func (h *Hub) parse(m *wire.Message) (g wire.Greeting, s standing, err error) {
 	if g, err = wire.ParseGreeting(m.Data[:wire.GreetingSize]); err != nil {
 		return g, s, err
 	}
-	if g.NumTasks != len(h.tasks) || !h.isOwn(g.Task) {
+	if h.hand == nil && (g.NumTasks != len(h.tasks) || !h.isOwn(g.Task)) {
 		return g, s, fmt.Errorf("task %d of %d is none of this hub's", g.Task, g.NumTasks)
 	}
 	s, err = decodeStanding(m.Data[wire.GreetingSize:], g.NumTasks)
 	if err == nil && len(s.goOn) != len(m.Files) {
 		err = errStanding
+	}
+	if err == nil && h.hand != nil {
+		err = h.hand.check(h, g, s.mates)
 	}
 	return g, s, err
 }

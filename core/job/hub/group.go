@@ -21,6 +21,8 @@ type group struct {
 	over      int // members whose socket has ended
 	rounds    map[uint32]*round
 	told      map[uint32][]byte // the node's parts of the latest two rounds that others were told
+	rejoins   *session          // the one of which the others were told (rejoin.go)
+	arrives   bool              // its parts are on their way to it
 }
 
 // round is one exchange.
@@ -82,8 +84,11 @@ func (r *round) add(c wire.Contribution) {
 // complete sends all parts to all members, if they are there; the descriptors are closed when the
 // last of them has got its copy.
 func (g *group) complete(number uint32, r *round) bool {
-	if len(r.parts) < len(g.members) {
+	if h := g.hub; len(r.parts) < len(g.members) && (h.hand == nil || len(r.parts) < h.own) {
 		return false
+	}
+	if g.hub.hand != nil && g.completed == 0 {
+		g.began()
 	}
 	delete(g.rounds, number)
 	g.completed = number + 1
@@ -140,7 +145,7 @@ func (g *group) failure(number uint32, taskID int) wire.Message {
 // allAccounted says that nobody will join any more.
 func (g *group) allAccounted() bool {
 	for t, s := range g.members {
-		if s == nil && g.dead[t] == "" && !g.left[t] {
+		if s == nil && g.dead[t] == "" && !g.left[t] && g.hub.takesPart(t) {
 			return false
 		}
 	}

@@ -10,6 +10,9 @@
 //	span.go     what hubs of several nodes tell each other
 //	trunk.go    how: TCP, proved by the job key
 //	keeper.go   a task's side of a hub that may be followed by another
+//	kept.go     one session, seen from there
+//	byhand.go   tasks that were started by hand: groups that nobody counts
+//	rejoin.go   a task that was started again takes its place in a group
 //	standing.go what it tells that other one
 //
 // Every task has a control socket, which it inherits; over it come Hello messages, each with a
@@ -66,6 +69,7 @@ type Hub struct {
 	reap   time.Duration // from a socket's end to TaskEnded
 	own    int           // tasks that it serves: all, or those of its node
 	span   *span         // of a job on several nodes
+	hand   *byHand       // of tasks that were started by hand
 
 	changed *sync.Cond // on mu: what await may wait for
 }
@@ -122,8 +126,9 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	return nil
 }
 
-// control serves a task's control socket until its end.
-func (h *Hub) control(taskID int, link *link) {
+// control serves a task's control socket until its end. False: another process of the task has
+// come meanwhile.
+func (h *Hub) control(taskID int, link *link) (latest bool) {
 	for {
 		m, err := link.receive()
 		if err != nil {
@@ -132,9 +137,13 @@ func (h *Hub) control(taskID int, link *link) {
 		h.hello(taskID, m)
 	}
 	h.mu.Lock()
-	h.tasks[taskID].control = nil
+	if h.tasks[taskID].control == link {
+		h.tasks[taskID].control = nil
+		latest = true
+	}
 	h.mu.Unlock()
 	link.close()
+	return latest
 }
 
 // Abandoned says whether some process still holds a task's control socket, but none has begun a
@@ -163,6 +172,7 @@ func (h *Hub) TaskEnded(taskID int, how string) {
 		return
 	}
 	t.ended, t.how = true, how
+	h.changed.Broadcast()
 	for _, g := range h.groups {
 		if s := g.members[taskID]; s != nil && s.closed {
 			h.finish(s)
@@ -176,6 +186,9 @@ func (h *Hub) TaskEnded(taskID int, how string) {
 func (h *Hub) endSessions(taskID int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.tasks[taskID].ended { // another process has come
+		return
+	}
 	for id, g := range h.groups {
 		if s := g.members[taskID]; s != nil {
 			s.link.shutdown()
@@ -216,10 +229,16 @@ func (h *Hub) hello(taskID int, m wire.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := &h.tasks[taskID]
-	id := groupID{g.Instance, t.opened[g.Instance]}
-	s := &session{hub: h, task: taskID, outlet: newOutlet(link), group: h.group(id), id: id}
-	t.opened[g.Instance]++
+	s := &session{hub: h, task: taskID, outlet: newOutlet(link)}
 	s.send(welcome, nil)
+	if h.hand != nil {
+		s.group = h.place(taskID, g.Instance)
+		h.enter(s)
+		return
+	}
+	s.id = groupID{g.Instance, t.opened[g.Instance]}
+	s.group = h.group(s.id)
+	t.opened[g.Instance]++
 	h.join(s)
 }
 
@@ -229,7 +248,7 @@ func (h *Hub) join(s *session) {
 	g.members[s.task] = s
 	g.joined++
 	for dead, how := range g.dead {
-		if how != "" {
+		if how != "" && s.rejoin == nil {
 			s.send(g.deathNotice(dead), nil)
 		}
 	}
@@ -290,6 +309,7 @@ func (h *Hub) leave(g *group, taskID int) {
 	g.left[taskID], g.dead[taskID] = true, ""
 	g.failWithout(taskID)
 	h.spread(g, wire.Left, taskID)
+	g.without(taskID)
 }
 
 // end marks a task that has said Ending. mu is held.
@@ -307,7 +327,7 @@ func (h *Hub) spread(g *group, kind wire.Kind, taskID int) {
 		return
 	}
 	for _, s := range g.members {
-		if s != nil && s.task != taskID {
+		if s != nil && s.task != taskID && s.rejoin == nil {
 			s.send(notice(kind, taskID), nil)
 		}
 	}
@@ -316,7 +336,7 @@ func (h *Hub) spread(g *group, kind wire.Kind, taskID int) {
 // died marks a task dead in a group that it has not left, tells the members and fails the exchanges
 // that need it. mu is held.
 func (h *Hub) died(g *group, taskID int, how string) {
-	if g.left[taskID] || g.dead[taskID] != "" {
+	if g.left[taskID] || g.dead[taskID] != "" || h.hand != nil && g.completed == 0 {
 		return
 	}
 	g.dead[taskID] = how
@@ -324,12 +344,13 @@ func (h *Hub) died(g *group, taskID int, how string) {
 		return
 	}
 	for _, s := range g.members {
-		if s != nil && s.task != taskID {
+		if s != nil && s.task != taskID && !s.gone(taskID) {
 			s.send(g.deathNotice(taskID), nil)
 		}
 	}
 	g.failWithout(taskID)
 	h.tellDeath(g, taskID)
+	g.without(taskID)
 }
 
 // closed is called when a session's socket has ended.
@@ -355,11 +376,19 @@ func (h *Hub) finish(s *session) {
 	if s.finished {
 		return
 	}
-	s.finished = true
+	defer h.changed.Broadcast()
 	g := s.group
+	if h.hand != nil && g.completed == 0 {
+		h.finishByHand(s)
+		return
+	}
+	s.finished = true
+	s.abandon()
 	if !s.left {
 		t := &h.tasks[s.task]
-		t.stays[s.id] = stayDied
+		if h.hand == nil {
+			t.stays[s.id] = stayDied
+		}
 		h.died(g, s.task, t.end())
 	}
 	g.over++
@@ -372,6 +401,9 @@ func (h *Hub) forget(id groupID, g *group) {
 	if g.over == g.joined && g.allAccounted() {
 		g.discard()
 		delete(h.groups, id)
+		if h.hand != nil && h.hand.at[id.instance].begun == g {
+			h.hand.at[id.instance].begun = nil
+		}
 	}
 }
 

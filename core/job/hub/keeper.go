@@ -1,10 +1,7 @@
 package hub
 
 import (
-	"encoding/binary"
-	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,48 +15,38 @@ import (
 // Its mutex guards everything; it is not held while sockets are read or written. Its goroutines
 // live as long as the process, or until there is no hub to be had.
 type Keeper struct {
-	task, numTasks int
-	reach          func() (int, error)
-	answered       func() // may be nil
+	Owner
 
 	mu     sync.Mutex
 	opened [wire.MaxInstances]int
 	lost   []groupID
 	all    []*kept
 	hub    *outlet // the control socket; nil while there is no hub
+	why    string  // the hub has refused this task
+	over   bool    // no hub is looked for any more
 }
 
-// kept is a session, seen from its keeper. Guarded by Keeper.mu, but for the outlet.
-type kept struct {
-	*outlet // to the task
-	keeper  *Keeper
-	id      groupID
-	round   uint32
-	part    *wire.Message // of that round, while it is not answered; descriptors: until it is sent
-	leaving bool          // it has said Leave
-	ending  bool          // it has said Ending
-	gone    bool          // its socket has ended
-	over    bool          // no hub needs to hear of it any more
-	known   [numKnown][]bool
-	way     *keptWay // to the hub; nil: it is told of this session when there is one
-}
-
-// keptWay is how a session is connected to one hub.
-type keptWay struct {
-	*outlet
-	ended chan struct{} // closed when all that the hub has said is taken in
+// Owner is the process that a keeper is in.
+type Owner struct {
+	Task, NumTasks int
+	// Mates are, in a job that was started by hand, all tasks of this node, ascending. Else nil.
+	Mates []int
+	// Reach connects to the hub of the node and returns the socket, however long it takes; an
+	// error: there will be none. It is called anew whenever the hub has ended, in a goroutine.
+	Reach func() (int, error)
+	// Answered is called for each Ending of a session that a hub has answered. It may be nil.
+	Answered func()
+	// Over is called when the keeper is about to end, as a hub has refused its task, with the
+	// reason, or as there is none. It may be nil.
+	Over func(why string)
 }
 
 // comeAgain is between two tries to come to a hub: who is found may be about to end, too.
 const comeAgain = time.Millisecond
 
-// Keep begins a keeper for a task of so many. Reach connects to the hub of the node and returns the
-// socket, however long it takes; an error: there will be none. It is called anew whenever the hub
-// has ended, in a goroutine. Answered, which may be nil, is called for each Ending of a session
-// that a hub has answered. Control is what sessions say Hello on.
-func Keep(task, numTasks int, reach func() (int, error), answered func()) (control int,
-	err error) {
-	socket, err := reach()
+// Keep begins a keeper. Control is what sessions say Hello on.
+func Keep(o Owner) (control int, err error) {
+	socket, err := o.Reach()
 	if err != nil {
 		return -1, err
 	}
@@ -73,7 +60,7 @@ func Keep(task, numTasks int, reach func() (int, error), answered func()) (contr
 		closeFiles([]int{socket, control})
 		return -1, err
 	}
-	k := &Keeper{task: task, numTasks: numTasks, reach: reach, answered: answered}
+	k := &Keeper{Owner: o}
 	go k.serve(front)
 	go k.run(socket, front)
 	return control, nil
@@ -88,14 +75,20 @@ func (k *Keeper) run(socket int, front *link) {
 		}
 		if !refused {
 			time.Sleep(comeAgain)
-			socket, err = k.reach()
+			socket, err = k.Reach()
 		}
 	}
-	front.shutdown()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, s := range k.all { // behind what the last hub has said
-		s.send(wire.Message{}, s.link.shutdown)
+	if k.Over != nil {
+		k.Over(k.why)
+	}
+	k.over = true
+	front.shutdown()
+	for _, s := range k.all {
+		if k.Mates == nil || k.why == "" || s.round > 0 || s.part != nil {
+			s.end()
+		}
 	}
 }
 
@@ -109,7 +102,12 @@ func (k *Keeper) follow(control *link) (refused bool) {
 			var m wire.Message
 			m, err = control.receive()
 			m.CloseFiles()
-			refused = refused || err == nil && m.Kind == wire.Refuse
+			if err == nil && m.Kind == wire.Refuse {
+				refused = true
+				k.mu.Lock()
+				k.why = string(m.Data)
+				k.mu.Unlock()
+			}
 		}
 	}
 	k.mu.Lock()
@@ -135,7 +133,7 @@ func (k *Keeper) follow(control *link) (refused bool) {
 func (k *Keeper) come(control *link) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	stands := standing{opened: k.opened, lost: k.lost}
+	stands := standing{opened: k.opened, lost: k.lost, mates: k.Mates}
 	var theirs []int
 	for _, s := range k.all {
 		s.way = nil
@@ -150,54 +148,10 @@ func (k *Keeper) come(control *link) error {
 	}
 	k.hub = newOutlet(control)
 	go k.hub.writeAll()
-	g := wire.Greeting{Purpose: wire.Join, Task: k.task, NumTasks: k.numTasks, PID: os.Getpid()}
+	g := wire.Greeting{Purpose: wire.Join, Task: k.Task, NumTasks: k.NumTasks, PID: os.Getpid()}
 	k.hub.send(wire.Message{Kind: wire.Hello, Data: stands.encode(g.Encode()), Files: theirs},
 		func() { closeFiles(theirs) })
 	return nil
-}
-
-// begin makes the way of a session to a hub, and returns the hub's end. mu is held.
-func (s *kept) begin() (theirs int, err error) {
-	mine, theirs, err := wire.Pair()
-	if err != nil {
-		return -1, err
-	}
-	l, err := newLink(mine)
-	if err != nil {
-		closeFiles([]int{theirs})
-		return -1, err
-	}
-	s.way = &keptWay{newOutlet(l), make(chan struct{})}
-	go s.way.writeAll()
-	go s.hear(s.way)
-	return theirs, nil
-}
-
-// standing is what a hub is to know of it. mu is held.
-func (s *kept) standing() going {
-	g := going{id: s.id, round: s.round}
-	for i, tasks := range s.known {
-		for t, yes := range tasks {
-			if yes {
-				g.known[i] = append(g.known[i], t)
-			}
-		}
-	}
-	return g
-}
-
-// repeat says to another hub what the last one has not answered. mu is held.
-func (s *kept) repeat() {
-	if s.part != nil {
-		s.pass(*s.part)
-		s.part.Files = nil // a second time it cannot succeed
-	}
-	if s.ending {
-		s.way.send(wire.Message{Kind: wire.Ending}, nil)
-	}
-	if s.leaving {
-		s.way.send(wire.Message{Kind: wire.Leave}, nil)
-	}
 }
 
 // serve takes the sessions' hellos.
@@ -225,7 +179,7 @@ func (k *Keeper) open(l *link, g wire.Greeting) {
 	s := &kept{outlet: newOutlet(l), keeper: k,
 		id: groupID{g.Instance, k.opened[g.Instance]}}
 	for i := range s.known {
-		s.known[i] = make([]bool, k.numTasks)
+		s.known[i] = make([]bool, k.NumTasks)
 	}
 	k.opened[g.Instance]++
 	k.all = append(k.all, s)
@@ -245,137 +199,10 @@ func (k *Keeper) open(l *link, g wire.Greeting) {
 	s.link.shutdown()
 }
 
-// readAll takes what the task says, until its socket ends.
-func (s *kept) readAll() {
-	for {
-		m, err := s.link.receive()
-		if err != nil || s.said(m) != nil {
-			break
-		}
-	}
-	s.keeper.mu.Lock()
-	s.gone = true
-	if !s.leaving {
-		s.over = true
-		if s.part != nil {
-			s.part.CloseFiles()
-		}
-		s.keeper.lost = append(s.keeper.lost, s.id)
-	}
-	s.release()
-	s.keeper.mu.Unlock()
-	s.endQueue()
-	s.link.close()
-}
-
-// release lets go of a session that is over on both sides. mu is held.
-func (s *kept) release() {
-	if !s.gone || !s.over {
-		return
-	}
-	k := s.keeper
-	if i := slices.Index(k.all, s); i >= 0 {
-		k.all = slices.Delete(k.all, i, i+1)
-	}
-	if s.way != nil {
-		// Behind what is still to be sent: a link that ends takes that along.
-		s.way.send(wire.Message{}, s.way.link.shutdown)
-	}
-}
-
-// said passes on what the task says.
-func (s *kept) said(m wire.Message) error {
-	s.keeper.mu.Lock()
-	defer s.keeper.mu.Unlock()
-	switch m.Kind {
-	case wire.Part:
-		if s.part != nil { // it does not wait for the answer: that is for the hub to refuse
-			s.part.CloseFiles()
-		}
-		s.part = &wire.Message{Kind: wire.Part, Number: m.Number, Data: m.Data}
-	case wire.Leave:
-		s.leaving = true
-	case wire.Ending:
-		s.ending = true
-	default:
-		m.CloseFiles()
-		return io.ErrUnexpectedEOF
-	}
-	if s.way != nil {
-		s.pass(m)
-	} else if m.Kind == wire.Part {
-		s.part.Files = m.Files
-	} else {
-		m.CloseFiles()
-	}
-	return nil
-}
-
-// pass sends a message, and with it its descriptors. mu is held.
-func (s *kept) pass(m wire.Message) { s.way.send(m, func() { m.CloseFiles() }) }
-
-// hear takes what the hub says, until that has ended.
-func (s *kept) hear(w *keptWay) {
-	defer close(w.ended)
-	for {
-		m, err := w.link.receive()
-		if err != nil {
-			break
-		}
-		s.heard(m)
-	}
-	w.endQueue()
-	w.link.close()
-}
-
-// heard passes on what the hub says, and what the task does not know yet.
-func (s *kept) heard(m wire.Message) {
-	s.keeper.mu.Lock()
-	defer s.keeper.mu.Unlock()
-	files := m.Files
-	switch m.Kind {
-	case wire.Parts, wire.Failed:
-		if s.part == nil || m.Number != s.part.Number {
-			break
-		}
-		s.part = nil
-		if m.Kind == wire.Parts {
-			s.round++
-		}
-		s.send(m, func() { closeFiles(files) })
-		return
-	case wire.Died, wire.Ended:
-		t := int64(m.Number)
-		if t < int64(s.keeper.numTasks) && !s.known[knownDead][t] && !s.known[knownLeft][t] {
-			s.known[knownDead][t] = true
-			s.send(m, nil)
-		}
-	case wire.Left, wire.Ending:
-		s.noted(m)
-	case wire.Refuse:
-		s.link.shutdown()
-	}
-	closeFiles(files)
-}
-
-// noted takes in who has left or said Ending. Of the task itself it is an answer. mu is held.
-func (s *kept) noted(m wire.Message) {
-	what := knownEnding
-	if m.Kind == wire.Left {
-		what = knownLeft
-	}
-	for b := m.Data; len(b) >= 4; b = b[4:] {
-		t := int(binary.LittleEndian.Uint32(b))
-		switch {
-		case t == s.keeper.task:
-			s.over = s.over || m.Kind == wire.Left
-			if m.Kind == wire.Ending && s.keeper.answered != nil {
-				s.keeper.answered()
-			}
-			s.send(wire.Message{Kind: m.Kind}, nil)
-			s.release()
-		case t < s.keeper.numTasks:
-			s.known[what][t] = true
-		}
+// lose notes a session that has ended without Leave. Hubs of tasks that were started by hand do not
+// ask for it. mu is held.
+func (k *Keeper) lose(id groupID) {
+	if k.Mates == nil {
+		k.lost = append(k.lost, id)
 	}
 }

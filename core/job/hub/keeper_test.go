@@ -32,8 +32,9 @@ func newAttended(t *testing.T) *attended {
 	a.changed = sync.NewCond(&a.mu)
 	a.at = [2]*Hub{a.hubs[0], a.hubs[1]}
 	for task := range 4 {
-		control, err := Keep(task, 4, func() (int, error) { return a.reach(task) },
-			func() { a.answers[task].Add(1) })
+		control, err := Keep(Owner{Task: task, NumTasks: 4,
+			Reach:    func() (int, error) { return a.reach(task) },
+			Answered: func() { a.answers[task].Add(1) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func scripted(t *testing.T, h *Hub, numTasks int) (b *bench, first int, next fun
 		t.Fatal(err)
 	}
 	begun, ready := false, make(chan struct{})
-	control, err := Keep(0, numTasks, func() (int, error) {
+	control, err := Keep(Owner{NumTasks: numTasks, Reach: func() (int, error) {
 		if !begun {
 			begun = true
 			return theirs, nil
@@ -239,7 +240,7 @@ func scripted(t *testing.T, h *Hub, numTasks int) (b *bench, first int, next fun
 			err = h.Admit(far)
 		}
 		return near, err
-	}, nil)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,14 +345,14 @@ func TestKeeperRefused(t *testing.T) {
 	h := New(1, make([]byte, wire.KeySize))
 	h.TaskEnded(0, "has ended")
 	var tries atomic.Int32
-	control, err := Keep(0, 1, func() (int, error) {
+	control, err := Keep(Owner{NumTasks: 1, Reach: func() (int, error) {
 		tries.Add(1)
 		mine, theirs, err := wire.Pair()
 		if err == nil {
 			err = h.Admit(theirs)
 		}
 		return mine, err
-	}, nil)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

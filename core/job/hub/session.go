@@ -91,6 +91,22 @@ func (l *link) held() (held bool) {
 	return held && err == nil
 }
 
+// ended says whether the process at the other end has ended, or has closed its end.
+func (l *link) ended() bool {
+	if !l.held() {
+		return true
+	}
+	if l.process == nil {
+		return false
+	}
+	raw, err := l.process.SyscallConn()
+	ended := false
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { ended = poll.Readable(int(fd)) })
+	}
+	return ended || err != nil // it is closed once it has been seen to end
+}
+
 func (l *link) close() {
 	l.in.Drop()
 	l.f.Close()
@@ -190,6 +206,9 @@ type session struct {
 	answered bool // the latest Leave or Ending
 	closed   bool // its socket has ended
 	finished bool // finish has run
+	// of a task that was started by hand (byhand.go)
+	rejoin  *rejoin // nil: it does not, or has
+	expects []int   // tasks that have left its group, and may rejoin
 }
 
 // readAll receives until the socket ends.
@@ -208,9 +227,21 @@ func (s *session) readAll() {
 // answer says that what was told by kind is known wherever it must be, so that the process may end.
 // mu is held.
 func (s *session) answer(kind wire.Kind) {
-	if s.hub.span == nil {
-		return
+	h := s.hub
+	switch {
+	case h.span == nil:
+	case h.hand == nil:
+		s.answerOnce(kind)
+	default:
+		if kind == wire.Ending && s.task == h.span.task {
+			h.closeRejoins()
+		}
+		go s.answerKnown(kind)
 	}
+}
+
+// answerOnce is answer, where all keepers that must know have come. mu is held.
+func (s *session) answerOnce(kind wire.Kind) {
 	h := s.hub
 	h.drain(func() {
 		if kind == wire.Left && s.task == h.span.task {
@@ -244,6 +275,9 @@ func (h *Hub) linger(of *session) {
 func (s *session) received(m wire.Message) error {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
+	if s.hub.hand != nil && s.hub.receivedByHand(s, m) {
+		return nil
+	}
 	switch m.Kind {
 	case wire.Part:
 		return s.group.contribute(s, m)

@@ -117,7 +117,9 @@ func (h *Hub) Span(nodes []int, task int, missed func(node int)) {
 }
 
 // isOwn says whether h serves a task.
-func (h *Hub) isOwn(task int) bool { return h.span == nil || h.span.nodes[task] == h.span.me }
+func (h *Hub) isOwn(task int) bool {
+	return (h.span == nil || h.span.nodes[task] == h.span.me) && h.takesPart(task)
+}
 
 // tellNodes tells all other hubs that are reached: what is told one later says the rest. mu is
 // held.

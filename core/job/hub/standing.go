@@ -8,13 +8,15 @@ import (
 )
 
 // standing is what a keeper tells a hub that it has come to, behind the greeting: how many sessions
-// its task has opened of each instance; those that ended without Leave; and those that go on, each
+// its task has opened of each instance; those that ended without Leave; of a task that was started
+// by hand which tasks it takes for those of its node; and the sessions that go on, each
 // with the tasks that are known to have left it, to have said Ending, and to be dead to it. On the
 // wire all numbers have 32 bits, little-endian, and lists have their length in front. The sockets
 // of the sessions that go on come along, in the same order.
 type standing struct {
 	opened [wire.MaxInstances]int
 	lost   []groupID
+	mates  []int
 	goOn   []going
 }
 
@@ -45,6 +47,10 @@ func (s *standing) encode(b []byte) []byte {
 	number(len(s.lost))
 	for _, id := range s.lost {
 		name(id)
+	}
+	number(len(s.mates))
+	for _, t := range s.mates {
+		number(t)
 	}
 	number(len(s.goOn))
 	for i := range s.goOn {
@@ -93,6 +99,9 @@ func decodeStanding(b []byte, numTasks int) (s standing, err error) {
 	for range n.count(8) {
 		s.lost = append(s.lost, n.group())
 	}
+	for range n.count(4) {
+		s.mates = append(s.mates, n.next(numTasks))
+	}
 	for range n.count(8 + 4 + 4*numKnown) {
 		g := going{id: n.group(), round: uint32(n.next(1 << 30))}
 		for i := range g.known {
@@ -113,6 +122,10 @@ func decodeStanding(b []byte, numTasks int) (s standing, err error) {
 
 // resume takes a task in with its standing; links are of the sessions that go on. mu is held.
 func (h *Hub) resume(taskID int, s *standing, links []*link) {
+	if h.hand != nil {
+		h.resumeByHand(taskID, s, links)
+		return
+	}
 	t := &h.tasks[taskID]
 	for i, n := range s.opened {
 		if n > 0 {

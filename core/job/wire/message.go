@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the protocol's; both ends must have the same.
-const Version = 3
+const Version = 4
 
 // Limits of records and messages.
 const (
@@ -41,6 +41,17 @@ const (
 	// hub to task, as is Ending then: these tasks have left (Data: 32 bits each, little-endian);
 	// of the task itself it is the answer to Leave
 	Left
+	// of tasks that were started by hand only:
+	// hub to task: another process of task Number mod MaxTasks has come; its part of the exchange
+	Rejoined
+	Answer // task to hub: this task's part for that one, of the same Number
+	Expect // task to hub: task Number has left, or will, and may rejoin
+	// task to hub: whom does the exchange wait for? The answer: these tasks (Data, as of Left);
+	// Number is 0 for those that have not come, 1 for those that have not answered
+	Missing
+	// task to hub: has the process of task Number ended? The answer, when the task has been told if
+	// so: the same
+	Settle
 	lastKind
 )
 

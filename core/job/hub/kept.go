@@ -1,0 +1,287 @@
+package hub
+
+import (
+	"encoding/binary"
+	"io"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"lapi/core/job/wire"
+)
+
+// kept is a session, seen from its keeper. Guarded by Keeper.mu, but for the outlet.
+type kept struct {
+	*outlet // to the task
+	keeper  *Keeper
+	id      groupID
+	round   uint32
+	part    *wire.Message // of that round, while it is not answered; descriptors: until it is sent
+	leaving bool          // it has said Leave
+	ending  bool          // it has said Ending
+	gone    bool          // its socket has ended
+	over    bool          // no hub needs to hear of it any more
+	known   [numKnown][]bool
+	expects []int    // what it has said by Expect
+	asks    []uint32 // what it has asked by Settle
+	way     *keptWay // to the hub; nil: it is told of this session when there is one
+}
+
+// keptWay is how a session is connected to one hub.
+type keptWay struct {
+	*outlet
+	ended chan struct{} // closed when all that the hub has said is taken in
+}
+
+// end ends a session that no hub serves, behind what the last one has said. mu is held.
+func (s *kept) end() {
+	if why := s.keeper.why; s.part != nil && why != "" {
+		s.send(wire.Message{Kind: wire.Failed, Number: s.part.Number, Data: []byte(why)}, nil)
+	}
+	s.send(wire.Message{}, s.link.shutdown)
+}
+
+// begin makes the way of a session to a hub, and returns the hub's end. mu is held.
+func (s *kept) begin() (theirs int, err error) {
+	mine, theirs, err := wire.Pair()
+	if err != nil {
+		return -1, err
+	}
+	l, err := newLink(mine)
+	if err != nil {
+		closeFiles([]int{theirs})
+		return -1, err
+	}
+	s.way = &keptWay{newOutlet(l), make(chan struct{})}
+	go s.way.writeAll()
+	go s.hear(s.way)
+	return theirs, nil
+}
+
+// standing is what a hub is to know of it. mu is held.
+func (s *kept) standing() going {
+	g := going{id: s.id, round: s.round}
+	for i, tasks := range s.known {
+		for t, yes := range tasks {
+			if yes {
+				g.known[i] = append(g.known[i], t)
+			}
+		}
+	}
+	return g
+}
+
+// repeat says to another hub what the last one has not answered. mu is held.
+func (s *kept) repeat() {
+	if s.part != nil {
+		m := *s.part
+		s.part.Files = s.copies(m.Files)
+		s.pass(m)
+	}
+	for _, t := range s.expects {
+		s.way.send(wire.Message{Kind: wire.Expect, Number: uint32(t)}, nil)
+	}
+	for _, t := range s.asks {
+		s.way.send(wire.Message{Kind: wire.Settle, Number: t}, nil)
+	}
+	if s.ending {
+		s.way.send(wire.Message{Kind: wire.Ending}, nil)
+	}
+	if s.leaving {
+		s.way.send(wire.Message{Kind: wire.Leave}, nil)
+	}
+}
+
+// copies are those descriptors of a part once more, for another hub. Only tasks that were started by
+// hand need them: else an exchange in which a hub ends fails.
+func (s *kept) copies(files []int) (all []int) {
+	if s.keeper.Mates == nil {
+		return nil
+	}
+	for _, fd := range files {
+		if dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			all = append(all, dup)
+		}
+	}
+	return all
+}
+
+// readAll takes what the task says, until its socket ends.
+func (s *kept) readAll() {
+	for {
+		m, err := s.link.receive()
+		if err != nil || s.said(m) != nil {
+			break
+		}
+	}
+	s.keeper.mu.Lock()
+	s.gone = true
+	if s.part != nil {
+		s.part.CloseFiles()
+	}
+	if !s.leaving {
+		s.over = true
+		s.keeper.lose(s.id)
+	}
+	s.release()
+	s.keeper.mu.Unlock()
+	s.endQueue()
+	s.link.close()
+}
+
+// release lets go of a session that is over on both sides. mu is held.
+func (s *kept) release() {
+	if !s.gone || !s.over {
+		return
+	}
+	k := s.keeper
+	if i := slices.Index(k.all, s); i >= 0 {
+		k.all = slices.Delete(k.all, i, i+1)
+	}
+	if s.way != nil {
+		// Behind what is still to be sent: a link that ends takes that along.
+		s.way.send(wire.Message{}, s.way.link.shutdown)
+	}
+}
+
+// said passes on what the task says.
+func (s *kept) said(m wire.Message) error {
+	s.keeper.mu.Lock()
+	defer s.keeper.mu.Unlock()
+	switch m.Kind {
+	case wire.Part:
+		if s.part != nil { // it does not wait for the answer: that is for the hub to refuse
+			s.part.CloseFiles()
+		}
+		s.part = &wire.Message{Kind: wire.Part, Number: m.Number, Data: m.Data}
+		if s.way != nil {
+			s.part.Files = s.copies(m.Files)
+		}
+	case wire.Expect:
+		if t := int(m.Number); !slices.Contains(s.expects, t) {
+			s.expects = append(s.expects, t)
+		}
+	case wire.Settle:
+		if !slices.Contains(s.asks, m.Number) {
+			s.asks = append(s.asks, m.Number)
+		}
+	case wire.Answer, wire.Missing: // of what the hub has said, or says
+	case wire.Leave:
+		s.leaving = true
+	case wire.Ending:
+		s.ending = true
+	default:
+		m.CloseFiles()
+		return io.ErrUnexpectedEOF
+	}
+	if s.keeper.over {
+		m.CloseFiles()
+		s.end()
+	} else if s.way != nil {
+		s.pass(m)
+	} else if m.Kind == wire.Part {
+		s.part.Files = m.Files
+	} else {
+		m.CloseFiles()
+	}
+	return nil
+}
+
+// pass sends a message, and with it its descriptors. mu is held.
+func (s *kept) pass(m wire.Message) { s.way.send(m, func() { m.CloseFiles() }) }
+
+// hear takes what the hub says, until that has ended.
+func (s *kept) hear(w *keptWay) {
+	defer close(w.ended)
+	for {
+		m, err := w.link.receive()
+		if err != nil {
+			break
+		}
+		s.heard(m)
+	}
+	w.endQueue()
+	w.link.close()
+}
+
+// heard passes on what the hub says, and what the task does not know yet.
+func (s *kept) heard(m wire.Message) {
+	s.keeper.mu.Lock()
+	defer s.keeper.mu.Unlock()
+	files := m.Files
+	switch m.Kind {
+	case wire.Parts, wire.Failed:
+		if s.part == nil || m.Number != s.part.Number {
+			break
+		}
+		s.part.CloseFiles()
+		s.part = nil
+		if m.Kind == wire.Parts {
+			s.round++
+		}
+		s.send(m, func() { closeFiles(files) })
+		return
+	case wire.Died, wire.Ended:
+		t := int64(m.Number)
+		if t < int64(s.keeper.NumTasks) && !s.known[knownDead][t] && !s.known[knownLeft][t] {
+			s.known[knownDead][t] = true
+			s.send(m, nil)
+		}
+	case wire.Left, wire.Ending:
+		s.noted(m)
+	case wire.Refuse:
+		s.link.shutdown()
+	case wire.Welcome:
+		s.begun(int(m.Number))
+	case wire.Rejoined:
+		s.rejoined(int(m.Number % wire.MaxTasks))
+		s.send(m, func() { closeFiles(files) })
+		return
+	case wire.Settle:
+		s.asks = slices.DeleteFunc(s.asks, func(t uint32) bool { return t == m.Number })
+		s.send(m, nil)
+	case wire.Missing:
+		s.send(m, nil)
+	}
+	closeFiles(files)
+}
+
+// begun takes in which group the session's is, where that is not counted. mu is held.
+func (s *kept) begun(incarnation int) {
+	if k := s.keeper; k.Mates != nil && incarnation < 1<<30 {
+		s.id.incarnation = incarnation
+		k.opened[s.id.instance] = max(k.opened[s.id.instance], incarnation+1)
+	}
+}
+
+// rejoined forgets what is known of a task's last process. mu is held.
+func (s *kept) rejoined(task int) {
+	if task < s.keeper.NumTasks {
+		for i := range s.known {
+			s.known[i][task] = false
+		}
+	}
+	s.expects = slices.DeleteFunc(s.expects, func(t int) bool { return t == task })
+}
+
+// noted takes in who has left or said Ending. Of the task itself it is an answer. mu is held.
+func (s *kept) noted(m wire.Message) {
+	what := knownEnding
+	if m.Kind == wire.Left {
+		what = knownLeft
+	}
+	for b := m.Data; len(b) >= 4; b = b[4:] {
+		t := int(binary.LittleEndian.Uint32(b))
+		switch {
+		case t == s.keeper.Task:
+			s.over = s.over || m.Kind == wire.Left
+			if m.Kind == wire.Ending && s.keeper.Answered != nil {
+				s.keeper.Answered()
+			}
+			s.send(wire.Message{Kind: m.Kind}, nil)
+			s.release()
+		case t < s.keeper.NumTasks:
+			s.known[what][t] = true
+		}
+	}
+}

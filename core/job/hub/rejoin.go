@@ -1,0 +1,227 @@
+package hub
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"lapi/core/job/wire"
+)
+
+// Between a task that rejoins a group and the others this happens:
+//
+//	it:     its part of the exchange
+//	others: Rejoined with that part; their owners make ready for it and answer: their parts
+//	it:     Parts, of those that are there
+//
+// One rejoins at a time, so each of two that do knows the other. None does while it is not known of
+// every task of the group whether it lives: a new hub learns that from their keepers.
+
+// rejoin is how far a session is that begins in a group that has begun.
+type rejoin struct {
+	part    *wire.Message // nil: it has not given it
+	number  uint32        // of Rejoined and its answers; 0: the others were not told
+	release func()        // lets go of the part's descriptors
+	awaited []int         // tasks
+	answers []wire.Contribution
+}
+
+// move has a session that waits for a group to begin rejoin one. mu is held.
+func (s *session) move(to *group) {
+	part := s.group.withdraw(s)
+	s.group, s.id, s.round, s.finished, s.rejoin = to, to.id, 0, false, new(rejoin)
+	if part != nil {
+		s.rejoin.part = &wire.Message{Data: part.Data, Files: part.Files}
+		s.round = 1
+	}
+	to.members[s.task] = s
+	to.joined++
+}
+
+// lives says whether a task takes part in a group that has begun.
+func (g *group) lives(task int) bool {
+	s := g.members[task]
+	return s != nil && !s.closed && !g.left[task] && s.rejoin == nil
+}
+
+// readmits says whether a task's new session may rejoin a group.
+func (g *group) readmits(task int) bool {
+	if s := g.members[task]; s != nil && !s.finished || g.dead[task] == "" && !g.left[task] {
+		return false
+	}
+	anybody := false
+	for _, t := range g.hub.hand.members {
+		switch {
+		case t == task:
+		case g.lives(t):
+			anybody = true
+			if g.left[task] && !slices.Contains(g.members[t].expects, task) {
+				return false
+			}
+		case g.members[t] == nil && g.dead[t] == "" && !g.left[t]:
+			return false // nothing is known of it
+		}
+	}
+	return anybody
+}
+
+// readmit lets who rejoins a group do so, one after another. mu is held.
+func (h *Hub) readmit(g *group) {
+	for {
+		if g.rejoins == nil {
+			if h.hand.ends {
+				return
+			}
+			i := slices.IndexFunc(g.members, func(s *session) bool {
+				return s != nil && s.rejoin != nil && s.rejoin.part != nil && !s.closed
+			})
+			if i < 0 {
+				return
+			}
+			g.rejoins = g.members[i]
+			g.introduce(g.rejoins)
+		}
+		s := g.rejoins
+		if len(s.rejoin.awaited) > 0 {
+			return
+		}
+		r := s.rejoin
+		g.rejoins, s.rejoin, g.arrives = nil, nil, true
+		all := append(r.answers, wire.Contribution{Task: s.task, Data: r.part.Data,
+			Files: r.part.Files})
+		data, files := wire.EncodeParts(all)
+		s.welcome()
+		s.send(wire.Message{Kind: wire.Parts, Data: data, Files: files}, func() {
+			for _, c := range r.answers {
+				closeFiles(c.Files)
+			}
+			r.release()
+			go h.arrived(g)
+		})
+		for t, left := range g.left { // it was not told while it was about to rejoin
+			if left {
+				s.send(notice(wire.Left, t), nil)
+			}
+		}
+	}
+}
+
+// arrived: what one that rejoins gets is in its keeper's socket.
+func (h *Hub) arrived(g *group) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g.arrives = false
+	h.changed.Broadcast()
+}
+
+// introduce tells those that live of one that rejoins.
+func (g *group) introduce(s *session) {
+	h, r := g.hub, s.rejoin
+	h.hand.serial++
+	r.number = h.hand.serial*wire.MaxTasks + uint32(s.task)
+	g.dead[s.task], g.left[s.task], g.ending[s.task] = "", false, false
+	for _, t := range h.hand.members {
+		if t != s.task && g.lives(t) {
+			r.awaited = append(r.awaited, t)
+		}
+	}
+	var pending atomic.Int32
+	pending.Store(int32(len(r.awaited)) + 1)
+	r.release = func() {
+		if pending.Add(-1) == 0 {
+			closeFiles(r.part.Files)
+		}
+	}
+	for _, t := range r.awaited {
+		o := g.members[t]
+		o.expects = slices.DeleteFunc(o.expects, func(e int) bool { return e == s.task })
+		o.send(wire.Message{Kind: wire.Rejoined, Number: r.number, Data: r.part.Data,
+			Files: r.part.Files}, r.release)
+	}
+}
+
+// closeRejoins lets nobody more rejoin by this hub, whose task ends: it does not answer who is about
+// to. mu is held.
+func (h *Hub) closeRejoins() {
+	h.hand.ends = true
+	for _, g := range h.groups {
+		if g.rejoins != nil {
+			g.rejoins.gone(h.span.task)
+			h.readmit(g)
+		}
+	}
+}
+
+// answerKnown is answer. It waits until the keepers of all that live have come to this hub, which may
+// be new, and, at the end of the hub's task, until who rejoins has done so: a hub that ended now would
+// leave it to the next one to begin anew, and to say first that it has died. mu is not held.
+func (s *session) answerKnown(kind wire.Kind) {
+	h := s.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.await(rejoinLimit, func() bool {
+		for _, g := range h.groups {
+			if s.task == h.span.task && (g.rejoins != nil || g.arrives) {
+				return false
+			}
+		}
+		return s.group.allAccounted()
+	})
+	s.answerOnce(kind)
+}
+
+// without goes on where a task was awaited that has died, or left. mu is held.
+func (g *group) without(task int) {
+	if g.hub.hand == nil {
+		return
+	}
+	if g.rejoins != nil {
+		g.rejoins.gone(task)
+	}
+	g.hub.reconsider(g.id.instance)
+}
+
+// gone takes a task that has died or left off those that one who rejoins waits for. True: that one
+// has nothing to do with the task, and is not told.
+func (s *session) gone(task int) bool {
+	if s.rejoin == nil {
+		return false
+	}
+	s.rejoin.awaited = slices.DeleteFunc(s.rejoin.awaited, func(t int) bool { return t == task })
+	return !slices.ContainsFunc(s.rejoin.answers, func(c wire.Contribution) bool {
+		return c.Task == task
+	})
+}
+
+// abandon ends what a session that has ended was about to rejoin. mu is held.
+func (s *session) abandon() {
+	r := s.rejoin
+	if r == nil {
+		return
+	}
+	s.rejoin = nil
+	for _, c := range r.answers {
+		closeFiles(c.Files)
+	}
+	switch {
+	case r.release != nil:
+		r.release()
+	case r.part != nil:
+		closeFiles(r.part.Files)
+	}
+	if s.group.rejoins == s {
+		s.group.rejoins = nil
+	}
+}
+
+// answered takes what a member gives to one that rejoins. mu is held.
+func (h *Hub) answered(s *session, m wire.Message) {
+	to := s.group.rejoins
+	if to == nil || to.rejoin.number != m.Number || !slices.Contains(to.rejoin.awaited, s.task) {
+		m.CloseFiles() // it is no more
+		return
+	}
+	to.gone(s.task)
+	to.rejoin.answers = append(to.rejoin.answers,
+		wire.Contribution{Task: s.task, Data: m.Data, Files: m.Files})
+	h.readmit(s.group)
+}
