@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -42,12 +43,16 @@ const (
 
 // handHub is this process's part in the hub of a job that was started by hand.
 type handHub struct {
-	c       Config   // as the first session has it
-	members []int    // tasks of this node that list each other, ascending, this one too
-	name    *os.File // the socket of this task's name
-	control int      // to the keeper
-	reached bool     // a hub was; only reach uses it
-	refused string   // why the keeper has ended; under the lock of byHandHubs
+	c       Config      // as the first session has it
+	members []int       // tasks of this node that list each other, ascending, this one too
+	name    *os.File    // the socket of this task's name
+	control int         // to the keeper
+	reached bool        // a hub was; only reach uses it
+	retire  func()      // ends the keeper
+	over    atomic.Bool // it has been called
+	// under the lock of byHandHubs
+	sessions int    // that are open, or about to be
+	refused  string // why the keeper has ended
 }
 
 // byHandHubs are those of this process, by what they were made of.
@@ -63,15 +68,17 @@ func membersOf(c *Config) []int {
 	return all
 }
 
-// joinByHand has this process have a keeper for the job, and returns it.
+// joinByHand has this process have a keeper for the job, and returns it. It is there until as many
+// leaveByHand have followed.
 func joinByHand(c *Config) (*handHub, error) {
 	byHandHubs.Lock()
 	defer byHandHubs.Unlock()
 	key := fmt.Sprint(c.Partition, "\n", c.Task, c.NumTasks, c.CommonTasks)
 	if n := byHandHubs.all[key]; n != nil {
+		n.sessions++
 		return n, nil
 	}
-	n := &handHub{c: *c, members: membersOf(c)}
+	n := &handHub{c: *c, members: membersOf(c), sessions: 1}
 	n.c.key = nil
 	name, err := takeOwnName(c)
 	if err != nil {
@@ -84,12 +91,11 @@ func joinByHand(c *Config) (*handHub, error) {
 	}
 	over := func(why string) { // before the sessions' owners hear of it
 		byHandHubs.Lock()
-		delete(byHandHubs.all, key)
+		n.forget()
 		n.refused = why
 		byHandHubs.Unlock()
-		n.name.Close()
 	}
-	n.control, err = hub.Keep(hub.Owner{Task: c.Task, NumTasks: c.NumTasks, Mates: n.members,
+	n.control, n.retire, err = hub.Keep(hub.Owner{Task: c.Task, NumTasks: c.NumTasks, Mates: n.members,
 		Reach: n.reach, Answered: EndAnswered, Over: over})
 	if err != nil {
 		n.name.Close()
@@ -100,6 +106,34 @@ func joinByHand(c *Config) (*handHub, error) {
 	}
 	byHandHubs.all[key] = n
 	return n, nil
+}
+
+// forget has others find this task no more, and its next session begin anew. The lock of byHandHubs
+// is held.
+func (n *handHub) forget() {
+	for key, other := range byHandHubs.all {
+		if other == n {
+			delete(byHandHubs.all, key)
+		}
+	}
+	unlisten(n.name)
+}
+
+// leaveByHand is for a session that is closed. After the last one this process is none of the job's,
+// and another one may be its task.
+func (n *handHub) leaveByHand() {
+	byHandHubs.Lock()
+	n.sessions--
+	last := n.sessions == 0
+	if last {
+		n.over.Store(true)
+		n.forget()
+	}
+	byHandHubs.Unlock()
+	if last {
+		n.retire()
+		unix.Close(n.control)
+	}
 }
 
 func takeOwnName(c *Config) (fd int, err error) {
@@ -124,7 +158,7 @@ func (n *handHub) hubName() string { return fmt.Sprint("hub", n.members[0]) }
 // reach connects to the hub, which this process has from then on if nobody else has it. Once the job
 // has begun it goes on without a hub rather than end, whoever has taken the hub's name.
 func (n *handHub) reach() (socket int, err error) {
-	for began, retry := time.Now(), firstRetry; ; retry = min(2*retry, lastRetry) {
+	for began, retry := time.Now(), firstRetry; !n.over.Load(); retry = min(2*retry, lastRetry) {
 		fd, err := find(&n.c, n.hubName())
 		if err == nil {
 			n.reached = true
@@ -143,12 +177,14 @@ func (n *handHub) reach() (socket int, err error) {
 		}
 		time.Sleep(retry)
 	}
+	return -1, errNobody
 }
 
 // lead makes this process the one that has the hub, and listens for it.
 func (n *handHub) lead(listener int) {
 	h := hub.New(n.c.NumTasks, make([]byte, KeySize))
-	h.ByHand(n.members, n.c.Task)
+	socket := os.NewFile(uintptr(listener), "hub") // non-blocking, so the poller takes it
+	h.ByHand(n.members, n.c.Task, func() { unlisten(socket) })
 	for _, t := range n.members {
 		if t != n.c.Task {
 			go look(h, t, firstRetry, func() bool {
@@ -160,7 +196,6 @@ func (n *handHub) lead(listener int) {
 			})
 		}
 	}
-	socket := os.NewFile(uintptr(listener), "hub") // non-blocking, so the poller takes it
 	go admitTasks(socket, func(conn int) { _ = h.Admit(conn) })
 }
 
@@ -168,9 +203,17 @@ func (n *handHub) lead(listener int) {
 type byHandSession struct {
 	*launched
 	n       *handHub
-	limit   time.Duration  // 0: none
-	numbers map[int]uint32 // of the latest Rejoined, by task
-	settled map[int]bool   // what Settle has asked is answered, by task
+	limit   time.Duration // 0: none
+	life    wire.Life
+	others  map[int]known // by task
+	settled map[int]bool  // what Settle has asked is answered, by task
+}
+
+// known is another task's session, as this one knows it.
+type known struct {
+	life  wire.Life
+	given bool // it has this one's part, or that is on its way
+	part  Part // as another hub may ask for it again; the files are the caller's
 }
 
 // Rejoiner is what a Session offers whose tasks may die and rejoin: those that were started by
@@ -199,6 +242,7 @@ func openByHand(c *Config, instance int) (Session, error) {
 	kept.kept, kept.launcherFD = true, n.control
 	s, err := openSession(&kept, instance)
 	if err != nil {
+		defer n.leaveByHand()
 		byHandHubs.Lock()
 		defer byHandHubs.Unlock()
 		if n.refused != "" {
@@ -206,8 +250,8 @@ func openByHand(c *Config, instance int) (Session, error) {
 		}
 		return nil, err
 	}
-	b := &byHandSession{launched: s, n: n, limit: wireUpLimit, numbers: make(map[int]uint32),
-		settled: make(map[int]bool)}
+	b := &byHandSession{launched: s, n: n, limit: wireUpLimit, life: wire.NewLife(),
+		others: make(map[int]known), settled: make(map[int]bool)}
 	if c.NoTimeout {
 		b.limit = 0
 	}
@@ -215,14 +259,28 @@ func openByHand(c *Config, instance int) (Session, error) {
 	return b, nil
 }
 
-// Exchange waits for the others for a minute.
+// Exchange waits for the others for a minute. In the first one each says which life it has.
 func (s *byHandSession) Exchange(part Part) ([]Part, error) {
 	if s.limit > 0 {
 		s.deadline = time.Now().Add(s.limit)
 		s.late = s.ask
 	}
 	defer func() { s.deadline, s.late = time.Time{}, nil }()
-	return s.launched.Exchange(part)
+	if s.round > 0 {
+		return s.launched.Exchange(part)
+	}
+	all, err := s.launched.Exchange(Part{Data: s.life.Before(part.Data), Files: part.Files})
+	for t := range all {
+		if all[t].Data == nil {
+			continue // it is not there
+		}
+		k, ok := known{given: true, part: part}, false
+		if k.life, all[t].Data, ok = wire.CutLife(all[t].Data); !ok {
+			return nil, fmt.Errorf("what task %d gives says nothing of who it is", t)
+		}
+		s.others[t] = k
+	}
+	return all, err
 }
 
 // ask asks whom the exchange waits for: heard tells it.
@@ -242,13 +300,26 @@ func (s *byHandSession) ask() error {
 func (s *byHandSession) heard(m wire.Message) error {
 	switch m.Kind {
 	case wire.Rejoined:
-		t := int(m.Number % wire.MaxTasks)
-		if slices.Contains(s.members, t) && t != s.task {
-			s.numbers[t] = m.Number
-			s.events = append(s.events, Event{Kind: TaskRejoined, Task: t,
-				Part: Part{Data: m.Data, Files: m.Files}})
-			return nil
+		t := int(m.Number)
+		life, data, ok := wire.CutLife(m.Data)
+		if !ok || !slices.Contains(s.members, t) || t == s.task {
+			break
 		}
+		if s.others[t].life == life { // another hub asks
+			s.give(t)
+			break
+		}
+		s.others[t] = known{life: life}
+		s.events = slices.DeleteFunc(s.events, func(e Event) bool { // it has ended, unanswered
+			if e.Kind == TaskRejoined && e.Task == t {
+				closeAll(e.Part.Files)
+				return true
+			}
+			return false
+		})
+		s.events = append(s.events, Event{Kind: TaskRejoined, Task: t,
+			Part: Part{Data: data, Files: m.Files}})
+		return nil
 	case wire.Settle:
 		s.settled[int(m.Number)] = true
 	case wire.Missing:
@@ -289,8 +360,16 @@ func (s *byHandSession) missing(tasks []int, rejoins bool) error {
 
 // Answer implements Rejoiner.
 func (s *byHandSession) Answer(task int, part Part) {
-	sendSoon(s.conn, wire.Message{Kind: wire.Answer, Number: s.numbers[task], Data: part.Data,
-		Files: part.Files})
+	s.others[task] = known{s.others[task].life, true, part}
+	s.give(task)
+}
+
+// give answers a task that has rejoined, if the caller has done so.
+func (s *byHandSession) give(task int) {
+	if k := s.others[task]; k.given {
+		sendSoon(s.conn, wire.Message{Kind: wire.Answer, Number: uint32(task),
+			Data: k.life.Before(s.life.Before(k.part.Data)), Files: k.part.Files})
+	}
 }
 
 // Expect implements Rejoiner.
@@ -323,6 +402,7 @@ func (s *byHandSession) Close() error {
 	for _, e := range s.events {
 		closeAll(e.Part.Files)
 	}
+	defer s.n.leaveByHand()
 	return s.launched.Close()
 }
 

@@ -131,8 +131,9 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control in
 	} else {
 		in.shut()
 	}
-	return hub.Keep(hub.Owner{Task: n.task, NumTasks: len(n.nodes), Reach: n.reach,
+	control, _, err = hub.Keep(hub.Owner{Task: n.task, NumTasks: len(n.nodes), Reach: n.reach,
 		Answered: EndAnswered})
+	return control, err
 }
 
 // remember keeps what is needed of all tasks' cards.
@@ -244,7 +245,7 @@ func look(h *hub.Hub, task int, first time.Duration, ended func() bool) {
 			return
 		}
 		if ended() {
-			h.TaskEnded(task, "has ended")
+			h.Missed(task, "has ended")
 			return
 		}
 	}

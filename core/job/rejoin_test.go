@@ -50,10 +50,14 @@ func memberRole() error {
 		close(commands) // the test has ended
 	}()
 	for {
-		if err := m.poll(); err != nil {
-			return err
+		set := []unix.PollFd{{Fd: -1}}
+		if m.s != nil {
+			if err := m.poll(); err != nil {
+				return err
+			}
+			set[0] = unix.PollFd{Fd: int32(m.s.Descriptor()), Events: unix.POLLIN}
 		}
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(m.s.Descriptor()), Events: unix.POLLIN}}, 5)
+		_, _ = unix.Poll(set, 5)
 		select {
 		case command, more := <-commands:
 			if !more {
@@ -141,13 +145,23 @@ func (m *member) obey(command string) error {
 			return err
 		}
 		m.s.(job.Rejoiner).Expect(task)
-	case "leave":
+	case "leave", "close":
 		m.s.Leave()
 		if err := errors.Join(m.s.Close(), unix.Close(m.file)); err != nil {
 			return err
 		}
+		m.s = nil
 		fmt.Println("left")
-		return m.open() // the next session
+		if word == "leave" {
+			return m.open() // the next session
+		}
+	case "open":
+		return m.open()
+	case "hold": // a session of another instance, so that the process stays in the job
+		if _, _, err := open(1); err != nil {
+			return err
+		}
+		fmt.Println("holds")
 	case "exit":
 		m.s.Leave()
 		_ = m.s.Close()
@@ -295,6 +309,10 @@ func TestRejoinWithoutHub(t *testing.T) {
 func TestRejoinInSecondSession(t *testing.T) {
 	j := newMembersBy(t, 3, 0)
 	for _, k := range j.of {
+		k.say(t, "hold")
+		k.expect(t, "holds")
+	}
+	for _, k := range j.of {
 		k.say(t, "leave")
 	}
 	for _, k := range j.of {
@@ -351,6 +369,42 @@ func rejoinOfTwo(t *testing.T, victims []int) {
 				other.output())
 		}
 	}
+}
+
+// The hub ends while a task rejoins. Who has heard of that one does not hear that it has died, or that
+// it is there once more, but answers the next hub; who has not heard of it does so then.
+func TestAskedByAnotherHub(t *testing.T) {
+	j := newMembersBy(t, 4, 0)
+	j.kill(1)
+	silent := j.of[3].cmd.Process.Pid
+	if err := unix.Kill(silent, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	j.begin(1)
+	j.of[2].expect(t, "returned 1")
+	j.of[0].killHard(t)
+	<-j.of[0].ended
+	if err := unix.Kill(silent, unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.of[1].expect(t, "there"); got != " 1 2 3" {
+		t.Errorf("finds%s", got)
+	}
+	for _, i := range []int{2, 3} { // in any order
+		text := ""
+		for limit := time.Now().Add(guard); !strings.Contains(text, "died 0") ||
+			!strings.Contains(text, "returned 1"); time.Sleep(5 * time.Millisecond) {
+			if text = j.of[i].output(); time.Now().After(limit) {
+				t.Fatalf("task %d:\n%s", i, text)
+			}
+		}
+		if strings.Count(text, "died 1 ") != 1 || strings.Count(text, "returned 1") != 1 {
+			t.Errorf("task %d:\n%s", i, text)
+		}
+	}
+	j.comes(0, 0, 1, 2, 3)
+	j.kill(1)
+	j.comes(1, 0, 1, 2, 3)
 }
 
 // A task that gives up as somebody does not answer may try again.
@@ -456,6 +510,71 @@ func TestRejoinBesideForkedProcess(t *testing.T) {
 	}
 	j.kill(2)
 	j.comes(2, 0, 1, 2)
+}
+
+// Tasks that have left are in nobody's way, though they go on: neither is the hub that one of them has,
+// even for a job of another size that takes their names.
+func TestJobAfterTheLast(t *testing.T) {
+	j := newMembersBy(t, 3, 1)
+	old := slices.Clone(j.of)
+	for _, k := range old {
+		k.say(t, "close")
+		k.expect(t, "left")
+	}
+	for _, n := range []int{2, 3} {
+		next := &members{tasks: j.tasks, t: t, n: n, of: make([]*task, n)}
+		for i := range n {
+			next.begin(i)
+		}
+		for _, k := range next.of {
+			if got := k.expect(t, "there"); got != " 0 1 2"[:2*n] {
+				t.Errorf("finds%s", got)
+			}
+		}
+		for _, k := range next.of {
+			k.say(t, "close")
+			k.expect(t, "left")
+		}
+	}
+	for _, k := range old { // and they may come back
+		k.say(t, "open")
+	}
+	for _, k := range old {
+		if got := k.expect(t, "there"); got != " 0 1 2" {
+			t.Errorf("finds%s", got)
+		}
+	}
+	j.kill(1)
+	j.comes(1, 0, 1, 2)
+}
+
+// The hub is of use to others after its task has left, until they have, too. A process that takes that
+// task's name meanwhile waits for the next session.
+func TestHubOfTaskThatLeft(t *testing.T) {
+	j := newMembersBy(t, 3, 1)
+	first := j.of[1]
+	first.say(t, "close")
+	first.expect(t, "left")
+	j.begin(1)
+	j.of[2].killHard(t)
+	<-j.of[2].ended
+	j.of[0].expect(t, "died 2 ")
+	j.comes(2, 0, 2)
+	for _, i := range []int{0, 2} {
+		if text := j.of[i].output(); strings.Contains(text, "died 1") {
+			t.Errorf("task %d:\n%s", i, text)
+		}
+		j.of[i].say(t, "leave")
+	}
+	for _, k := range j.of {
+		if got := k.expect(t, "there"); got != " 0 1 2" {
+			t.Errorf("finds%s", got)
+		}
+	}
+	first.killHard(t)
+	<-first.ended
+	j.kill(0)
+	j.comes(0, 0, 1, 2)
 }
 
 // A second process of a task that lives is refused.

@@ -13,7 +13,7 @@ import (
 )
 
 // Tasks that were started by hand meet at names of sockets that hold user and partition: each has
-// one, from its first LAPI_Init to its end, and so has the hub of those that list each other.
+// one while it has a session, and so has the hub of those that list each other.
 //
 // A process that the owner of a name has forked, and that lives on, keeps the name taken. So each
 // name has a few slots. It is taken in the first that no living process listens on, and who looks
@@ -100,6 +100,15 @@ func nobodyBut(c *Config, what string, own int) error {
 		}
 	}
 	return nil
+}
+
+// unlisten gives a name back, also where a child that this process has forked has the socket, too.
+func unlisten(socket *os.File) {
+	if raw, err := socket.SyscallConn(); err == nil {
+		// an error: it is closed already
+		_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
+	}
+	socket.Close()
 }
 
 // owned is EADDRINUSE if a living process listens at a name, ECONNREFUSED if none does now, and nil

@@ -15,15 +15,18 @@ func (h *Hub) Admit(socket int) error {
 	if err != nil {
 		return err
 	}
+	if !h.guestComes() {
+		link.close()
+		return errRetired
+	}
 	go func() {
+		defer h.guestGoes()
 		task, err := h.identify(link)
 		if err != nil {
 			link.sendAndClose(wire.Message{Kind: wire.Refuse, Data: []byte(err.Error())})
 			return
 		}
-		if h.control(task, link) {
-			h.TaskEnded(task, "has ended")
-		}
+		h.control(task, link, true)
 	}()
 	return nil
 }
@@ -51,16 +54,17 @@ func (h *Hub) identify(control *link) (task int, err error) {
 		}
 		links = append(links, l)
 	}
+	watchProcess(control)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := &h.tasks[g.Task]
-	if h.hand != nil && !h.succeed(g.Task) || h.hand == nil && (t.came || t.ended) {
+	if h.hand != nil && (!h.succeed(g.Task) || control.ended()) || // another one may be there
+		h.hand == nil && (t.came || t.ended) {
 		for _, l := range links {
 			l.close()
 		}
 		return 0, fmt.Errorf("task %d is here already", g.Task)
 	}
-	watchProcess(control)
 	t.control, t.came = control, true
 	h.changed.Broadcast()
 	h.resume(g.Task, &stands, links)
@@ -92,7 +96,7 @@ func (h *Hub) parse(m *wire.Message) (g wire.Greeting, s standing, err error) {
 func (h *Hub) Came(taskID int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.tasks[taskID].came || h.tasks[taskID].ended
+	return h.tasks[taskID].came || h.tasks[taskID].ended || h.hand != nil && h.hand.retired
 }
 
 // watchProcess ends a control socket when the process at its other end ends: a child that it has

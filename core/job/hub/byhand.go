@@ -17,6 +17,8 @@ import (
 //     ends is forgotten, and may come again.
 //   - In a group that has begun a task that has died, or that has left and is expected, may be
 //     followed by another process, which rejoins (rejoin.go).
+//   - So what another keeper knows of a task may be of its last process. Whether one is dead a new
+//     hub sees by itself: its process comes, and has no session in the group, or has ended.
 //
 // Guarded by Hub.mu.
 type byHand struct {
@@ -25,26 +27,56 @@ type byHand struct {
 		coming, begun *group
 		next          int // incarnation of the next group that begins
 	}
-	serial uint32 // of the latest that rejoins
-	ends   bool   // this hub's process does: who is yet to rejoin does so by the next one
+	guests  int    // control sockets that it serves
+	retired bool   // it serves none, and will not
+	retire  func() // what to do then
 }
-
-// rejoinLimit is how long the end of the hub's process waits for one that rejoins.
-const rejoinLimit = time.Second
 
 // succeedLimit is how long a process may wait until all that its predecessor has said is taken in.
 const succeedLimit = 30 * time.Second
 
+// comingLimit is how long an answer to Leave or Ending waits for keepers that are yet to come.
+const comingLimit = time.Second
+
 // unnumbered is the incarnation of a group that has not begun. So it is none that keepers tell of.
 const unnumbered = -1
 
-// ByHand makes h the hub of tasks that were started by hand, in the process of task. Before the
-// first Admit.
-func (h *Hub) ByHand(members []int, task int) {
+// ByHand makes h the hub of tasks that were started by hand, in the process of task. When nobody is
+// left that it serves it serves nobody any more, and calls retire, without its lock. Before the first
+// Admit.
+func (h *Hub) ByHand(members []int, task int, retire func()) {
 	h.Span(make([]int, len(h.tasks)), task, nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.hand, h.own = &byHand{members: slices.Clone(members)}, len(members)
+	h.hand, h.own = &byHand{members: slices.Clone(members), retire: retire}, len(members)
+}
+
+// guestComes says whether the hub may serve one more control socket.
+func (h *Hub) guestComes() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hand == nil {
+		return true
+	}
+	if !h.hand.retired {
+		h.hand.guests++
+	}
+	return !h.hand.retired
+}
+
+// guestGoes is for a control socket that has ended. The hub of a job on several nodes, or that was
+// started by a launcher, is there as long as its process.
+func (h *Hub) guestGoes() {
+	h.mu.Lock()
+	b := h.hand
+	if b != nil {
+		b.guests--
+		b.retired = b.guests == 0
+	}
+	h.mu.Unlock()
+	if b != nil && b.retired { // constant from then on
+		b.retire()
+	}
 }
 
 // check says why a task that has come is none of this job's. Its list has itself in it, too.
@@ -89,20 +121,20 @@ func (h *Hub) endNow(taskID int) bool {
 	if !t.ended {
 		t.ended, t.how = true, "has ended"
 	}
+	var last []*session
 	for _, g := range h.groups {
-		if s := g.members[taskID]; s != nil {
-			s.link.shutdown()
-		} else {
+		switch s := g.members[taskID]; {
+		case s == nil:
 			h.died(g, taskID, t.how)
+		case s.closed:
+			h.finish(s)
+		default:
+			s.link.shutdown()
+			last = append(last, s)
 		}
 	}
 	over := func() bool {
-		for _, g := range h.groups {
-			if s := g.members[taskID]; s != nil && !s.finished {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(last, func(s *session) bool { return !s.finished })
 	}
 	h.await(succeedLimit, over)
 	return over()
@@ -114,7 +146,7 @@ func (h *Hub) settleFor(s *session, taskID int) {
 	defer h.mu.Unlock()
 	t := &h.tasks[taskID]
 	h.await(succeedLimit, func() bool { return t.came || t.ended }) // if this is a new hub
-	if t.ended || t.control != nil && t.control.ended() {
+	if t.ended || t.came && (t.control == nil || t.control.ended()) {
 		h.endNow(taskID)
 	}
 	s.send(wire.Message{Kind: wire.Settle, Number: uint32(taskID)}, nil)
@@ -134,6 +166,63 @@ func (h *Hub) place(taskID, instance int) *group {
 		h.finishByHand(old)
 	}
 	return at.coming
+}
+
+// placeAgain is the group of a session that waits for its first exchange, and has come from another
+// hub: who has its life in a group knows it as of that group. mu is held.
+func (h *Hub) placeAgain(s *session, instance int) *group {
+	if g := h.hand.at[instance].begun; g != nil && g.vacant(s.task) && g.has(s) {
+		g.replace(s)
+		return g
+	}
+	return h.place(s.task, instance)
+}
+
+// vacant says whether a task has no session in a group that goes on.
+func (g *group) vacant(task int) bool {
+	s := g.members[task]
+	return s == nil || s.finished
+}
+
+// has says whether a member has a session's life.
+func (g *group) has(s *session) bool {
+	return slices.ContainsFunc(g.members, func(m *session) bool {
+		return m != nil && m.knows(s)
+	})
+}
+
+// knows says whether a session has another one's life: to it that one is not dead.
+func (s *session) knows(other *session) bool {
+	return other.life != wire.Life{} && s.lives[other.task] == other.life
+}
+
+// replace has one that the last hub was about to readmit take its task's place in a group that has
+// begun. Those that have not heard of it shall first hear that the task had died. mu is held.
+func (g *group) replace(s *session) {
+	for _, m := range g.members {
+		if m != nil && m != s {
+			m.meet(s)
+		}
+	}
+	g.dead[s.task], g.left[s.task], g.ending[s.task] = "", false, false
+}
+
+// mourn tells a session that a task has died. If that was started by hand it tells only who has got
+// the part of that process: who has rejoined since it ended waits for the next. mu is held.
+func (s *session) mourn(m wire.Message) {
+	_, has := s.lives[int(m.Number)]
+	if s.hub.hand == nil || has {
+		s.send(m, nil)
+		delete(s.lives, int(m.Number))
+	}
+}
+
+// meet tells a session that the last process of a task that returns has ended, if it has that one. mu
+// is held.
+func (s *session) meet(returns *session) {
+	if !s.knows(returns) {
+		s.mourn(wire.Message{Kind: wire.Died, Number: uint32(returns.task), Data: []byte("has ended")})
+	}
 }
 
 // resumed is the group that has begun of which a keeper tells. mu is held.
@@ -157,12 +246,13 @@ func (h *Hub) resumed(id groupID) *group {
 func (h *Hub) resumeByHand(taskID int, stands *standing, links []*link) {
 	for i := range stands.goOn {
 		on := &stands.goOn[i]
-		s := &session{hub: h, task: taskID, outlet: newOutlet(links[i]), round: on.round}
+		s := &session{hub: h, task: taskID, outlet: newOutlet(links[i]), round: on.round,
+			life: on.life, lives: on.lives}
 		if on.round > 0 {
 			s.group = h.resumed(on.id)
-			h.learn(s.group, on)
+			s.group.learn(on)
 		} else {
-			s.group = h.place(taskID, on.id.instance)
+			s.group = h.placeAgain(s, on.id.instance)
 		}
 		h.enter(s)
 	}
@@ -175,13 +265,41 @@ func (h *Hub) resumeByHand(taskID int, stands *standing, links []*link) {
 	}
 }
 
+// learn takes over what a keeper knows of those that have not come with a session in the group. mu is
+// held.
+func (g *group) learn(on *going) {
+	for _, t := range on.known[knownLeft] {
+		if g.members[t] == nil {
+			g.hub.leave(g, t)
+		}
+	}
+	for _, t := range on.known[knownEnding] {
+		if g.members[t] == nil {
+			g.hub.end(g, t)
+		}
+	}
+}
+
 // enter begins a session in its group. mu is held.
 func (h *Hub) enter(s *session) {
 	s.id = s.group.id
 	if s.group.completed > 0 && s.round == 0 {
 		s.rejoin = new(rejoin)
 	}
+	if c := h.hand.at[s.id.instance].coming; c != nil && s.group.completed > 0 {
+		for _, w := range c.members {
+			if w != nil && s.knows(w) && s.group.vacant(w.task) {
+				s.group.replace(w)
+				w.move(s.group)
+			}
+		}
+	}
 	h.join(s)
+	for _, m := range s.group.members {
+		if m != nil && m.rejoin != nil && m != s {
+			s.meet(m)
+		}
+	}
 	for _, t := range h.hand.members { // what it may have missed between two hubs
 		if t == s.task {
 			continue // that would be an answer
@@ -223,13 +341,21 @@ func (g *group) began() {
 	at.next++
 	for _, t := range h.hand.members {
 		g.members[t].id = g.id
-		g.members[t].welcome()
+		g.members[t].welcome(g.rounds[0].parts)
 	}
 }
 
-// welcome tells a session's keeper which group it is in, as another hub will ask. mu is held.
-func (s *session) welcome() {
-	s.send(wire.Message{Kind: wire.Welcome, Number: uint32(s.id.incarnation)}, nil)
+// welcome tells a session's keeper which group it is in, with the lives of the others whose parts it
+// gets, as another hub will ask. mu is held.
+func (s *session) welcome(parts []wire.Contribution) {
+	s.lives = make(map[int]wire.Life)
+	for _, c := range parts {
+		if c.Task != s.task {
+			s.lives[c.Task], _, _ = wire.CutLife(c.Data)
+		}
+	}
+	s.send(wire.Message{Kind: wire.Welcome, Number: uint32(s.id.incarnation),
+		Data: appendLives(nil, s.lives)}, nil)
 }
 
 // withdraw forgets a session of a group that has not begun, and returns what it gave to the
@@ -266,7 +392,7 @@ func (h *Hub) missing(s *session) {
 			waits = r != nil && !r.present[t]
 		} else {
 			answer.Number = 1
-			waits = slices.Contains(s.rejoin.awaited, t) || s.rejoin.number == 0 && s.group.lives(t)
+			waits = slices.Contains(s.rejoin.awaited, t) || !s.rejoin.told && s.group.lives(t)
 		}
 		if waits {
 			answer.Data = binary.LittleEndian.AppendUint32(answer.Data, uint32(t))
@@ -278,6 +404,9 @@ func (h *Hub) missing(s *session) {
 // receivedByHand takes a message that means something else, or anything, only in sessions of tasks
 // that were started by hand; false: it is none. mu is held.
 func (h *Hub) receivedByHand(s *session, m wire.Message) bool {
+	if m.Kind == wire.Part && s.round == 0 {
+		s.life, _, _ = wire.CutLife(m.Data)
+	}
 	switch {
 	case s.finished: // another session of its task has taken its place
 	case m.Kind == wire.Part && s.rejoin != nil && s.rejoin.part == nil && s.round == 0:

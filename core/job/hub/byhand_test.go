@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/wire"
+)
+
+var (
+	lifeA, lifeB = wire.Life{'A'}, wire.Life{'B'}
+	met          = map[int]wire.Life{0: {'0'}, 1: {'1'}, 2: {'2'}} // all, from the beginning on
 )
 
 // handed is a hub of tasks 0 to 2 of four, which were started by hand, in the process of task 1.
@@ -19,13 +25,18 @@ type handed struct {
 func newHanded(t *testing.T) *handed {
 	t.Helper()
 	h := New(4, testKey)
-	h.ByHand([]int{0, 1, 2}, 1)
+	h.ByHand([]int{0, 1, 2}, 1, func() {})
 	return &handed{bench{t: t}, h}
+}
+
+// begun is a session of a group that has begun, with the lives of others that it knows.
+func begun(lives map[int]wire.Life) going {
+	return going{id: groupID{0, 5}, round: 1, lives: lives}
 }
 
 // comes has a process of a task come, with a session that is in a group that has begun, or in none.
 // It returns the session, and what ends it all.
-func (b *handed) comes(task int, begun bool) (c *wire.Conn, ends func()) {
+func (b *handed) comes(task int, has going) (c *wire.Conn, ends func()) {
 	b.t.Helper()
 	mine, theirs, err := wire.Pair()
 	if err != nil {
@@ -38,11 +49,8 @@ func (b *handed) comes(task int, begun bool) (c *wire.Conn, ends func()) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	s := standing{mates: []int{0, 1, 2}, goOn: []going{{}}}
+	s := standing{mates: []int{0, 1, 2}, goOn: []going{has}}
 	s.opened[0] = 6
-	if begun {
-		s.goOn[0] = going{id: groupID{0, 5}, round: 1}
-	}
 	g := wire.Greeting{Purpose: wire.Join, Task: task, NumTasks: 4}
 	if err := wire.SendTo(near, wire.Message{Kind: wire.Hello, Data: s.encode(g.Encode()),
 		Files: []int{theirs}}); err != nil {
@@ -80,8 +88,18 @@ func (b *handed) until(what string, holds func() bool) {
 	}
 }
 
+// given says whether task 0 has given its part.
+func (b *handed) given() bool {
+	for _, g := range b.h.groups {
+		if s := g.members[0]; s != nil && s.round == 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // first is the next message but for those of a kind.
-func (b *handed) first(c *wire.Conn, but wire.Kind) wire.Message {
+func (b *bench) first(c *wire.Conn, but wire.Kind) wire.Message {
 	b.t.Helper()
 	for {
 		if m, ok := b.next(c); !ok || m.Kind != but {
@@ -90,21 +108,31 @@ func (b *handed) first(c *wire.Conn, but wire.Kind) wire.Message {
 	}
 }
 
-// rejoins has a task come and give its part, and returns the numbers under which tasks 1 and 2 hear
-// of it.
-func (b *handed) rejoins(task int, others ...*wire.Conn) (c *wire.Conn, ends func(), n []uint32) {
+// rejoins has a task come and give its part, of which the others hear.
+func (b *handed) rejoins(task int, life wire.Life, others ...*wire.Conn) (c *wire.Conn, ends func()) {
 	b.t.Helper()
-	c, ends = b.comes(task, false)
-	b.send(c, wire.Message{Kind: wire.Part, Data: []byte("new")})
+	c, ends = b.comes(task, going{})
+	b.send(c, wire.Message{Kind: wire.Part, Data: life.Before([]byte("new"))})
 	for _, o := range others {
-		m := b.first(o, wire.Died)
-		if m.Kind != wire.Rejoined || m.Number%wire.MaxTasks != uint32(task) ||
-			string(m.Data) != "new" {
-			b.t.Fatalf("%+v", m)
-		}
-		n = append(n, m.Number)
+		b.hears(o, task, life)
 	}
-	return c, ends, n
+	return c, ends
+}
+
+// hears waits until a session hears that a task has rejoined.
+func (b *handed) hears(c *wire.Conn, task int, life wire.Life) {
+	b.t.Helper()
+	m := b.first(c, wire.Died)
+	if m.Kind != wire.Rejoined || m.Number != uint32(task) ||
+		string(m.Data) != string(life.Before([]byte("new"))) {
+		b.t.Fatalf("%+v", m)
+	}
+}
+
+// answers gives a session's part to task 0, that has a life.
+func (b *handed) answers(c *wire.Conn, life wire.Life, part string) {
+	b.t.Helper()
+	b.send(c, wire.Message{Kind: wire.Answer, Data: life.Before([]byte(part))})
 }
 
 // parts are what the exchange of one that rejoins has brought, by task.
@@ -125,21 +153,18 @@ func (b *handed) parts(c *wire.Conn) map[int]string {
 // A hub that others' keepers have yet to come to readmits nobody: he would not hear of them.
 func TestReadmitsWhenAllAreKnown(t *testing.T) {
 	b := newHanded(t)
-	one, _ := b.comes(1, true)
-	zero, _ := b.comes(0, false)
-	b.send(zero, wire.Message{Kind: wire.Part, Data: []byte("new")})
+	one, _ := b.comes(1, begun(met))
+	zero, _ := b.comes(0, going{})
+	b.send(zero, wire.Message{Kind: wire.Part, Data: lifeA.Before([]byte("new"))})
 	b.until("task 0 has given its part", func() bool {
 		g := b.h.hand.at[0].coming
 		return b.h.hand.at[0].begun != nil && g != nil && g.rounds[0] != nil &&
 			g.rounds[0].present[0]
 	})
-	two, _ := b.comes(2, true)
+	two, _ := b.comes(2, begun(met))
 	for _, c := range []*wire.Conn{one, two} {
-		m := b.first(c, wire.Died)
-		if m.Kind != wire.Rejoined {
-			t.Fatalf("%+v", m)
-		}
-		b.send(c, wire.Message{Kind: wire.Answer, Number: m.Number, Data: []byte("old")})
+		b.hears(c, 0, lifeA)
+		b.answers(c, lifeA, "old")
 	}
 	if got := b.parts(zero); len(got) != 3 || got[1] != "old" || got[2] != "old" {
 		t.Errorf("%v", got)
@@ -149,15 +174,15 @@ func TestReadmitsWhenAllAreKnown(t *testing.T) {
 // What was meant for a process that has ended its successor does not get.
 func TestLateAnswer(t *testing.T) {
 	b := newHanded(t)
-	one, _ := b.comes(1, true)
-	two, _ := b.comes(2, true)
-	_, ends, late := b.rejoins(0, one, two)
+	one, _ := b.comes(1, begun(met))
+	two, _ := b.comes(2, begun(met))
+	_, ends := b.rejoins(0, lifeA, one, two)
 	ends()
-	zero, _, n := b.rejoins(0, one, two)
-	b.send(one, wire.Message{Kind: wire.Answer, Number: late[0], Data: []byte("late")})
-	b.send(one, wire.Message{Kind: wire.Answer, Number: n[0], Data: []byte("one")})
-	b.send(two, wire.Message{Kind: wire.Answer, Number: n[1], Data: []byte("two")})
-	if got := b.parts(zero); got[1] != "one" || got[2] != "two" || got[0] != "new" {
+	zero, _ := b.rejoins(0, lifeB, one, two)
+	b.answers(one, lifeA, "late")
+	b.answers(one, lifeB, "one")
+	b.answers(two, lifeB, "two")
+	if got := b.parts(zero); got[1] != "one" || got[2] != "two" || got[0] != "B\x00\x00\x00\x00\x00\x00\x00new" {
 		t.Errorf("%v", got)
 	}
 }
@@ -168,10 +193,10 @@ func TestAnswererLeaves(t *testing.T) {
 	for _, how := range []string{"leaves", "ends"} {
 		t.Run(how, func(t *testing.T) {
 			b := newHanded(t)
-			one, _ := b.comes(1, true)
-			two, ends := b.comes(2, true)
-			zero, _, n := b.rejoins(0, one, two)
-			b.send(one, wire.Message{Kind: wire.Answer, Number: n[0]})
+			one, _ := b.comes(1, begun(met))
+			two, ends := b.comes(2, begun(met))
+			zero, _ := b.rejoins(0, lifeA, one, two)
+			b.answers(one, lifeA, "")
 			if how == "ends" {
 				ends()
 			} else {
@@ -187,8 +212,8 @@ func TestAnswererLeaves(t *testing.T) {
 // Who asks whether a process has ended hears of it first, if so, though the hub has not noticed.
 func TestSettle(t *testing.T) {
 	b := newHanded(t)
-	zero, _ := b.comes(0, true)
-	_, _ = b.comes(2, true)
+	zero, _ := b.comes(0, begun(met))
+	_, _ = b.comes(2, begun(met))
 	b.until("tasks 0 and 2 have come", func() bool {
 		return b.h.tasks[0].came && b.h.tasks[2].came
 	})
@@ -216,30 +241,189 @@ func TestSettle(t *testing.T) {
 	b.expect(zero, wire.Settle)
 }
 
-// A keeper tells another hub whom its task expects, and what it has asked.
-func TestKeeperExpects(t *testing.T) {
-	var hubs []*link
-	next := make(chan int, 2)
-	for range 2 {
-		mine, theirs, err := wire.Pair()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := newLink(mine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hubs = append(hubs, l)
-		next <- theirs
+// Whose control socket has ended has, too: the hub is about to take that in.
+func TestSettleAtTheEnd(t *testing.T) {
+	b := newHanded(t)
+	zero, _ := b.comes(0, begun(met))
+	_, _ = b.comes(2, begun(met))
+	b.until("tasks 0 and 2 have come", func() bool {
+		return b.h.tasks[0].came && b.h.tasks[2].came
+	})
+	b.h.mu.Lock()
+	b.h.tasks[2].control = nil
+	b.h.mu.Unlock()
+	b.send(zero, wire.Message{Kind: wire.Settle, Number: 2})
+	b.expect(zero, wire.Died)
+	b.expect(zero, wire.Settle)
+}
+
+// A hub ends while a task rejoins. To the next one it comes before or after those that know its life
+// already, and those that do not. The first ones do not hear that it has died; the others do, and then
+// that it is there. All answer.
+func TestReturnsByAnotherHub(t *testing.T) {
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			b := newHanded(t)
+			has := []going{{life: lifeA}, begun(map[int]wire.Life{0: lifeA, 2: lifeB}),
+				begun(map[int]wire.Life{0: lifeB})}
+			var all [3]*wire.Conn
+			for _, task := range order {
+				all[task], _ = b.comes(task, has[task])
+				b.until("it comes", func() bool { return b.h.tasks[task].came })
+				if task == 0 {
+					b.send(all[0], wire.Message{Kind: wire.Part, Data: lifeA.Before([]byte("new"))})
+					b.until("it has given its part", b.given)
+				}
+			}
+			if m := b.expect(all[1], wire.Rejoined); m.Number != 0 {
+				t.Errorf("%+v", m)
+			}
+			if m := b.expect(all[2], wire.Died); m.Number != 0 {
+				t.Errorf("%+v", m)
+			}
+			b.hears(all[2], 0, lifeA)
+			b.answers(all[1], lifeA, "one")
+			b.answers(all[2], lifeA, "two")
+			if got := b.parts(all[0]); got[1] != "one" || got[2] != "two" {
+				t.Errorf("%v", got)
+			}
+		})
 	}
-	control, err := Keep(Owner{NumTasks: 2, Mates: []int{0, 1},
-		Reach: func() (int, error) { return <-next, nil }})
+}
+
+// One that has another life than the one that was about to rejoin is none of whom the others know.
+func TestAnotherReturnsByAnotherHub(t *testing.T) {
+	b := newHanded(t)
+	one, _ := b.comes(1, begun(map[int]wire.Life{0: lifeA}))
+	two, _ := b.comes(2, begun(map[int]wire.Life{0: lifeA}))
+	zero, _ := b.comes(0, going{life: lifeB})
+	b.send(zero, wire.Message{Kind: wire.Part, Data: lifeB.Before([]byte("new"))})
+	for _, c := range []*wire.Conn{one, two} {
+		b.expect(c, wire.Died)
+		b.hears(c, 0, lifeB)
+	}
+}
+
+// What others know of the last process of a task does not count for the one that is there.
+func TestStaleKnowledge(t *testing.T) {
+	b := newHanded(t)
+	_, _ = b.comes(0, begun(met))
+	stale := begun(met)
+	for i := range stale.known {
+		stale.known[i] = []int{0, 1}
+	}
+	b.until("it comes", func() bool { return b.h.tasks[0].came })
+	_, _ = b.comes(2, stale)
+	b.until("it comes", func() bool { return b.h.tasks[2].came })
+	b.h.mu.Lock()
+	defer b.h.mu.Unlock()
+	g := b.h.hand.at[0].begun
+	if g.left[0] || g.ending[0] || g.dead[0] != "" || !g.left[1] || !g.ending[1] {
+		t.Errorf("left %v, ending %v, dead %q", g.left, g.ending, g.dead)
+	}
+}
+
+// A process that has ended before its hello is read is not taken in: its successor may be here.
+func TestLateHello(t *testing.T) {
+	b := newHanded(t)
+	near, far, err := wire.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(control)
-	b := &bench{t: t, control: []int{control, 0}}
-	c := b.join(0, 0)
+	g := wire.Greeting{Purpose: wire.Join, Task: 2, NumTasks: 4}
+	s := standing{mates: []int{0, 1, 2}}
+	if err := wire.SendTo(near, wire.Message{Kind: wire.Hello, Data: s.encode(g.Encode())}); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(near)
+	l, err := newLink(far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	if _, err := b.h.identify(l); err == nil || b.h.Came(2) {
+		t.Errorf("it is taken in (%v)", err)
+	}
+}
+
+// A death is told late, when the next process of the task comes: to those that have met the one that
+// died, and not to one that has rejoined since then.
+func TestDeathOfStranger(t *testing.T) {
+	b := newHanded(t)
+	b.h.SetReapDelay(time.Hour)
+	zero, _ := b.comes(0, begun(met))
+	_, ends := b.comes(1, begun(met))
+	two, _ := b.comes(2, begun(met))
+	b.until("all are there", func() bool { g := b.h.hand.at[0].begun; return g != nil && g.allAccounted() })
+	if err := unix.Shutdown(zero.Fd(), unix.SHUT_RDWR); err != nil {
+		t.Fatal(err)
+	}
+	b.until("the end is seen", func() bool { return b.h.hand.at[0].begun.members[0].closed })
+	ends()
+	one, _ := b.rejoins(1, lifeA, two)
+	b.send(two, wire.Message{Kind: wire.Answer, Number: 1, Data: lifeA.Before(lifeB.Before(nil))})
+	if got := b.parts(one); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	zero, _ = b.rejoins(0, lifeB)
+	if m := b.expect(two, wire.Died); m.Number != 0 {
+		t.Errorf("%+v", m)
+	}
+	b.hears(two, 0, lifeB)
+	if m := b.expect(one, wire.Rejoined); m.Number != 0 {
+		t.Errorf("%+v", m)
+	}
+	b.answers(one, lifeB, "one")
+	b.answers(two, lifeB, "two")
+	if got := b.parts(zero); got[1] != "one" || got[2] != "two" {
+		t.Errorf("%v", got)
+	}
+}
+
+// Who looks for a task in vain tells nothing when it has come meanwhile.
+func TestMissed(t *testing.T) {
+	b := newHanded(t)
+	b.comes(2, begun(met))
+	b.until("it comes", func() bool { return b.h.tasks[2].came })
+	b.h.Missed(2, "has ended")
+	b.h.Missed(0, "has ended")
+	b.h.mu.Lock()
+	defer b.h.mu.Unlock()
+	if b.h.tasks[2].ended || !b.h.tasks[0].ended {
+		t.Errorf("task 2 has ended: %v, task 0: %v", b.h.tasks[2].ended, b.h.tasks[0].ended)
+	}
+}
+
+// A keeper tells another hub which life its session has, and which the others have.
+func TestKeeperLives(t *testing.T) {
+	b, c, hubs := newKept(t)
+	b.send(c, wire.Message{Kind: wire.Part, Data: lifeA.Before(nil)})
+	sessionOf(t, hubs[0]).close()
+	hubs[0].close()
+	on, session := standingOf(t, hubs[1])
+	if on.life != lifeA || len(on.lives) > 0 {
+		t.Errorf("%+v", on)
+	}
+	for _, m := range []wire.Message{
+		{Kind: wire.Welcome, Number: 3, Data: appendLives(nil, map[int]wire.Life{1: lifeA})},
+		{Kind: wire.Parts}, {Kind: wire.Rejoined, Number: 1, Data: lifeB.Before(nil)}} {
+		if err := session.send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.first(c, wire.Parts)
+	session.close()
+	hubs[1].close()
+	on, session = standingOf(t, hubs[2])
+	defer session.close()
+	if on.life != (wire.Life{}) || len(on.lives) != 1 || on.lives[1] != lifeB || on.id.incarnation != 3 {
+		t.Errorf("%+v", on)
+	}
+}
+
+// A keeper tells another hub whom its task expects, and what it has asked.
+func TestKeeperExpects(t *testing.T) {
+	b, c, hubs := newKept(t)
 	for _, kind := range []wire.Kind{wire.Expect, wire.Settle, wire.Expect, wire.Settle} {
 		b.send(c, wire.Message{Kind: kind, Number: 1})
 	}
@@ -256,6 +440,51 @@ func TestKeeperExpects(t *testing.T) {
 		session.close()
 		l.close()
 	}
+}
+
+// newKept is a session of task 0 of two by a keeper, and the hubs that this one comes to, one after
+// another.
+func newKept(t *testing.T) (b *bench, c *wire.Conn, hubs []*link) {
+	t.Helper()
+	next := make(chan int, 3)
+	for range cap(next) {
+		mine, theirs, err := wire.Pair()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := newLink(mine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hubs = append(hubs, l)
+		next <- theirs
+	}
+	control, _, err := Keep(Owner{NumTasks: 2, Mates: []int{0, 1},
+		Reach: func() (int, error) { return <-next, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(control) })
+	b = &bench{t: t, control: []int{control, 0}}
+	return b, b.join(0, 0), hubs
+}
+
+// standingOf waits for a keeper that comes with one session, and says how that stands.
+func standingOf(t *testing.T, control *link) (going, *link) {
+	t.Helper()
+	m, err := control.receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := decodeStanding(m.Data[wire.GreetingSize:], 2)
+	if err != nil || len(s.goOn) != 1 || len(m.Files) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	l, err := newLink(m.Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.goOn[0], l
 }
 
 // sessionOf waits for a keeper's session.

@@ -22,7 +22,6 @@ type group struct {
 	rounds    map[uint32]*round
 	told      map[uint32][]byte // the node's parts of the latest two rounds that others were told
 	rejoins   *session          // the one of which the others were told (rejoin.go)
-	arrives   bool              // its parts are on their way to it
 }
 
 // round is one exchange.

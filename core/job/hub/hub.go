@@ -122,13 +122,12 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	h.mu.Lock()
 	h.tasks[taskID].control, h.tasks[taskID].came = link, true
 	h.mu.Unlock()
-	go h.control(taskID, link)
+	go h.control(taskID, link, false)
 	return nil
 }
 
-// control serves a task's control socket until its end. False: another process of the task has
-// come meanwhile.
-func (h *Hub) control(taskID int, link *link) (latest bool) {
+// control serves a task's control socket until its end. Ends: the task's process has ended then, too.
+func (h *Hub) control(taskID int, link *link, ends bool) {
 	for {
 		m, err := link.receive()
 		if err != nil {
@@ -137,13 +136,14 @@ func (h *Hub) control(taskID int, link *link) (latest bool) {
 		h.hello(taskID, m)
 	}
 	h.mu.Lock()
-	if h.tasks[taskID].control == link {
+	if h.tasks[taskID].control == link { // else another process of the task has come
 		h.tasks[taskID].control = nil
-		latest = true
+		if ends {
+			h.taskEnded(taskID, "has ended")
+		}
 	}
 	h.mu.Unlock()
 	link.close()
-	return latest
 }
 
 // Abandoned says whether some process still holds a task's control socket, but none has begun a
@@ -167,6 +167,21 @@ func (h *Hub) Quiet() {
 func (h *Hub) TaskEnded(taskID int, how string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.taskEnded(taskID, how)
+}
+
+// Missed is TaskEnded for a task that was found to have ended before it came to this hub. If it has
+// come by now that was another process.
+func (h *Hub) Missed(taskID int, how string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.tasks[taskID].came {
+		h.taskEnded(taskID, how)
+	}
+}
+
+// taskEnded is TaskEnded. mu is held.
+func (h *Hub) taskEnded(taskID int, how string) {
 	t := &h.tasks[taskID]
 	if t.ended {
 		return
@@ -248,8 +263,8 @@ func (h *Hub) join(s *session) {
 	g.members[s.task] = s
 	g.joined++
 	for dead, how := range g.dead {
-		if how != "" && s.rejoin == nil {
-			s.send(g.deathNotice(dead), nil)
+		if how != "" {
+			s.mourn(g.deathNotice(dead))
 		}
 	}
 	h.changed.Broadcast()
@@ -344,8 +359,8 @@ func (h *Hub) died(g *group, taskID int, how string) {
 		return
 	}
 	for _, s := range g.members {
-		if s != nil && s.task != taskID && !s.gone(taskID) {
-			s.send(g.deathNotice(taskID), nil)
+		if s != nil && s.task != taskID {
+			s.mourn(g.deathNotice(taskID))
 		}
 	}
 	g.failWithout(taskID)

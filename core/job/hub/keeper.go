@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type Keeper struct {
 	opened [wire.MaxInstances]int
 	lost   []groupID
 	all    []*kept
+	front  *link   // of sessions' hellos
 	hub    *outlet // the control socket; nil while there is no hub
 	why    string  // the hub has refused this task
 	over   bool    // no hub is looked for any more
@@ -41,37 +43,60 @@ type Owner struct {
 	Over func(why string)
 }
 
+var errRetired = errors.New("this process has no more sessions")
+
 // comeAgain is between two tries to come to a hub: who is found may be about to end, too.
 const comeAgain = time.Millisecond
 
-// Keep begins a keeper. Control is what sessions say Hello on.
-func Keep(o Owner) (control int, err error) {
+// Keep begins a keeper. Control is what sessions say Hello on. Retire ends it when its owner has no
+// more sessions; Over is not called then.
+func Keep(o Owner) (control int, retire func(), err error) {
 	socket, err := o.Reach()
 	if err != nil {
-		return -1, err
+		return -1, nil, err
 	}
 	control, mine, err := wire.Pair()
 	if err != nil {
 		closeFiles([]int{socket})
-		return -1, err
+		return -1, nil, err
 	}
 	front, err := newLink(mine)
 	if err != nil {
 		closeFiles([]int{socket, control})
-		return -1, err
+		return -1, nil, err
 	}
-	k := &Keeper{Owner: o}
-	go k.serve(front)
-	go k.run(socket, front)
-	return control, nil
+	k := &Keeper{Owner: o, front: front}
+	go k.serve()
+	go k.run(socket)
+	return control, k.retire, nil
+}
+
+func (k *Keeper) retire() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = true
+	k.front.shutdown()
+	if k.hub != nil {
+		k.hub.link.shutdown()
+	}
+}
+
+// isOver says whether no hub is looked for any more.
+func (k *Keeper) isOver() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.over
 }
 
 // run keeps to one hub after another, until one refuses this task: to the others it has ended.
-func (k *Keeper) run(socket int, front *link) {
+func (k *Keeper) run(socket int) {
 	var err error
 	for refused := false; err == nil && !refused; {
 		if control, err := newLink(socket); err == nil {
 			refused = k.follow(control)
+		}
+		if k.isOver() {
+			return
 		}
 		if !refused {
 			time.Sleep(comeAgain)
@@ -80,11 +105,14 @@ func (k *Keeper) run(socket int, front *link) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.over {
+		return
+	}
 	if k.Over != nil {
 		k.Over(k.why)
 	}
 	k.over = true
-	front.shutdown()
+	k.front.shutdown()
 	for _, s := range k.all {
 		if k.Mates == nil || k.why == "" || s.round > 0 || s.part != nil {
 			s.end()
@@ -133,6 +161,9 @@ func (k *Keeper) follow(control *link) (refused bool) {
 func (k *Keeper) come(control *link) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.over {
+		return errRetired
+	}
 	stands := standing{opened: k.opened, lost: k.lost, mates: k.Mates}
 	var theirs []int
 	for _, s := range k.all {
@@ -155,9 +186,10 @@ func (k *Keeper) come(control *link) error {
 }
 
 // serve takes the sessions' hellos.
-func (k *Keeper) serve(front *link) {
+func (k *Keeper) serve() {
+	defer k.front.close()
 	for {
-		m, err := front.receive()
+		m, err := k.front.receive()
 		if err != nil {
 			return
 		}

@@ -32,7 +32,7 @@ func newAttended(t *testing.T) *attended {
 	a.changed = sync.NewCond(&a.mu)
 	a.at = [2]*Hub{a.hubs[0], a.hubs[1]}
 	for task := range 4 {
-		control, err := Keep(Owner{Task: task, NumTasks: 4,
+		control, _, err := Keep(Owner{Task: task, NumTasks: 4,
 			Reach:    func() (int, error) { return a.reach(task) },
 			Answered: func() { a.answers[task].Add(1) }})
 		if err != nil {
@@ -226,7 +226,7 @@ func scripted(t *testing.T, h *Hub, numTasks int) (b *bench, first int, next fun
 		t.Fatal(err)
 	}
 	begun, ready := false, make(chan struct{})
-	control, err := Keep(Owner{NumTasks: numTasks, Reach: func() (int, error) {
+	control, _, err := Keep(Owner{NumTasks: numTasks, Reach: func() (int, error) {
 		if !begun {
 			begun = true
 			return theirs, nil
@@ -345,7 +345,7 @@ func TestKeeperRefused(t *testing.T) {
 	h := New(1, make([]byte, wire.KeySize))
 	h.TaskEnded(0, "has ended")
 	var tries atomic.Int32
-	control, err := Keep(Owner{NumTasks: 1, Reach: func() (int, error) {
+	control, _, err := Keep(Owner{NumTasks: 1, Reach: func() (int, error) {
 		tries.Add(1)
 		mine, theirs, err := wire.Pair()
 		if err == nil {

@@ -22,9 +22,10 @@ type kept struct {
 	gone    bool          // its socket has ended
 	over    bool          // no hub needs to hear of it any more
 	known   [numKnown][]bool
-	expects []int    // what it has said by Expect
-	asks    []uint32 // what it has asked by Settle
-	way     *keptWay // to the hub; nil: it is told of this session when there is one
+	expects []int             // what it has said by Expect
+	asks    []uint32          // what it has asked by Settle
+	lives   map[int]wire.Life // of the others, as it has them
+	way     *keptWay          // to the hub; nil: it is told of this session when there is one
 }
 
 // keptWay is how a session is connected to one hub.
@@ -60,7 +61,13 @@ func (s *kept) begin() (theirs int, err error) {
 
 // standing is what a hub is to know of it. mu is held.
 func (s *kept) standing() going {
-	g := going{id: s.id, round: s.round}
+	g := going{id: s.id, round: s.round, lives: s.lives}
+	if s.keeper.Mates != nil && s.part != nil && s.round == 0 {
+		g.life, _, _ = wire.CutLife(s.part.Data)
+	}
+	if s.keeper.Mates != nil && s.leaving {
+		return g // it does not hear any more who has come back
+	}
 	for i, tasks := range s.known {
 		for t, yes := range tasks {
 			if yes {
@@ -225,6 +232,7 @@ func (s *kept) heard(m wire.Message) {
 		t := int64(m.Number)
 		if t < int64(s.keeper.NumTasks) && !s.known[knownDead][t] && !s.known[knownLeft][t] {
 			s.known[knownDead][t] = true
+			delete(s.lives, int(t))
 			s.send(m, nil)
 		}
 	case wire.Left, wire.Ending:
@@ -232,9 +240,9 @@ func (s *kept) heard(m wire.Message) {
 	case wire.Refuse:
 		s.link.shutdown()
 	case wire.Welcome:
-		s.begun(int(m.Number))
+		s.begun(&m)
 	case wire.Rejoined:
-		s.rejoined(int(m.Number % wire.MaxTasks))
+		s.rejoined(&m)
 		s.send(m, func() { closeFiles(files) })
 		return
 	case wire.Settle:
@@ -246,21 +254,32 @@ func (s *kept) heard(m wire.Message) {
 	closeFiles(files)
 }
 
-// begun takes in which group the session's is, where that is not counted. mu is held.
-func (s *kept) begun(incarnation int) {
-	if k := s.keeper; k.Mates != nil && incarnation < 1<<30 {
-		s.id.incarnation = incarnation
-		k.opened[s.id.instance] = max(k.opened[s.id.instance], incarnation+1)
+// begun takes in which group the session's is, where that is not counted, and who else is in it. mu
+// is held.
+func (s *kept) begun(m *wire.Message) {
+	k, incarnation := s.keeper, int(m.Number)
+	if k.Mates == nil || incarnation >= 1<<30 {
+		return
 	}
+	s.id.incarnation = incarnation
+	k.opened[s.id.instance] = max(k.opened[s.id.instance], incarnation+1)
+	n := &numbers{b: m.Data}
+	s.lives = n.livesOf(len(n.b)/12, k.NumTasks)
 }
 
 // rejoined forgets what is known of a task's last process. mu is held.
-func (s *kept) rejoined(task int) {
-	if task < s.keeper.NumTasks {
-		for i := range s.known {
-			s.known[i][task] = false
-		}
+func (s *kept) rejoined(m *wire.Message) {
+	task := int(m.Number)
+	if task >= s.keeper.NumTasks {
+		return
 	}
+	for i := range s.known {
+		s.known[i][task] = false
+	}
+	if s.lives == nil {
+		s.lives = make(map[int]wire.Life)
+	}
+	s.lives[task], _, _ = wire.CutLife(m.Data)
 	s.expects = slices.DeleteFunc(s.expects, func(t int) bool { return t == task })
 }
 

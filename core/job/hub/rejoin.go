@@ -13,13 +13,16 @@ import (
 //	others: Rejoined with that part; their owners make ready for it and answer: their parts
 //	it:     Parts, of those that are there
 //
+// If the hub ends meanwhile the next one begins with it anew. It has the same life (wire.Life) then:
+// those that have been told answer once more, and do not hear that it has died.
+//
 // One rejoins at a time, so each of two that do knows the other. None does while it is not known of
 // every task of the group whether it lives: a new hub learns that from their keepers.
 
 // rejoin is how far a session is that begins in a group that has begun.
 type rejoin struct {
 	part    *wire.Message // nil: it has not given it
-	number  uint32        // of Rejoined and its answers; 0: the others were not told
+	told    bool          // the others were
 	release func()        // lets go of the part's descriptors
 	awaited []int         // tasks
 	answers []wire.Contribution
@@ -68,7 +71,7 @@ func (g *group) readmits(task int) bool {
 func (h *Hub) readmit(g *group) {
 	for {
 		if g.rejoins == nil {
-			if h.hand.ends {
+			if !g.allAccounted() {
 				return
 			}
 			i := slices.IndexFunc(g.members, func(s *session) bool {
@@ -85,17 +88,16 @@ func (h *Hub) readmit(g *group) {
 			return
 		}
 		r := s.rejoin
-		g.rejoins, s.rejoin, g.arrives = nil, nil, true
+		g.rejoins, s.rejoin = nil, nil
 		all := append(r.answers, wire.Contribution{Task: s.task, Data: r.part.Data,
 			Files: r.part.Files})
 		data, files := wire.EncodeParts(all)
-		s.welcome()
+		s.welcome(all)
 		s.send(wire.Message{Kind: wire.Parts, Data: data, Files: files}, func() {
 			for _, c := range r.answers {
 				closeFiles(c.Files)
 			}
 			r.release()
-			go h.arrived(g)
 		})
 		for t, left := range g.left { // it was not told while it was about to rejoin
 			if left {
@@ -105,19 +107,10 @@ func (h *Hub) readmit(g *group) {
 	}
 }
 
-// arrived: what one that rejoins gets is in its keeper's socket.
-func (h *Hub) arrived(g *group) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	g.arrives = false
-	h.changed.Broadcast()
-}
-
 // introduce tells those that live of one that rejoins.
 func (g *group) introduce(s *session) {
 	h, r := g.hub, s.rejoin
-	h.hand.serial++
-	r.number = h.hand.serial*wire.MaxTasks + uint32(s.task)
+	r.told = true
 	g.dead[s.task], g.left[s.task], g.ending[s.task] = "", false, false
 	for _, t := range h.hand.members {
 		if t != s.task && g.lives(t) {
@@ -134,38 +127,21 @@ func (g *group) introduce(s *session) {
 	for _, t := range r.awaited {
 		o := g.members[t]
 		o.expects = slices.DeleteFunc(o.expects, func(e int) bool { return e == s.task })
-		o.send(wire.Message{Kind: wire.Rejoined, Number: r.number, Data: r.part.Data,
+		if o.lives == nil {
+			o.lives = make(map[int]wire.Life)
+		}
+		o.lives[s.task] = s.life
+		o.send(wire.Message{Kind: wire.Rejoined, Number: uint32(s.task), Data: r.part.Data,
 			Files: r.part.Files}, r.release)
 	}
 }
 
-// closeRejoins lets nobody more rejoin by this hub, whose task ends: it does not answer who is about
-// to. mu is held.
-func (h *Hub) closeRejoins() {
-	h.hand.ends = true
-	for _, g := range h.groups {
-		if g.rejoins != nil {
-			g.rejoins.gone(h.span.task)
-			h.readmit(g)
-		}
-	}
-}
-
 // answerKnown is answer. It waits until the keepers of all that live have come to this hub, which may
-// be new, and, at the end of the hub's task, until who rejoins has done so: a hub that ended now would
-// leave it to the next one to begin anew, and to say first that it has died. mu is not held.
+// be new. mu is not held.
 func (s *session) answerKnown(kind wire.Kind) {
-	h := s.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.await(rejoinLimit, func() bool {
-		for _, g := range h.groups {
-			if s.task == h.span.task && (g.rejoins != nil || g.arrives) {
-				return false
-			}
-		}
-		return s.group.allAccounted()
-	})
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.hub.await(comingLimit, s.group.allAccounted)
 	s.answerOnce(kind)
 }
 
@@ -180,16 +156,9 @@ func (g *group) without(task int) {
 	g.hub.reconsider(g.id.instance)
 }
 
-// gone takes a task that has died or left off those that one who rejoins waits for. True: that one
-// has nothing to do with the task, and is not told.
-func (s *session) gone(task int) bool {
-	if s.rejoin == nil {
-		return false
-	}
+// gone takes a task that has died, left or answered off those that one who rejoins waits for.
+func (s *session) gone(task int) {
 	s.rejoin.awaited = slices.DeleteFunc(s.rejoin.awaited, func(t int) bool { return t == task })
-	return !slices.ContainsFunc(s.rejoin.answers, func(c wire.Contribution) bool {
-		return c.Task == task
-	})
 }
 
 // abandon ends what a session that has ended was about to rejoin. mu is held.
@@ -216,12 +185,18 @@ func (s *session) abandon() {
 // answered takes what a member gives to one that rejoins. mu is held.
 func (h *Hub) answered(s *session, m wire.Message) {
 	to := s.group.rejoins
-	if to == nil || to.rejoin.number != m.Number || !slices.Contains(to.rejoin.awaited, s.task) {
-		m.CloseFiles() // it is no more
+	life, part, _ := wire.CutLife(m.Data)
+	if to == nil || to.task != int(m.Number) || to.life != life ||
+		!slices.Contains(to.rejoin.awaited, s.task) {
+		m.CloseFiles() // it is no more, or has the answer
 		return
 	}
 	to.gone(s.task)
+	if to.lives == nil {
+		to.lives = make(map[int]wire.Life)
+	}
+	to.lives[s.task], _, _ = wire.CutLife(part) // from now on it is told if that one dies
 	to.rejoin.answers = append(to.rejoin.answers,
-		wire.Contribution{Task: s.task, Data: m.Data, Files: m.Files})
+		wire.Contribution{Task: s.task, Data: part, Files: m.Files})
 	h.readmit(s.group)
 }

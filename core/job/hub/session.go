@@ -207,8 +207,10 @@ type session struct {
 	closed   bool // its socket has ended
 	finished bool // finish has run
 	// of a task that was started by hand (byhand.go)
-	rejoin  *rejoin // nil: it does not, or has
-	expects []int   // tasks that have left its group, and may rejoin
+	rejoin  *rejoin           // nil: it does not, or has
+	expects []int             // tasks that have left its group, and may rejoin
+	life    wire.Life         // known from its first part on
+	lives   map[int]wire.Life // of the others that it knows, by task
 }
 
 // readAll receives until the socket ends.
@@ -233,9 +235,6 @@ func (s *session) answer(kind wire.Kind) {
 	case h.hand == nil:
 		s.answerOnce(kind)
 	default:
-		if kind == wire.Ending && s.task == h.span.task {
-			h.closeRejoins()
-		}
 		go s.answerKnown(kind)
 	}
 }

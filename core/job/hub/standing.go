@@ -3,14 +3,18 @@ package hub
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
+	"slices"
 
 	"lapi/core/job/wire"
 )
 
 // standing is what a keeper tells a hub that it has come to, behind the greeting: how many sessions
 // its task has opened of each instance; those that ended without Leave; of a task that was started
-// by hand which tasks it takes for those of its node; and the sessions that go on, each
-// with the tasks that are known to have left it, to have said Ending, and to be dead to it. On the
+// by hand which tasks it takes for those of its node; and the sessions that go on, each with the tasks
+// that are known to have left it, to have said Ending, and to be dead to it, and, of such a task, with
+// its life, if it has not got what it waits for in the first exchange, else with those of the others
+// that it has. On the
 // wire all numbers have 32 bits, little-endian, and lists have their length in front. The sockets
 // of the sessions that go on come along, in the same order.
 type standing struct {
@@ -26,6 +30,8 @@ type going struct {
 	round uint32
 	// by what they are: left, ending, dead
 	known [numKnown][]int
+	life  wire.Life
+	lives map[int]wire.Life // by task
 }
 
 // What is known of another task in a session.
@@ -63,6 +69,9 @@ func (s *standing) encode(b []byte) []byte {
 				number(t)
 			}
 		}
+		b = append(b, g.life[:]...)
+		number(len(g.lives))
+		b = appendLives(b, g.lives)
 	}
 	return b
 }
@@ -91,6 +100,37 @@ func (n *numbers) group() groupID {
 	return groupID{n.next(wire.MaxInstances), n.next(1 << 30)}
 }
 
+// life is the next life.
+func (n *numbers) life() (l wire.Life) {
+	if n.failed || len(n.b) < len(l) {
+		n.failed = true
+		return l
+	}
+	n.b = n.b[copy(l[:], n.b):]
+	return l
+}
+
+// livesOf are the next so many lives, each behind its task.
+func (n *numbers) livesOf(count, numTasks int) map[int]wire.Life {
+	if count == 0 {
+		return nil
+	}
+	all := make(map[int]wire.Life, count)
+	for range count {
+		t := n.next(numTasks)
+		all[t] = n.life()
+	}
+	return all
+}
+
+func appendLives(b []byte, lives map[int]wire.Life) []byte {
+	for _, t := range slices.Sorted(maps.Keys(lives)) {
+		l := lives[t]
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(t)), l[:]...)
+	}
+	return b
+}
+
 func decodeStanding(b []byte, numTasks int) (s standing, err error) {
 	n := &numbers{b: b}
 	for i := range s.opened {
@@ -102,13 +142,15 @@ func decodeStanding(b []byte, numTasks int) (s standing, err error) {
 	for range n.count(4) {
 		s.mates = append(s.mates, n.next(numTasks))
 	}
-	for range n.count(8 + 4 + 4*numKnown) {
+	for range n.count(8 + 4 + 4*numKnown + 8 + 4) {
 		g := going{id: n.group(), round: uint32(n.next(1 << 30))}
 		for i := range g.known {
 			for range n.count(4) {
 				g.known[i] = append(g.known[i], n.next(numTasks))
 			}
 		}
+		g.life = n.life()
+		g.lives = n.livesOf(n.count(12), numTasks)
 		if g.id.incarnation >= s.opened[g.id.instance] {
 			n.failed = true
 		}

@@ -136,8 +136,8 @@ static void survive(int round)
 	int t;
 	for (t = 0; t < now->tasks; t++)
 		if (t != task && is_victim(t)) {
+			purge(t); /* until then what its last process has sent may arrive */
 			seen[t] = value_of(&common->least[t]);
-			purge(t);
 			if (!now->resume_late)
 				HOST_OK(LAPI_Resume_totask(handle, (uint)t));
 		}

@@ -1,0 +1,29 @@
+package wire
+
+import "crypto/rand"
+
+// Life names one session of a task that was started by hand, among all that the task ever has. It is
+// random, and stands in front of what the session gives to its first exchange. So everybody who has
+// that can tell whether it comes from a session that he knows, and a new hub whom its predecessor was
+// about to readmit. The zero value names none.
+type Life [8]byte
+
+// NewLife returns one that no other session has.
+func NewLife() (l Life) {
+	rand.Read(l[:]) // never fails, says its documentation
+	return l
+}
+
+// Before returns data with the life in front.
+func (l Life) Before(data []byte) []byte {
+	return append(append(make([]byte, 0, len(l)+len(data)), l[:]...), data...)
+}
+
+// CutLife takes a life off the front of data. False: there is none.
+func CutLife(data []byte) (l Life, rest []byte, ok bool) {
+	if len(data) < len(l) {
+		return l, data, false
+	}
+	copy(l[:], data)
+	return l, data[len(l):], l != Life{}
+}
