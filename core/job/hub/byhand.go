@@ -67,14 +67,16 @@ func (h *Hub) guestComes() bool {
 // guestGoes is for a control socket that has ended. The hub of a job on several nodes, or that was
 // started by a launcher, is there as long as its process.
 func (h *Hub) guestGoes() {
-	h.mu.Lock()
 	b := h.hand
-	if b != nil {
-		b.guests--
-		b.retired = b.guests == 0
+	if b == nil {
+		return
 	}
+	h.mu.Lock()
+	b.guests--
+	last := b.guests == 0
+	b.retired = last
 	h.mu.Unlock()
-	if b != nil && b.retired { // constant from then on
+	if last {
 		b.retire()
 	}
 }
