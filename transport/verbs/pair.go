@@ -178,16 +178,17 @@ func (l *Link) repair(p *peer) {
 	}
 	p.failures++
 	l.replaced++
-	stay := p.refused
+	stay, last := p.refused, !p.sparable() || p.spares()
 	l.dropPair(&p.pair)
 	if p.gone || p.qp != 0 { // a handler has begun another
 		return
 	}
-	if p.failures > failuresMax+len(p.ways)-1 {
+	often := p.failures > failuresMax+len(p.ways)-1
+	if often && last { // where there is a spare port adapters may fail as often as they like
 		l.lost(p, transport.ErrUnreachable)
 		return
 	}
-	if !stay {
+	if !stay || often {
 		l.another(p)
 	}
 	l.begin(&p.pair)

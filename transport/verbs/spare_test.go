@@ -150,6 +150,27 @@ func TestLastAdapterFails(t *testing.T) {
 	}
 }
 
+// TestAdapterFailsOften: adapters that come and fail again, with nothing sent in between, end nothing as
+// long as the spare port works.
+func TestAdapterFailsOften(t *testing.T) {
+	for side := range 2 {
+		n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+		n.sendNumbers(t, 200, func(i int) {
+			if i != 50 {
+				return
+			}
+			for k, l := range n.links {
+				p := l.peers[transport.Endpoint(1-k)]
+				p.failures = failuresMax + len(p.ways)
+			}
+			n.devices[side].Down(true)
+		})
+		if !n.links[side].UsesSpare() {
+			t.Error("the spare port is not used")
+		}
+	}
+}
+
 func testLastAdapterFails(t *testing.T, name string, side int) {
 	f := failing[name]
 	var told [2][]bool
