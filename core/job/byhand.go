@@ -19,11 +19,11 @@ import (
 	"lapi/core/poll"
 )
 
-// Tasks that were started by hand, and list each other in MP_COMMON_TASKS, have a hub as those of a
-// launcher's job have (nodehub.go, package hub), in the process of one of them. It is whoever has
-// the hub's name: the first that looks for it and finds nobody, and the first that does so when that
-// one has ended. Each keeps a name of its own, too, so that none is there twice, and a new hub knows
-// who has ended.
+// Tasks that were started by hand, and list each other in MP_COMMON_TASKS, have a hub as those of
+// a launcher's job have (nodehub.go, package hub), in the process of one of them. It is whoever
+// has the hub's name: the first that looks for it and finds nobody, and the first that does so
+// when that one has ended. Each keeps a name of its own, too, so that none is there twice, and a
+// new hub knows who has ended.
 
 // wireUpLimit is how long a task that was started by hand waits for the others, without limit with
 // MP_DEBUG_NOTIMEOUT. A variable for tests.
@@ -95,8 +95,8 @@ func joinByHand(c *Config) (*handHub, error) {
 		n.refused = why
 		byHandHubs.Unlock()
 	}
-	n.control, n.retire, err = hub.Keep(hub.Owner{Task: c.Task, NumTasks: c.NumTasks, Mates: n.members,
-		Reach: n.reach, Answered: EndAnswered, Over: over})
+	n.control, n.retire, err = hub.Keep(hub.Owner{Task: c.Task, NumTasks: c.NumTasks,
+		Mates: n.members, Reach: n.reach, Answered: EndAnswered, Over: over})
 	if err != nil {
 		n.name.Close()
 		return nil, err
@@ -119,8 +119,8 @@ func (n *handHub) forget() {
 	unlisten(n.name)
 }
 
-// leaveByHand is for a session that is closed. After the last one this process is none of the job's,
-// and another one may be its task.
+// leaveByHand is for a session that is closed. After the last one this process is none of the
+// job's, and another one may be its task.
 func (n *handHub) leaveByHand() {
 	byHandHubs.Lock()
 	n.sessions--
@@ -145,8 +145,8 @@ func takeOwnName(c *Config) (fd int, err error) {
 		case err != unix.EADDRINUSE:
 			return -1, fmt.Errorf("a socket for this task: %w", err)
 		case time.Since(began) > nameLimit:
-			return -1, fmt.Errorf("another process is task %d of MP_PARTITION=%s already; give each task its own MP_CHILD and each job its own MP_PARTITION",
-				c.Task, c.Partition)
+			return -1, fmt.Errorf("another process is task %d of MP_PARTITION=%s already; "+
+				"give each task its own MP_CHILD and each job its own MP_PARTITION", c.Task, c.Partition)
 		}
 	}
 }
@@ -155,8 +155,8 @@ func takeOwnName(c *Config) (fd int, err error) {
 // as those of two nodes, have one each.
 func (n *handHub) hubName() string { return fmt.Sprint("hub", n.members[0]) }
 
-// reach connects to the hub, which this process has from then on if nobody else has it. Once the job
-// has begun it goes on without a hub rather than end, whoever has taken the hub's name.
+// reach connects to the hub, which this process has from then on if nobody else has it. Once the
+// job has begun it goes on without a hub rather than end, whoever has taken the hub's name.
 func (n *handHub) reach() (socket int, err error) {
 	for began, retry := time.Now(), firstRetry; !n.over.Load(); retry = min(2*retry, lastRetry) {
 		fd, err := find(&n.c, n.hubName())
@@ -390,7 +390,8 @@ func (s *byHandSession) Settle(task int) {
 	}
 }
 
-// Leave is for who has been there. Who gives up LAPI_Init closes the session only, and may try again.
+// Leave is for who has been there. Who gives up LAPI_Init closes the session only, and may try
+// again.
 func (s *byHandSession) Leave() {
 	if s.round > 0 {
 		s.launched.Leave()

@@ -371,8 +371,8 @@ func rejoinOfTwo(t *testing.T, victims []int) {
 	}
 }
 
-// The hub ends while a task rejoins. Who has heard of that one does not hear that it has died, or that
-// it is there once more, but answers the next hub; who has not heard of it does so then.
+// The hub ends while a task rejoins. Who has heard of that one does not hear that it has died, or
+// that it is there once more, but answers the next hub; who has not heard of it does so then.
 func TestAskedByAnotherHub(t *testing.T) {
 	j := newMembersBy(t, 4, 0)
 	j.kill(1)
@@ -512,8 +512,8 @@ func TestRejoinBesideForkedProcess(t *testing.T) {
 	j.comes(2, 0, 1, 2)
 }
 
-// Tasks that have left are in nobody's way, though they go on: neither is the hub that one of them has,
-// even for a job of another size that takes their names.
+// Tasks that have left are in nobody's way, though they go on: neither is the hub that one of them
+// has, even for a job of another size that takes their names.
 func TestJobAfterTheLast(t *testing.T) {
 	j := newMembersBy(t, 3, 1)
 	old := slices.Clone(j.of)
@@ -548,8 +548,8 @@ func TestJobAfterTheLast(t *testing.T) {
 	j.comes(1, 0, 1, 2)
 }
 
-// The hub is of use to others after its task has left, until they have, too. A process that takes that
-// task's name meanwhile waits for the next session.
+// The hub is of use to others after its task has left, until they have, too. A process that takes
+// that task's name meanwhile waits for the next session.
 func TestHubOfTaskThatLeft(t *testing.T) {
 	j := newMembersBy(t, 3, 1)
 	first := j.of[1]

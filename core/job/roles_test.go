@@ -396,7 +396,8 @@ func forkerRole() error {
 
 const nobody = 65534
 
-// squatterRole is another user who has taken a name before its owner came: of the hub, or of task 0.
+// squatterRole is another user who has taken a name before its owner came: of the hub, or of task
+// 0.
 func squatterRole() error {
 	c, err := config()
 	if err != nil {

@@ -150,8 +150,8 @@ func TestLastAdapterFails(t *testing.T) {
 	}
 }
 
-// TestAdapterFailsOften: adapters that come and fail again, with nothing sent in between, end nothing as
-// long as the spare port works.
+// TestAdapterFailsOften: adapters that come and fail again, with nothing sent in between, end
+// nothing as long as the spare port works.
 func TestAdapterFailsOften(t *testing.T) {
 	for side := range 2 {
 		n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })

@@ -92,7 +92,8 @@ func (h *Hub) parse(m *wire.Message) (g wire.Greeting, s standing, err error) {
 	return g, s, err
 }
 
-// Came says whether a task of this node has come to this hub, or has ended.
+// Came says whether a task of this node has come to this hub, has ended, or is of no interest as
+// the hub has retired.
 func (h *Hub) Came(taskID int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

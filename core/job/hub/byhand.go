@@ -41,8 +41,8 @@ const comingLimit = time.Second
 // unnumbered is the incarnation of a group that has not begun. So it is none that keepers tell of.
 const unnumbered = -1
 
-// ByHand makes h the hub of tasks that were started by hand, in the process of task. When nobody is
-// left that it serves it serves nobody any more, and calls retire, without its lock. Before the first
+// ByHand makes h the hub of tasks that were started by hand, in the process of task. When the last
+// control socket has ended it takes no other, and calls retire, without its lock. Before the first
 // Admit.
 func (h *Hub) ByHand(members []int, task int, retire func()) {
 	h.Span(make([]int, len(h.tasks)), task, nil)
@@ -104,8 +104,8 @@ func (h *Hub) takesPart(task int) bool {
 	return h.hand == nil || slices.Contains(h.hand.members, task)
 }
 
-// succeed waits until nothing of a task's last process is left, and forgets that it has ended. mu is
-// held. False: that takes too long.
+// succeed waits until nothing of a task's last process is left, and forgets that it has ended. mu
+// is held. False: that takes too long.
 func (h *Hub) succeed(taskID int) bool {
 	t := &h.tasks[taskID]
 	if !t.came && !t.ended {
@@ -219,11 +219,12 @@ func (s *session) mourn(m wire.Message) {
 	}
 }
 
-// meet tells a session that the last process of a task that returns has ended, if it has that one. mu
-// is held.
+// meet tells a session that the last process of a task that returns has ended, if it has that one.
+// mu is held.
 func (s *session) meet(returns *session) {
 	if !s.knows(returns) {
-		s.mourn(wire.Message{Kind: wire.Died, Number: uint32(returns.task), Data: []byte("has ended")})
+		s.mourn(wire.Message{Kind: wire.Died, Number: uint32(returns.task),
+			Data: []byte("has ended")})
 	}
 }
 
@@ -267,8 +268,8 @@ func (h *Hub) resumeByHand(taskID int, stands *standing, links []*link) {
 	}
 }
 
-// learn takes over what a keeper knows of those that have not come with a session in the group. mu is
-// held.
+// learn takes over what a keeper knows of those that have not come with a session in the group. mu
+// is held.
 func (g *group) learn(on *going) {
 	for _, t := range on.known[knownLeft] {
 		if g.members[t] == nil {
@@ -347,8 +348,8 @@ func (g *group) began() {
 	}
 }
 
-// welcome tells a session's keeper which group it is in, with the lives of the others whose parts it
-// gets, as another hub will ask. mu is held.
+// welcome tells a session's keeper which group it is in, with the lives of the others whose parts
+// it gets, as another hub will ask. mu is held.
 func (s *session) welcome(parts []wire.Contribution) {
 	s.lives = make(map[int]wire.Life)
 	for _, c := range parts {
@@ -384,8 +385,8 @@ func (h *Hub) finishByHand(s *session) {
 	}
 }
 
-// missing tells a session whom the exchange waits for that it has given its part to: tasks that have
-// not come, or, Number is 1 then, that have not answered. mu is held.
+// missing tells a session whom the exchange waits for that it has given its part to: tasks that
+// have not come, or, Number is 1 then, that have not answered. mu is held.
 func (h *Hub) missing(s *session) {
 	answer := wire.Message{Kind: wire.Missing}
 	for _, t := range h.hand.members {

@@ -109,7 +109,8 @@ func (b *bench) first(c *wire.Conn, but wire.Kind) wire.Message {
 }
 
 // rejoins has a task come and give its part, of which the others hear.
-func (b *handed) rejoins(task int, life wire.Life, others ...*wire.Conn) (c *wire.Conn, ends func()) {
+func (b *handed) rejoins(task int, life wire.Life, others ...*wire.Conn) (c *wire.Conn,
+	ends func()) {
 	b.t.Helper()
 	c, ends = b.comes(task, going{})
 	b.send(c, wire.Message{Kind: wire.Part, Data: life.Before([]byte("new"))})
@@ -182,7 +183,8 @@ func TestLateAnswer(t *testing.T) {
 	b.answers(one, lifeA, "late")
 	b.answers(one, lifeB, "one")
 	b.answers(two, lifeB, "two")
-	if got := b.parts(zero); got[1] != "one" || got[2] != "two" || got[0] != "B\x00\x00\x00\x00\x00\x00\x00new" {
+	if got := b.parts(zero); got[1] != "one" || got[2] != "two" ||
+		got[0] != string(lifeB.Before([]byte("new"))) {
 		t.Errorf("%v", got)
 	}
 }
@@ -221,14 +223,7 @@ func TestSettle(t *testing.T) {
 	if m := b.expect(zero, wire.Settle); m.Number != 2 {
 		t.Errorf("%+v", m)
 	}
-	a, closed, err := wire.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := newLink(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, closed := linkTo(t)
 	defer l.close()
 	unix.Close(closed)
 	b.h.mu.Lock()
@@ -257,11 +252,12 @@ func TestSettleAtTheEnd(t *testing.T) {
 	b.expect(zero, wire.Settle)
 }
 
-// A hub ends while a task rejoins. To the next one it comes before or after those that know its life
-// already, and those that do not. The first ones do not hear that it has died; the others do, and then
-// that it is there. All answer.
+// A hub ends while a task rejoins. To the next one it comes before or after those that know its
+// life already, and those that do not. The first ones do not hear that it has died; the others do,
+// and then that it is there. All answer.
 func TestReturnsByAnotherHub(t *testing.T) {
-	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1},
+		{2, 1, 0}} {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
 			b := newHanded(t)
 			has := []going{{life: lifeA}, begun(map[int]wire.Life{0: lifeA, 2: lifeB}),
@@ -326,35 +322,32 @@ func TestStaleKnowledge(t *testing.T) {
 // A process that has ended before its hello is read is not taken in: its successor may be here.
 func TestLateHello(t *testing.T) {
 	b := newHanded(t)
-	near, far, err := wire.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, near := linkTo(t)
+	defer l.close()
 	g := wire.Greeting{Purpose: wire.Join, Task: 2, NumTasks: 4}
 	s := standing{mates: []int{0, 1, 2}}
-	if err := wire.SendTo(near, wire.Message{Kind: wire.Hello, Data: s.encode(g.Encode())}); err != nil {
+	hello := wire.Message{Kind: wire.Hello, Data: s.encode(g.Encode())}
+	if err := wire.SendTo(near, hello); err != nil {
 		t.Fatal(err)
 	}
 	unix.Close(near)
-	l, err := newLink(far)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.close()
 	if _, err := b.h.identify(l); err == nil || b.h.Came(2) {
 		t.Errorf("it is taken in (%v)", err)
 	}
 }
 
-// A death is told late, when the next process of the task comes: to those that have met the one that
-// died, and not to one that has rejoined since then.
+// A death is told late, when the next process of the task comes: to those that have met the one
+// that died, and not to one that has rejoined since then.
 func TestDeathOfStranger(t *testing.T) {
 	b := newHanded(t)
 	b.h.SetReapDelay(time.Hour)
 	zero, _ := b.comes(0, begun(met))
 	_, ends := b.comes(1, begun(met))
 	two, _ := b.comes(2, begun(met))
-	b.until("all are there", func() bool { g := b.h.hand.at[0].begun; return g != nil && g.allAccounted() })
+	b.until("all are there", func() bool {
+		g := b.h.hand.at[0].begun
+		return g != nil && g.allAccounted()
+	})
 	if err := unix.Shutdown(zero.Fd(), unix.SHUT_RDWR); err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +409,8 @@ func TestKeeperLives(t *testing.T) {
 	hubs[1].close()
 	on, session = standingOf(t, hubs[2])
 	defer session.close()
-	if on.life != (wire.Life{}) || len(on.lives) != 1 || on.lives[1] != lifeB || on.id.incarnation != 3 {
+	if on.life != (wire.Life{}) || len(on.lives) != 1 || on.lives[1] != lifeB ||
+		on.id.incarnation != 3 {
 		t.Errorf("%+v", on)
 	}
 }
@@ -448,14 +442,7 @@ func newKept(t *testing.T) (b *bench, c *wire.Conn, hubs []*link) {
 	t.Helper()
 	next := make(chan int, 3)
 	for range cap(next) {
-		mine, theirs, err := wire.Pair()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := newLink(mine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, theirs := linkTo(t)
 		hubs = append(hubs, l)
 		next <- theirs
 	}

@@ -126,7 +126,8 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	return nil
 }
 
-// control serves a task's control socket until its end. Ends: the task's process has ended then, too.
+// control serves a task's control socket until its end. If ends is true the task's process has
+// ended then, too.
 func (h *Hub) control(taskID int, link *link, ends bool) {
 	for {
 		m, err := link.receive()

@@ -380,14 +380,7 @@ func TestWatchersEnd(t *testing.T) {
 	}
 	before := open()
 	for range rounds {
-		mine, theirs, err := wire.Pair()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := newLink(mine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, theirs := linkTo(t)
 		watchProcess(l)
 		l.close()
 		unix.Close(theirs)
@@ -397,4 +390,17 @@ func TestWatchersEnd(t *testing.T) {
 			t.Fatalf("%d descriptors, %d before", open(), before)
 		}
 	}
+}
+
+// linkTo is a link, and the socket at its other end.
+func linkTo(t *testing.T) (l *link, other int) {
+	t.Helper()
+	mine, other, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err = newLink(mine); err != nil {
+		t.Fatal(err)
+	}
+	return l, other
 }

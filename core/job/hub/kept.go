@@ -99,8 +99,8 @@ func (s *kept) repeat() {
 	}
 }
 
-// copies are those descriptors of a part once more, for another hub. Only tasks that were started by
-// hand need them: else an exchange in which a hub ends fails.
+// copies are those descriptors of a part once more, for another hub. Only tasks that were started
+// by hand need them: else an exchange in which a hub ends fails.
 func (s *kept) copies(files []int) (all []int) {
 	if s.keeper.Mates == nil {
 		return nil

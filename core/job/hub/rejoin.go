@@ -13,8 +13,8 @@ import (
 //	others: Rejoined with that part; their owners make ready for it and answer: their parts
 //	it:     Parts, of those that are there
 //
-// If the hub ends meanwhile the next one begins with it anew. It has the same life (wire.Life) then:
-// those that have been told answer once more, and do not hear that it has died.
+// If the hub ends meanwhile the next one begins with it anew. It has the same life (wire.Life)
+// then: those that have been told answer once more, and do not hear that it has died.
 //
 // One rejoins at a time, so each of two that do knows the other. None does while it is not known of
 // every task of the group whether it lives: a new hub learns that from their keepers.
@@ -136,8 +136,8 @@ func (g *group) introduce(s *session) {
 	}
 }
 
-// answerKnown is answer. It waits until the keepers of all that live have come to this hub, which may
-// be new. mu is not held.
+// answerKnown is answer. It waits until the keepers of all that live have come to this hub, which
+// may be new. mu is not held.
 func (s *session) answerKnown(kind wire.Kind) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"lapi/core/job/wire"
 )
 
-// standing is what a keeper tells a hub that it has come to, behind the greeting: how many sessions
-// its task has opened of each instance; those that ended without Leave; of a task that was started
-// by hand which tasks it takes for those of its node; and the sessions that go on, each with the tasks
-// that are known to have left it, to have said Ending, and to be dead to it, and, of such a task, with
-// its life, if it has not got what it waits for in the first exchange, else with those of the others
-// that it has. On the
-// wire all numbers have 32 bits, little-endian, and lists have their length in front. The sockets
-// of the sessions that go on come along, in the same order.
+// standing is what a keeper tells a hub that it has come to, behind the greeting:
+//
+//   - how many sessions its task has opened of each instance
+//   - those that ended without Leave
+//   - of a task that was started by hand, which tasks it takes for those of its node
+//   - the sessions that go on. Their sockets come along, in the same order.
+//
+// On the wire all numbers have 32 bits, little-endian. Lists have their length in front.
 type standing struct {
 	opened [wire.MaxInstances]int
 	lost   []groupID
@@ -24,14 +24,16 @@ type standing struct {
 	goOn   []going
 }
 
-// going is a session that goes on.
+// going is a session that goes on, and what it knows of other tasks.
 type going struct {
 	id    groupID
 	round uint32
 	// by what they are: left, ending, dead
 	known [numKnown][]int
+	// Of a task that was started by hand: its own life while it waits for its first exchange, and
+	// by task the lives of those whose parts it has.
 	life  wire.Life
-	lives map[int]wire.Life // by task
+	lives map[int]wire.Life
 }
 
 // What is known of another task in a session.

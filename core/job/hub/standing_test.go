@@ -170,8 +170,8 @@ func TestSnapshotInExchange(t *testing.T) {
 
 // FuzzStanding: what is read of a task's standing is what was written.
 func FuzzStanding(f *testing.F) {
-	s := standing{lost: []groupID{{0, 1}}, mates: []int{0, 2}, goOn: []going{{id: groupID{3, 1}, round: 2,
-		life: wire.Life{1}, lives: map[int]wire.Life{1: {2}},
+	s := standing{lost: []groupID{{0, 1}}, mates: []int{0, 2}, goOn: []going{{
+		id: groupID{3, 1}, round: 2, life: wire.Life{1}, lives: map[int]wire.Life{1: {2}},
 		known: [numKnown][]int{{1, 2}, nil, {3}}}}}
 	s.opened[3], s.opened[0] = 2, 2
 	f.Add(s.encode(nil))

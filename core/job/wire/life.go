@@ -2,10 +2,10 @@ package wire
 
 import "crypto/rand"
 
-// Life names one session of a task that was started by hand, among all that the task ever has. It is
-// random, and stands in front of what the session gives to its first exchange. So everybody who has
-// that can tell whether it comes from a session that he knows, and a new hub whom its predecessor was
-// about to readmit. The zero value names none.
+// Life names one session of a task that was started by hand, among all that the task ever has. It
+// is random. It stands in front of what the session gives to its first exchange, so who has that
+// can tell whether he knows the session. A new hub tells by it whom the last one was about to
+// readmit. The zero value names none.
 type Life [8]byte
 
 // NewLife returns one that no other session has.
