@@ -10,8 +10,15 @@
 #include "procedure.h"
 #include "lane_shared.h"
 
-/* What became of a message. GONE: core has to go on with it. */
-typedef enum cshim_fate { CSHIM_TAKEN, CSHIM_LEFT, CSHIM_GONE } cshim_fate;
+/*
+ * What became of a message. TAKEN: it was dealt with. LEFT: core has to look at it. GONE: it was
+ * dealt with, and is out of the ring. NOTHING: there is none.
+ */
+typedef enum cshim_fate { CSHIM_TAKEN, CSHIM_LEFT, CSHIM_GONE, CSHIM_NOTHING } cshim_fate;
+
+/* lane_receive.c: deals with the message at the head of a ring, whatever it is; what is TAKEN is
+ * out of the ring, too. */
+cshim_fate cshim_lane_receive(cshim_context *context, cshim_lane *lane, node_peer *peer);
 
 /* A put is complete, at this task. */
 static inline void cshim_put_arrived(cshim_context *context, cshim_lane *lane,
@@ -118,6 +125,24 @@ static inline cshim_fate cshim_am_arrived(cshim_context *context, cshim_lane *la
 	cshim_lane_count(context, lane->off, am->header.tgt_cntr, AM_ERR, from->task, from->task);
 	cshim_lane_tell(context, lane, from, am->header.cmpl_cntr);
 	return CSHIM_TAKEN;
+}
+
+/* A small active message at the head of a ring. */
+static inline cshim_fate cshim_am_in_ring(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                                          const node_arrival *arrival)
+{
+	const cshim_end from = cshim_end_of_ring(peer);
+	cshim_header_result result;
+	cshim_am am;
+	cshim_fate fate;
+
+	if (!cshim_am_read(lane, arrival, &am))
+		return CSHIM_LEFT;
+	fate = cshim_am_arrived(context, lane, &from, arrival, &am, &result);
+	if (fate == CSHIM_GONE) /* the header handler wants more than the lane can do */
+		golapi_lane_handled(cshim_index_of(context),
+		                    (uint32_t)(peer - cshim_link_of(lane)->peer), &result);
+	return fate;
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* lane_ops.c - gets and read-modify-writes of the lane: what LAPI has beyond ../node/op.h. */
+/* lane_ops.c - gets and read-modify-writes of the lane, at both ends: what LAPI has beyond
+ * ../node/op.h. */
 #include "lane_send.h"
 
 #include "lane_shared.h"
@@ -82,6 +83,61 @@ static int store_previous(const node_op *op, uint64_t value)
 	return node_guarded_copy_short(to, &value, op->width);
 }
 
+/* The answer to a read-modify-write has come. */
+static void word_found(cshim_context *context, const cshim_lane *lane, const node_peer *peer,
+                       const node_op *op, uint64_t old)
+{
+	if (store_previous(op, old))
+		golapi_lane_fault(cshim_index_of(context), peer->task, NODE_STRANDED,
+		                  op->tag[CSHIM_TAG_PREVIOUS], (int32_t)RMW_ERR);
+	else
+		cshim_lane_got(context, lane, peer, op, RMW_ERR);
+}
+
+int cshim_lane_requested(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                         const node_arrival *arrival)
+{
+	node_link *link = cshim_link_of(lane);
+	node_get_header get;
+
+	if (arrival->kind == NODE_RMW) {
+		if (!node_serve_word(link, peer, arrival))
+			return 0;
+		cshim_lane_used(lane, peer->owner); /* the answer */
+		return 1;
+	}
+	if (!node_serve_slots_get(link, peer, arrival, &get))
+		return 0;
+	cshim_lane_used(lane, peer->owner);
+	cshim_lane_was_read(context, lane, peer, get.notice[0]);
+	return 1;
+}
+
+int cshim_lane_replied(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                       const node_arrival *arrival)
+{
+	node_link *link = cshim_link_of(lane);
+	node_op *op = node_op_of(link, peer, arrival);
+	uint64_t old;
+
+	if (!op || op->by != NODE_BY_OWNER)
+		return 0;
+	switch (op->kind) {
+	case NODE_OP_GET:
+		if (!node_take_slots_get(link, op, arrival))
+			return 0;
+		cshim_lane_got(context, lane, peer, op, GET_ERR);
+		return 1;
+	case NODE_OP_RMW:
+		if (!node_take_word(link, op, arrival, &old))
+			return 0;
+		word_found(context, lane, peer, op, old);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 /* The target has read its share of a put: the buffer is free, and maybe all is complete. */
 static void put_read(cshim_context *context, cshim_lane *lane, node_peer *peer, const node_op *op)
 {
@@ -98,20 +154,14 @@ void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *pe
 {
 	const node_op *op = &cshim_link_of(lane)->op[event->done];
 	lapi_err_t kind = event->op == NODE_OP_GET ? GET_ERR : RMW_ERR;
-	uint64_t addr = event->addr;
 
-	if (event->op == NODE_OP_PUT) {
+	if (event->op == NODE_OP_PUT)
 		put_read(context, lane, peer, op);
-		return;
-	}
-	if (result == NODE_ANSWERED && event->op == NODE_OP_RMW &&
-	    store_previous(op, event->value)) {
-		addr = op->tag[CSHIM_TAG_PREVIOUS];
-		result = NODE_STRANDED;
-	}
-	if (result != NODE_ANSWERED) {
-		golapi_lane_fault(cshim_index_of(context), peer->task, result, addr, (int32_t)kind);
-		return;
-	}
-	cshim_lane_got(context, lane, peer, op, kind);
+	else if (result != NODE_ANSWERED)
+		golapi_lane_fault(cshim_index_of(context), peer->task, result, event->addr,
+		                  (int32_t)kind);
+	else if (event->op == NODE_OP_RMW)
+		word_found(context, lane, peer, op, event->value);
+	else
+		cshim_lane_got(context, lane, peer, op, kind);
 }

@@ -160,8 +160,11 @@ static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, con
 		lane->told_more++;
 		return;
 	}
-	if (lane->told)
-		cshim_lane_tell_now(context, lane, to);
+	if (lane->told) {
+		const cshim_end whole = *to; /* so that *to need not be in memory before */
+
+		cshim_lane_tell_now(context, lane, &whole);
+	}
 	lane->told = cmpl_cntr;
 	lane->told_more = 0;
 }
@@ -194,6 +197,14 @@ static inline void cshim_lane_got(cshim_context *context, const cshim_lane *lane
 	                 peer->task);
 }
 
+/* A get was answered: its target's counter. */
+static inline void cshim_lane_was_read(cshim_context *context, const cshim_lane *lane,
+                                       const node_peer *peer, uint64_t cntr)
+{
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_count(context, lane->off, cntr, GET_ERR, peer->task, peer->task);
+}
+
 /*
  * lane_routes.c: puts that do not fit slots, and gets whose data does not fit slots or whose
  * target does not poll, by the best route. The notices of transfer are the target's counter and,
@@ -206,6 +217,16 @@ int cshim_lane_get_long(cshim_context *context, cshim_lane *lane, node_peer *pee
 /* All of a put that the target was to read goes again, in messages: event is node_serve's. */
 void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *peer,
                           const node_event *event);
+
+/*
+ * lane_ops.c: gets and read-modify-writes whose answer is one message, as they usually are: 1 if a
+ * request has its answer, or if an answer has ended its operation. 0: nothing was done, and
+ * node_serve shall see to it.
+ */
+int cshim_lane_requested(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                         const node_arrival *arrival);
+int cshim_lane_replied(cshim_context *context, cshim_lane *lane, node_peer *peer,
+                       const node_arrival *arrival);
 
 /* lane_ops.c: an operation of the lane's is over: result is what node_serve said. */
 void cshim_lane_answered(cshim_context *context, cshim_lane *lane, node_peer *peer, int result,

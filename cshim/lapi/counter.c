@@ -47,7 +47,8 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 }
 
 /* Looks at the rings, and takes what they hold until the counter is reached. */
-static uint32_t look_at_rings(cshim_progress *progress, const cshim_goal *goal, int looks)
+static inline __attribute__((always_inline)) uint32_t
+look_at_rings(cshim_progress *progress, const cshim_goal *goal, int looks)
 {
 	uint32_t flags = cshim_lane_await(cshim_context_of(progress), goal->object,
 	                                  (int)goal->number, looks);
@@ -81,14 +82,21 @@ static inline __attribute__((always_inline)) int wait_as(cshim_context *context,
 	return cshim_wait_for(&context->progress, &goal);
 }
 
-static int wait_for(cshim_context *context, int *counter, int val)
+static __attribute__((noinline)) int wait_otherwise(cshim_context *context, int *counter, int val)
 {
 	if (!context->lane)
 		return wait_as(context, counter, val, &without_rings, &by_sockets);
 	if (cshim_sockets(context))
 		return wait_as(context, counter, val, &with_rings, &by_rings_and_sockets);
-	if (((const cshim_lane *)(uintptr_t)context->lane)->verbs)
-		return wait_as(context, counter, val, &with_rings, &by_adapters);
+	return wait_as(context, counter, val, &with_rings, &by_adapters);
+}
+
+static int wait_for(cshim_context *context, int *counter, int val)
+{
+	const cshim_lane *lane = (const cshim_lane *)(uintptr_t)context->lane;
+
+	if (!lane || lane->verbs || cshim_sockets(context))
+		return wait_otherwise(context, counter, val);
 	return wait_as(context, counter, val, &with_rings, &by_rings);
 }
 

@@ -21,23 +21,62 @@
  * the head word says, and body. */
 int node_chunk_arrived(node_peer *peer, node_slot *slot, node_arrival *arrival);
 
-/* receive.c: what was read is free; wakes the sender if it waits for that. */
-void node_publish_consumed(node_peer *peer);
-/* The same after a change of held: its sender's flush may be over. */
-void node_wake_waiting(node_peer *peer);
-
-/* 1 if a ring seems to hold a message. Relaxed: node_next loads it again, with acquire. */
-static inline int node_holds(const node_peer *peer)
+/* receive.c: the sender waits, and is woken. */
+void node_wake_sender(node_peer *peer);
+/* The sender may wait for what was stored in the ring's control just now: consumed, or held (its
+ * flush may be over). */
+static inline void node_wake_waiting(node_peer *peer)
 {
-	uint64_t word = __atomic_load_n(&node_slot_at(peer->in_slots, peer->receiver.head)->head,
-	                                __ATOMIC_RELAXED);
+	node_store_then_look(peer);
+	if (__builtin_expect(__atomic_load_n(&node_control(peer->in_control)->waiting,
+	                                     __ATOMIC_RELAXED) != 0,
+	                     0))
+		node_wake_sender(peer);
+}
 
+/* What was read is free; wakes the sender if it waits for that. */
+static inline void node_publish_consumed(node_peer *peer)
+{
+	peer->receiver.published = peer->receiver.head;
+	peer->receiver.chunked = 0;
+	/* release: the slots were read */
+	__atomic_store_n(&node_control(peer->in_control)->consumed, peer->receiver.head,
+	                 __ATOMIC_RELEASE);
+	node_wake_waiting(peer);
+}
+
+/* The head word in the next slot. Acquire pairs with the store in node_publish: what is read of the
+ * message was written before it. */
+static inline uint64_t node_look(const node_peer *peer)
+{
+	return __atomic_load_n(&node_slot_at(peer->in_slots, peer->receiver.head)->head,
+	                       __ATOMIC_ACQUIRE);
+}
+
+/* 1 if that is the next message's. */
+static inline int node_is_next(const node_peer *peer, uint64_t word)
+{
 	return (uint32_t)word == ((uint32_t)peer->receiver.head | NODE_SEQUENCE_VALID);
 }
 
+/* 1 if a ring seems to hold a message. */
+static inline int node_holds(const node_peer *peer)
+{
+	return node_is_next(peer, node_look(peer));
+}
+
+/* The next message, which lies in one slot. */
+static inline node_arrival node_short_arrival(const node_peer *peer, uint32_t kind, uint64_t header,
+                                              uint64_t data)
+{
+	uint64_t body = (uintptr_t)node_slot_at(peer->in_slots, peer->receiver.head)->bytes;
+
+	return (node_arrival){kind, 0, 1, header, data, body, body + header};
+}
+
 /* Finds what a head word says, other than padding. 1 if that fits where it is. */
-static inline int node_examine(node_peer *peer, node_slot *slot, uint64_t word,
-                               uint64_t position, node_arrival *arrival)
+static inline int node_examine(node_peer *peer, node_slot *slot, uint64_t word, uint64_t position,
+                               node_arrival *arrival)
 {
 	arrival->kind = word >> 32 & 0xff;
 	arrival->header = (word >> 40 & 0xff) * NODE_HEADER_UNIT;
@@ -67,11 +106,9 @@ static inline int node_next(node_peer *peer, node_arrival *arrival)
 	for (;;) {
 		uint64_t position = receiver->head & NODE_RING_MASK;
 		node_slot *slot = node_slot_at(peer->in_slots, position);
-		/* acquire: pairs with the store in node_publish; what is read of the message was
-		 * written before it */
-		uint64_t word = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
+		uint64_t word = node_look(peer);
 
-		if ((uint32_t)word != ((uint32_t)receiver->head | NODE_SEQUENCE_VALID))
+		if (!node_is_next(peer, word))
 			return NODE_NONE;
 		if (__builtin_expect((word >> 32 & 0xff) == NODE_KIND_PADDING, 0)) {
 			if (position == 0)
@@ -103,6 +140,17 @@ static inline void node_take(node_link *link, node_peer *peer, const node_arriva
 	node_advance(peer, arrival);
 	link->packets_received++;
 	link->data_received += arrival->data;
+}
+
+/* The same with one of a single slot, which has no chunk. */
+static inline void node_take_short(node_link *link, node_peer *peer, uint64_t data)
+{
+	node_receiver *receiver = &peer->receiver;
+
+	if (__builtin_expect(++receiver->head - receiver->published >= NODE_PUBLISH_SLOTS, 0))
+		node_publish_consumed(peer);
+	link->packets_received++;
+	link->data_received += data;
 }
 
 /* Copies n bytes, one to six whole words, out of a message once and for all: what a peer changes
@@ -154,6 +202,14 @@ static inline node_peer *node_active(node_link *link, uint32_t i)
 		at -= link->num_active;
 	return &link->peer[link->active[at < link->num_active ? at : 0]];
 }
+/* Where the next progress call begins, so that after the i-th the others have their turn. */
+static inline uint32_t node_after(const node_link *link, uint32_t i)
+{
+	uint32_t at = link->first + i + 1;
+
+	return at < link->num_active ? at : at - link->num_active;
+}
+
 /* 1 if the sender of a cold ring says that there is a message. */
 static inline int node_some_pending(const node_link *link)
 {

@@ -176,7 +176,7 @@ static int serve_get(node_link *link, node_peer *peer, const node_arrival *arriv
 
 /* An operation on a word that cannot be done now; of words that are not aligned all of a process
  * share a lock, which is Go's. */
-static int put_off_rmw(const node_rmw_header *rmw, node_event *event)
+static void put_off_rmw(const node_rmw_header *rmw, node_event *event)
 {
 	event->token = rmw->token;
 	event->addr = rmw->addr;
@@ -186,29 +186,24 @@ static int put_off_rmw(const node_rmw_header *rmw, node_event *event)
 	event->width = rmw->width;
 	event->operand = rmw->operand;
 	event->compare = rmw->compare;
-	return NODE_LATER;
 }
 
 static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arrival,
                      node_event *event)
 {
 	node_rmw_header rmw;
-	uint64_t old;
 
+	if (node_serve_word(link, peer, arrival))
+		return NODE_SERVED;
 	if (arrival->header != sizeof(rmw) || arrival->data != 0)
 		return NODE_BROKEN;
 	node_take_header(&rmw, arrival, sizeof(rmw));
 	if (rmw.op > NODE_CAS || (rmw.width != 4 && rmw.width != 8))
 		return NODE_BROKEN;
+	put_off_rmw(&rmw, event);
 	if (rmw.addr & (rmw.width - 1u) || peer->closed || !node_short_begin(peer))
-		return put_off_rmw(&rmw, event);
-	if (node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare,
-	                     &old)) {
-		put_off_rmw(&rmw, event);
-		return request_fault(link, peer, event, rmw.width);
-	}
-	node_answer(link, peer, rmw.token, NODE_REPLY_OK, old);
-	return NODE_SERVED;
+		return NODE_LATER;
+	return request_fault(link, peer, event, rmw.width);
 }
 
 /* 1 if op may have such an answer: its data lies inside what was asked for, and ends it if nothing

@@ -105,6 +105,10 @@ int node_answer(node_link *link, node_peer *peer, uint32_t token, uint32_t state
  */
 static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, node_put_header *put)
 {
+	const void *from;
+	void *to;
+	int failed;
+
 	if (arrival->header != sizeof(*put))
 		return NODE_BROKEN;
 	node_take_header(put, arrival, sizeof(*put));
@@ -113,12 +117,11 @@ static inline int node_serve_put(node_peer *peer, const node_arrival *arrival, n
 		if (arrival->kind == NODE_LAST)
 			return NODE_SERVED;
 	}
-	return __builtin_expect(node_guarded_copy(node_memory_at(put->addr),
-	                                          (const void *)(uintptr_t)arrival->bytes,
-	                                          arrival->data),
-	                        0)
-	               ? NODE_FAULT
-	               : NODE_ARRIVED;
+	to = node_memory_at(put->addr);
+	from = (const void *)(uintptr_t)arrival->bytes;
+	failed = arrival->data <= NODE_ONE_SLOT ? node_guarded_copy_short(to, from, arrival->data)
+	                                        : node_guarded_copy(to, from, arrival->data);
+	return __builtin_expect(failed, 0) ? NODE_FAULT : NODE_ARRIVED;
 }
 
 /* Likewise a get whose answer fits slots: 1 if it has it; *get gets its header. */
@@ -131,23 +134,53 @@ static inline int node_serve_slots_get(node_link *link, node_peer *peer,
 	return node_answer_slots_get(link, peer, get);
 }
 
-/* Likewise that answer: the operation, whose place is free now, or NULL. */
-static inline const node_op *node_take_slots_get(node_link *link, const node_peer *peer,
-                                                 const node_arrival *arrival, uint8_t by)
+/* Likewise an operation on an aligned word: 1 if it was done, and has its answer. */
+static inline int node_serve_word(node_link *link, node_peer *peer, const node_arrival *arrival)
 {
-	node_op *op = node_op_of(link, peer, arrival);
+	node_rmw_header rmw;
+	uint64_t old;
+
+	if (arrival->header != sizeof(rmw) || arrival->data != 0)
+		return 0;
+	node_take_header(&rmw, arrival, sizeof(rmw));
+	if (rmw.op > NODE_CAS || (rmw.width != 8 && rmw.width != 4) ||
+	    rmw.addr & (rmw.width - 1u) || peer->closed || !node_short_begin(peer) ||
+	    node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare,
+	                     &old))
+		return 0;
+	node_reply(link, peer, (node_reply_header){rmw.token, NODE_REPLY_OK, old}, 0, 0);
+	return 1;
+}
+
+/* Likewise the answers, of op (node_op_of): 1 if it is over, and its place is free. */
+static inline int node_take_word(node_link *link, node_op *op, const node_arrival *arrival,
+                                 uint64_t *old)
+{
 	node_reply_header answer;
 
-	if (!op || op->kind != NODE_OP_GET || op->by != by || arrival->data != op->n ||
-	    arrival->data > NODE_INLINE_MAX)
-		return NULL;
+	if (arrival->data != 0)
+		return 0;
+	node_take_header(&answer, arrival, sizeof(answer));
+	if (answer.state != NODE_REPLY_OK)
+		return 0;
+	*old = answer.value;
+	node_op_free(link, op);
+	return 1;
+}
+
+static inline int node_take_slots_get(node_link *link, node_op *op, const node_arrival *arrival)
+{
+	node_reply_header answer;
+
+	if (arrival->data != op->n || arrival->data > NODE_INLINE_MAX)
+		return 0;
 	node_take_header(&answer, arrival, sizeof(answer));
 	if (answer.state != NODE_REPLY_OK || answer.value != 0 ||
 	    node_guarded_copy(node_memory_at(op->local), (const void *)(uintptr_t)arrival->bytes,
 	                      arrival->data))
-		return NULL;
+		return 0;
 	node_op_free(link, op);
-	return op;
+	return 1;
 }
 
 #endif

@@ -174,13 +174,17 @@ static inline __attribute__((always_inline)) int cshim_wait_soon(cshim_progress 
 	return CSHIM_WAIT_NOT_YET;
 }
 
-/* Waits; how that ended. */
+/* Waits; how that ended. The goal fills memory only where the wait is long. */
 static inline __attribute__((always_inline)) int cshim_wait_for(cshim_progress *progress,
                                                                 const cshim_goal *goal)
 {
 	int so_far = cshim_wait_soon(progress, goal);
+	cshim_goal whole;
 
-	return so_far == CSHIM_WAIT_NOT_YET ? cshim_wait_long(progress, goal) : so_far;
+	if (__builtin_expect(so_far != CSHIM_WAIT_NOT_YET, 1))
+		return so_far;
+	whole = *goal;
+	return cshim_wait_long(progress, &whole);
 }
 
 #endif
