@@ -1,75 +1,8 @@
-/* lane_ops.c - gets and read-modify-writes of the lane, at both ends: what LAPI has beyond
- * ../node/op.h. */
+/* lane_ops.c - what becomes of gets and read-modify-writes of the lane, at both ends: what LAPI has
+ * beyond ../node/serve.h. lane_origin.h begins them. */
 #include "lane_send.h"
 
 #include "lane_shared.h"
-
-_Static_assert(FETCH_AND_ADD == NODE_ADD && FETCH_AND_OR == NODE_OR && SWAP == NODE_SWAP &&
-                       COMPARE_AND_SWAP == NODE_CAS,
-               "one numbering");
-
-int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
-                   uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr)
-{
-	cshim_lane *lane = cshim_lane_of(context);
-	node_peer *peer = cshim_lane_peer(context, lane, tgt);
-	node_op *op;
-
-	if (!peer || len > CSHIM_LENGTH_MAX || len == 0 || !tgt_addr || !org_addr)
-		return CSHIM_LANE_PASS;
-	/* Only a task that polls answers soon; the others' memory is read. */
-	if (__builtin_expect(len > NODE_INLINE_MAX || len >= lane->bulk_min || !node_polls(peer),
-	                     0)) {
-		node_transfer get = {org_addr, tgt_addr, len, 0, {tgt_cntr, 0}};
-
-		return cshim_lane_get_long(context, lane, peer, &get, org_cntr);
-	}
-	op = node_get(cshim_link_of(lane), peer, NODE_BY_OWNER, tgt_addr, org_addr, len, tgt_cntr,
-	              0, 0);
-	if (!op)
-		return CSHIM_LANE_PASS;
-	cshim_lane_begun(lane, peer, op, GET_ERR, org_cntr);
-	return CSHIM_LANE_DONE;
-}
-
-/* Reads one or two words of width bytes, zero-extended; 1 if they cannot be. */
-static int load_words(uint64_t from, uint32_t width, size_t count, uint64_t words[2])
-{
-	uint32_t narrow[2] = {0};
-
-	words[1] = 0;
-	if (width == 8)
-		return node_guarded_copy_short(words, node_memory_at(from), 8 * count);
-	if (node_guarded_copy_short(narrow, node_memory_at(from), 4 * count))
-		return 1;
-	words[0] = narrow[0];
-	words[1] = narrow[1];
-	return 0;
-}
-
-int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation, uint32_t tgt,
-                   uint64_t tgt_var, uint64_t in_val, uint64_t prev_tgt_val, uint64_t org_cntr)
-{
-	cshim_lane *lane = cshim_lane_of(context);
-	node_peer *peer = cshim_lane_peer(context, lane, tgt);
-	int compares = operation == COMPARE_AND_SWAP;
-	uint64_t in[2], compare;
-	node_op *op;
-
-	if (!peer || operation > COMPARE_AND_SWAP || !tgt_var || !in_val ||
-	    load_words(in_val, width, compares ? 2 : 1, in))
-		return CSHIM_LANE_PASS;
-	compare = compares ? in[0] : 0;
-	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, operation, width, tgt_var,
-	              in[compares], compare);
-	if (!op)
-		return CSHIM_LANE_PASS;
-	op->note = (uint8_t)compares;
-	op->tag[CSHIM_TAG_PREVIOUS] = prev_tgt_val;
-	op->tag[CSHIM_TAG_COMPARE] = compare;
-	cshim_lane_begun(lane, peer, op, RMW_ERR, org_cntr);
-	return CSHIM_LANE_DONE;
-}
 
 /* Stores what a read-modify-write found; 1 if it cannot be. */
 static int store_previous(const node_op *op, uint64_t value)
@@ -99,9 +32,10 @@ int cshim_lane_requested(cshim_context *context, cshim_lane *lane, node_peer *pe
 {
 	node_link *link = cshim_link_of(lane);
 	node_get_header get;
+	node_rmw_header rmw;
 
 	if (arrival->kind == NODE_RMW) {
-		if (!node_serve_word(link, peer, arrival))
+		if (node_serve_word(link, peer, arrival, &rmw) != NODE_SERVED)
 			return 0;
 		cshim_lane_used(lane, peer->owner); /* the answer */
 		return 1;

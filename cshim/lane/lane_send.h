@@ -1,24 +1,15 @@
 /*
  * lane_send.h - the operations of the fast lane (docs/fastlane.md) as the entry points call them:
  * under the lock, with the arguments of the golapi_ functions of the same names. 1: all is done,
- * the result is LAPI_SUCCESS. 0: nothing is, core shall do it.
+ * the result is LAPI_SUCCESS. 0: nothing is, core shall do it. lane_origin.h has those between
+ * tasks of a node.
  */
 #ifndef CSHIM_LANE_SEND_H
 #define CSHIM_LANE_SEND_H
 
 #include "internal.h"
 
-int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
-                   uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr);
-int cshim_lane_get(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
-                   uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr);
-int cshim_lane_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, uint64_t uhdr,
-                      uint32_t uhdr_len, uint64_t udata, uint64_t udata_len, uint64_t tgt_cntr,
-                      uint64_t org_cntr, uint64_t cmpl_cntr);
-/* width 4 or 8 bytes */
-int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t op, uint32_t tgt,
-                   uint64_t tgt_var, uint64_t in_val, uint64_t prev_tgt_val, uint64_t org_cntr);
-/* The same over RDMA adapters (lane_packets.c). */
+/* Small ones over RDMA adapters (lane_packets.c). */
 int cshim_packet_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
                      uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr);
 int cshim_packet_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, uint64_t uhdr,

@@ -6,6 +6,7 @@
 #define CSHIM_TRANSFER_H
 
 #include "internal.h"
+#include "lane_origin.h"
 #include "lane_send.h"
 #include "waits.h"
 

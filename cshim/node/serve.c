@@ -192,18 +192,12 @@ static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arriv
                      node_event *event)
 {
 	node_rmw_header rmw;
+	int result = node_serve_word(link, peer, arrival, &rmw);
 
-	if (node_serve_word(link, peer, arrival))
-		return NODE_SERVED;
-	if (arrival->header != sizeof(rmw) || arrival->data != 0)
-		return NODE_BROKEN;
-	node_take_header(&rmw, arrival, sizeof(rmw));
-	if (rmw.op > NODE_CAS || (rmw.width != 4 && rmw.width != 8))
-		return NODE_BROKEN;
+	if (result == NODE_SERVED || result == NODE_BROKEN)
+		return result;
 	put_off_rmw(&rmw, event);
-	if (rmw.addr & (rmw.width - 1u) || peer->closed || !node_short_begin(peer))
-		return NODE_LATER;
-	return request_fault(link, peer, event, rmw.width);
+	return result == NODE_FAULT ? request_fault(link, peer, event, rmw.width) : result;
 }
 
 /* 1 if op may have such an answer: its data lies inside what was asked for, and ends it if nothing

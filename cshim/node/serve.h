@@ -134,22 +134,25 @@ static inline int node_serve_slots_get(node_link *link, node_peer *peer,
 	return node_answer_slots_get(link, peer, get);
 }
 
-/* Likewise an operation on an aligned word: 1 if it was done, and has its answer. */
-static inline int node_serve_word(node_link *link, node_peer *peer, const node_arrival *arrival)
+/* Likewise an operation on a word; *rmw gets its header. What is not NODE_SERVED is left to
+ * node_serve; a word that is not aligned is NODE_LATER. */
+static inline int node_serve_word(node_link *link, node_peer *peer, const node_arrival *arrival,
+                                  node_rmw_header *rmw)
 {
-	node_rmw_header rmw;
 	uint64_t old;
 
-	if (arrival->header != sizeof(rmw) || arrival->data != 0)
-		return 0;
-	node_take_header(&rmw, arrival, sizeof(rmw));
-	if (rmw.op > NODE_CAS || (rmw.width != 8 && rmw.width != 4) ||
-	    rmw.addr & (rmw.width - 1u) || peer->closed || !node_short_begin(peer) ||
-	    node_guarded_rmw(rmw.op, rmw.width, node_memory_at(rmw.addr), rmw.operand, rmw.compare,
-	                     &old))
-		return 0;
-	node_reply(link, peer, (node_reply_header){rmw.token, NODE_REPLY_OK, old}, 0, 0);
-	return 1;
+	if (arrival->header != sizeof(*rmw) || arrival->data != 0)
+		return NODE_BROKEN;
+	node_take_header(rmw, arrival, sizeof(*rmw));
+	if (rmw->op > NODE_CAS || (rmw->width != 8 && rmw->width != 4))
+		return NODE_BROKEN;
+	if (rmw->addr & (rmw->width - 1u) || peer->closed || !node_short_begin(peer))
+		return NODE_LATER;
+	if (node_guarded_rmw(rmw->op, rmw->width, node_memory_at(rmw->addr), rmw->operand,
+	                     rmw->compare, &old))
+		return NODE_FAULT;
+	node_reply(link, peer, (node_reply_header){rmw->token, NODE_REPLY_OK, old}, 0, 0);
+	return NODE_SERVED;
 }
 
 /* Likewise the answers, of op (node_op_of): 1 if it is over, and its place is free. */

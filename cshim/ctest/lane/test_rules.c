@@ -287,6 +287,94 @@ static void stopped_in_its_handler(void)
 	stop();
 }
 
+/* Messages of one slot and of more, in one row: none is taken for another. */
+static void lengths_in_a_row(void)
+{
+	static const uint64_t lengths[] = {0, 8, 32, 33, 40, 41, 100, BYTES, 8};
+	enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
+	lapi_cntr_t got;
+	int i;
+
+	start();
+	CHECK(LAPI_Setcntr(handles[1], &arrived, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Setcntr(handles[0], &got, 0) == LAPI_SUCCESS);
+	for (i = 0; i < LENGTHS; i++) {
+		CHECK(put(lengths[i], &arrived, NULL) == LAPI_SUCCESS);
+		CHECK(amsend(0, lengths[i], &arrived) == LAPI_SUCCESS);
+		if (lengths[i])
+			CHECK(LAPI_Get(handles[0], 1, lengths[i], source, sink, &arrived, &got) ==
+			      LAPI_SUCCESS);
+	}
+	probe(1);
+	CHECK(value_of(handles[1], &arrived) == 3 * LENGTHS - 1);
+	probe(0);
+	CHECK(value_of(handles[0], &got) == LENGTHS - 1);
+	stop();
+}
+
+/* While core must see each message the lane takes none but answers. */
+static void off_is_cores(void)
+{
+	const node_peer *peer;
+
+	start();
+	peer = fake_lane_peer(handles[1]);
+	CHECK(LAPI_Setcntr(handles[1], &arrived, 0) == LAPI_SUCCESS);
+	lane_of(1)->off = CSHIM_OFF_LISTS;
+	CHECK(put(8, &arrived, NULL) == LAPI_SUCCESS);
+	probe(1);
+	CHECK(peer->receiver.head == 0 && value_of(handles[1], &arrived) == 0);
+	lane_of(1)->off = 0;
+	probe(1);
+	CHECK(value_of(handles[1], &arrived) == 1);
+	stop();
+}
+
+/* The answer to an operation of core's is core's. */
+static void answers_of_core(void)
+{
+	static int word;
+	cshim_context *context;
+	node_link *link;
+	node_peer *peer;
+	node_arrival arrival;
+	node_op *op;
+
+	start();
+	context = fake_context(handles[0]);
+	link = (node_link *)(uintptr_t)lane_of(0)->link;
+	peer = fake_lane_peer(handles[0]);
+	cshim_lock(&context->progress);
+	op = node_rmw(link, peer, NODE_BY_LINK, NODE_ADD, 4, CSHIM_ADDR(&word), 3, 0);
+	CHECK(op);
+	cshim_unlock(&context->progress);
+	probe(1);
+	probe(0);
+	CHECK(word == 3 && op->kind == NODE_OP_RMW && peer->receiver.head == 0);
+	CHECK(node_next(peer, &arrival) == NODE_SOME);
+	CHECK(node_serve(link, peer, &arrival, NODE_BY_LINK, &link->event) == NODE_ANSWERED);
+	CHECK(op->kind == NODE_OP_FREE);
+	stop();
+}
+
+/* An operation on a word that the target cannot reach is not said to be done: both ends' core hears
+ * of it. */
+static void word_that_cannot_be(void)
+{
+	lapi_cntr_t over;
+	int one = 1, previous = -1;
+
+	start();
+	CHECK(LAPI_Setcntr(handles[0], &over, 0) == LAPI_SUCCESS);
+	CHECK(LAPI_Rmw(handles[0], FETCH_AND_ADD, 1, (int *)(uintptr_t)16, &one, &previous,
+	               &over) == LAPI_SUCCESS);
+	probe(1);
+	CHECK(fake_lane_counts.faults == 1);
+	probe(0);
+	CHECK(fake_lane_counts.faults == 2 && value_of(handles[0], &over) == 0 && previous == -1);
+	stop();
+}
+
 /* Of completions that are told together none is owed any more, and each is counted once. */
 static void completions_together(void)
 {
@@ -383,6 +471,10 @@ void test_rules(void)
 	bulk_is_cores();
 	lengths_are_checked();
 	stopped_is_not_read();
+	lengths_in_a_row();
+	off_is_cores();
+	answers_of_core();
+	word_that_cannot_be();
 	stopped_in_its_handler();
 	completions_together();
 	core_has_its_turn();
