@@ -67,6 +67,11 @@ $(CSHIM_TEST_DIR)/lane-bench: $(LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 lane-bench: $(CSHIM_TEST_DIR)/lane-bench
 	@$<
 
+.PHONY: lane-count
+lane-count: $(CSHIM_TEST_DIR)/lane-bench
+	@scripts/setup.sh valgrind=valgrind
+	@sh cshim/ctest/bench/count.sh $<
+
 # The same of uDAPL's: see cshim/ctest/bench/dat_lane_bench.c.
 DAT_LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(filter-out cshim/rdma/%,$(CSHIM_TEST_DAT)) $(wildcard cshim/ctest/fake*.c) \
   cshim/ctest/help.c cshim/ctest/bench/dat_lane_bench.c

@@ -1,6 +1,7 @@
 /*
  * lane_bench.c - what the small operations of the fast lane cost in instructions, ns: `make
- * lane-bench`, or lane_bench name for one alone.
+ * lane-bench`, or lane_bench name for one alone; lane_bench name n only does n of them, to be
+ * counted (count.sh).
  *
  * Both ends run in one thread, so no line ever goes to another processor: what is left is the calls
  * themselves. One line an operation, the median of many batches; "answered" is an operation with an
@@ -19,6 +20,7 @@ enum { LONGEST = 4096 };
 static char from[LONGEST], to[LONGEST];
 static unsigned long bytes = 8; /* of the puts and gets */
 static int window = 64;         /* puts that the target has not seen, which must find room */
+static int only;                /* so many rounds, and no measurement; 0: it measures */
 
 static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
                      compl_hndlr_t **completion, void **info)
@@ -101,7 +103,13 @@ static void probe_nothing(void)
 
 static void measure(const char *wanted, const char *name, void (*round)(void))
 {
-	if (!wanted || strcmp(wanted, name) == 0)
+	int i;
+
+	if (wanted && strcmp(wanted, name) != 0)
+		return;
+	for (i = 0; i < only; i++)
+		round();
+	if (!only)
 		measure_rounds(name, round);
 }
 
@@ -112,6 +120,7 @@ int main(int argc, char **argv)
 	lapi_info_t info;
 	int i;
 
+	only = argc > 2 ? atoi(argv[2]) : 0;
 	fake_settings.polling = 1;
 	for (i = 0; i < 2; i++) {
 		memset(&info, 0, sizeof(info));
