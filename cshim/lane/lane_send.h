@@ -30,9 +30,10 @@ int cshim_lane_fenced(cshim_context *context);
 uint32_t cshim_lane_turn(cshim_context *context);
 /*
  * The same for a thread that waits for a counter: looks so many times, at most, whether an active
- * ring holds something; then receives that until the counter has reached val. CSHIM_LANE_CORE also
- * if it is time for a turn of the dispatcher with all that belongs to it. 0: nothing came, or
- * another thread wants the lock. The caller makes sure that the context is not dispatching.
+ * ring holds something; then receives that until the counter has reached val. CSHIM_SEEN_ flags
+ * (../progress/wait.h): a call is due also if it is time for a turn of the dispatcher with all that
+ * belongs to it. None: nothing came, or another thread wants the lock. The caller makes sure that
+ * the context is not dispatching.
  */
 uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, int looks);
 /* Core has had a turn. */

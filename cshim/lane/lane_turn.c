@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "lane_arrive.h"
+#include "wait.h"
 
 enum {
 	BATCH = 64,      /* messages of one ring in one turn */
@@ -193,20 +194,31 @@ uint32_t cshim_lane_turn(cshim_context *context)
 	return flags;
 }
 
-/*
- * A turn with all that belongs to it is due as often as without cshim_lane_await, and then counts
- * by itself. flags: what this one has brought.
- */
-static inline uint32_t turn_over(cshim_context *context, cshim_lane *lane, uint32_t n)
+/* CSHIM_SEEN_ flags, with that of the goal, which a thread of another context may have reached. */
+static inline uint32_t and_over(uint32_t seen, const int *counter, int val)
 {
+	return cshim_counter_reached(counter, val) ? seen | CSHIM_SEEN_OVER : seen;
+}
+
+/*
+ * What a turn for a thread that waits for a counter has brought, n as of receive_ring: CSHIM_SEEN_
+ * flags. A turn with all that belongs to it is due as often as without cshim_lane_await, and then
+ * counts by itself.
+ */
+static inline uint32_t turn_over(cshim_context *context, cshim_lane *lane, uint32_t n,
+                                 const int *counter, int val)
+{
+	uint32_t seen = (n & ~CSHIM_LANE_CORE ? CSHIM_SEEN_NEWS : 0) |
+	                (n & CSHIM_LANE_CORE ? CSHIM_SEEN_CALL : 0);
+
 	cshim_call_ends(&context->progress);
 	cshim_notify(&context->progress);
 	if (lane->go_work || (lane->turns + 1) % CLOCK_TURNS == 0 ||
 	    lane->turns + 1 >= lane->turns_max)
-		n |= CSHIM_LANE_CORE;
+		seen |= CSHIM_SEEN_CALL;
 	else
 		lane->turns++;
-	return (n & CSHIM_LANE_CORE) | (n & ~CSHIM_LANE_CORE ? CSHIM_PROGRESS_MADE : 0);
+	return and_over(seen, counter, val);
 }
 
 static inline void turn_begins(cshim_context *context, const cshim_lane *lane)
@@ -220,7 +232,8 @@ static __attribute__((noinline)) uint32_t receive_packets(cshim_context *context
                                                           const int *counter, int val)
 {
 	turn_begins(context, lane);
-	return turn_over(context, lane, cshim_packets_receive(context, lane, counter, val));
+	return turn_over(context, lane, cshim_packets_receive(context, lane, counter, val), counter,
+	                 val);
 }
 
 uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, int looks)
@@ -241,19 +254,20 @@ uint32_t cshim_lane_await(cshim_context *context, const int *counter, int val, i
 			link->first = node_after(link, i);
 			turn_begins(context, lane);
 			return turn_over(context, lane,
-			                 receive_ring(context, lane, peer, counter, val));
+			                 receive_ring(context, lane, peer, counter, val), counter,
+			                 val);
 		}
 		if (lane->verbs && cshim_packets_hold(lane))
 			return receive_packets(context, lane, counter, val);
 		if (lane->go_work)
-			return CSHIM_LANE_CORE;
+			return and_over(CSHIM_SEEN_CALL, counter, val);
 		if (__builtin_expect(
 			    __atomic_load_n(&context->progress.lock_waiters, __ATOMIC_RELAXED) != 0,
 			    0))
-			return 0;
+			break;
 		cshim_between_polls();
 	}
-	return 0;
+	return and_over(0, counter, val);
 }
 
 void cshim_lane_turned(cshim_context *context)

@@ -50,12 +50,7 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 static inline __attribute__((always_inline)) uint32_t
 look_at_rings(cshim_progress *progress, const cshim_goal *goal, int looks)
 {
-	uint32_t flags = cshim_lane_await(cshim_context_of(progress), goal->object,
-	                                  (int)goal->number, looks);
-
-	return (flags & CSHIM_LANE_CORE ? CSHIM_SEEN_CALL : 0) |
-	       (flags & ~CSHIM_LANE_CORE ? CSHIM_SEEN_NEWS : 0) |
-	       (over(progress, goal) ? CSHIM_SEEN_OVER : 0);
+	return cshim_lane_await(cshim_context_of(progress), goal->object, (int)goal->number, looks);
 }
 
 /* A counter belongs to no context: another's messages may change it. */

@@ -73,6 +73,8 @@ static inline cshim_context *cshim_find(lapi_handle_t handle)
 	    cshim_forked_away())
 		return NULL;
 	CSHIM_KEEP(context);
+	if (!context) /* which the compiler cannot know any more */
+		__builtin_unreachable();
 	return __builtin_expect(cshim_alive(&context->progress, handle), 1) ? context : NULL;
 }
 
