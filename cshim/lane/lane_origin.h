@@ -1,8 +1,8 @@
 /*
  * lane_origin.h - the origin's side of puts, gets, active messages and read-modify-writes, for
- * transfer.h. Inline: an entry point hands on as many arguments as it has, and that alone would
- * take a tenth of a small operation's instructions. Under the lock. CSHIM_LANE_DONE, or
- * CSHIM_LANE_PASS: whatever is not as usual.
+ * transfer.h. Under the lock, with the arguments of the golapi_ functions of the same names.
+ * CSHIM_LANE_DONE, or CSHIM_LANE_PASS: nothing was done, as something is not as usual. Inline, so
+ * that an entry point need not hand on its arguments through memory.
  */
 #ifndef CSHIM_LANE_ORIGIN_H
 #define CSHIM_LANE_ORIGIN_H
@@ -119,6 +119,7 @@ static inline int cshim_load_words(uint64_t from, uint32_t width, size_t count, 
 	return 0;
 }
 
+/* width: 4 or 8 bytes */
 static inline int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_t operation,
                                  uint32_t tgt, uint64_t tgt_var, uint64_t in_val,
                                  uint64_t prev_tgt_val, uint64_t org_cntr)

@@ -1,5 +1,5 @@
-/* lane_send.c - active messages that do not fit a slot, and LAPI_Fence. What does is
- * lane_origin.h's. */
+/* lane_send.c - active messages that do not fit a slot, and LAPI_Fence.
+ * lane_origin.h has the others. */
 #include "lane_send.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# count.sh lane_bench: how many instructions a round of each small operation takes, with both ends in
-# one thread. Unlike times that depends on nothing but code and compiler. Needs valgrind.
+# count.sh lane_bench: how many instructions a round of each small operation takes, with both ends
+# in one thread. Unlike times that depends on nothing but code and compiler. Needs valgrind.
 set -e
 bench=$1
 rounds=1000
