@@ -33,9 +33,15 @@ func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 			c.answered(o)
 		}
 	}
+	if codes.Code(h.Code) == codes.ErrHdrHndlrNull {
+		c.dropped(p, codes.ErrHdrHndlrNull)
+	}
 	c.faults.Heard(p, &h)
 	return transport.Accept
 }
+
+// dropped: p has dropped a message of this task's. The fences under way return code, or the next.
+func (c *Context) dropped(p *peer.Peer, code codes.Code) { c.fences.Lose(p.ID, code, 0) }
 
 // peerFailed is what links call when a peer does not answer or breaks the protocol. A time-out
 // always hits an operation: links wait for an answer only when they have sent something.

@@ -109,7 +109,7 @@ func (s *setup) compose() (err error) {
 	c.in, err = receive.New(receive.Config{Peers: c.peers, Host: &c.host, Out: c.out,
 		Copier: c.copier, Faults: c.faults,
 		Placements: &c.placements, Clock: func() int64 { return c.clock() },
-		Completed: c.amCompleted})
+		Completed: c.amCompleted, Lost: c.dropped})
 	c.parts = receive.NewTally(n)
 	c.tickets = fence.NewTickets(&c.wake)
 	c.fences = fence.New(fence.Config{Out: c.out, Settle: c.settle, Quiet: c.quiet})

@@ -171,7 +171,8 @@ func (r *Reporter) Tell(p *peer.Peer, code codes.Code, kind codes.ErrType, addr 
 }
 
 // Heard raises what a peer's MsgFault says: it could not access an address in its memory that an
-// operation of this task named, or, of a single-copy put, the peer named a bad one in ours.
+// operation of this task named; a single-copy put of the peer's named a bad address in ours; or the
+// peer has no such header handler.
 func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
 	kind := codes.ErrType(min(h.Kind, uint32(codes.TmrErr)))
 	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.Addr))
@@ -179,6 +180,9 @@ func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
 	case codes.ErrDataLen:
 		what = fmt.Sprintf("%s: longer than task %d, which has 32 bits, can take; send it in parts",
 			kind, p.ID)
+	case codes.ErrHdrHndlrNull:
+		what = fmt.Sprintf("%s: task %d has no header handler of index %d; LAPI_Addr_set there "+
+			"registers one", kind, p.ID, uint64(h.Addr))
 	case codes.ErrDgsp, codes.ErrDgspCtl, codes.ErrDgspOther, codes.ErrDgspBranch:
 		what = fmt.Sprintf("%s: the DGSP that the header handler named in task %d cannot be used",
 			kind, p.ID)

@@ -13,6 +13,7 @@
 package receive
 
 import (
+	"lapi/core/lapi/codes"
 	"lapi/core/lapi/dgsm"
 	"lapi/core/lapi/faults"
 	"lapi/core/lapi/handlers"
@@ -45,6 +46,8 @@ type Config struct {
 	// Completed: all data of a message of p's is in place. inline: its completion handler runs
 	// now.
 	Completed func(p *peer.Peer, c handlers.Completion, inline bool)
+	// Lost: a message of this task to itself is dropped; its fence returns code.
+	Lost func(p *peer.Peer, code codes.Code)
 }
 
 // Receiver receives from all tasks of a job.

@@ -1,6 +1,7 @@
 package receive
 
 import (
+	"fmt"
 	"slices"
 
 	"lapi/core/lapi/codes"
@@ -19,8 +20,8 @@ type unknown struct {
 	given bool // reported: bury it when it comes again
 }
 
-// wait refuses a message whose index is not registered; after TIMEOUT the error handler hears of it
-// and the message is dropped.
+// wait refuses a message whose index is not registered. After TIMEOUT the error handlers of both
+// tasks are called and the message is dropped.
 func (r *Receiver) wait(p *peer.Peer, in *incoming) transport.Verdict {
 	for i := range r.unknown {
 		u := &r.unknown[i]
@@ -52,13 +53,24 @@ func (r *Receiver) CheckUnknown(timeout int64) {
 		}
 		if !u.given && timeout >= 0 && r.cfg.Clock()-u.since > timeout {
 			u.given = true
-			r.cfg.Faults.Raise(codes.ErrHdrHndlrNull, codes.AmErr, u.p.ID,
-				"an active message names a header handler index that LAPI_Addr_set has not "+
-					"registered")
+			r.unregistered(u)
 		}
 		kept = append(kept, u)
 	}
 	r.unknown = kept
+}
+
+// unregistered reports u to the error handlers of both tasks. The origin's report leaves before the
+// message is accepted.
+func (r *Receiver) unregistered(u unknown) {
+	r.cfg.Faults.Raise(codes.ErrHdrHndlrNull, codes.AmErr, u.p.ID,
+		fmt.Sprintf("an active message of task %d names header handler index %d, which "+
+			"LAPI_Addr_set has not registered", u.p.ID, u.index))
+	if u.p.IsSelf {
+		r.cfg.Lost(u.p, codes.ErrHdrHndlrNull)
+		return
+	}
+	r.cfg.Faults.Tell(u.p, codes.ErrHdrHndlrNull, codes.AmErr, u.index, 0)
 }
 
 // Deadline is when CheckUnknown must run; 0: never.

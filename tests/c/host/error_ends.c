@@ -3,8 +3,10 @@
  *
  *   term       the error handler itself makes a LAPI_Gfence and a LAPI_Term and ends the program,
  * as the guide's example does unhandled  no error handler is registered: LAPI ends the task with a
- * message (the caller expects a bad status) index      an active message names an index that the
- * target never registers: after TIMEOUT its error handler hears 409
+ * message (the caller expects a bad status)
+ *   index      active messages name an index that their targets never register: after TIMEOUT the
+ * error handlers of both tasks get 409 for each, the origin's fence returns it once, and no counter
+ * at the target and no completion counter changes
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -46,28 +48,81 @@ static void end_in_handler(lapi_handle_t *h, int *code, lapi_err_t *type, int *o
 	exit(host_close("error_ends", task != 0));
 }
 
-static volatile int heard;
+enum { UNREGISTERED = 7, LONG = 200000 };
+
+static volatile int as_target, as_origin; /* errors that name the task before, and the next */
 
 static void hear_index(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h;
 	HOST_CHECK(*code == LAPI_ERR_HDR_HNDLR_NULL);
-	HOST_CHECK(*type == AM_ERR);
-	HOST_CHECK(*own == task && *src == (task + tasks - 1) % tasks);
-	__atomic_add_fetch(&heard, 1, __ATOMIC_ACQ_REL);
+	HOST_CHECK(*type == AM_ERR && *own == task);
+	if (*src == (task + tasks - 1) % tasks)
+		__atomic_add_fetch(&as_target, 1, __ATOMIC_ACQ_REL);
+	if (*src == (task + 1) % tasks)
+		__atomic_add_fetch(&as_origin, 1, __ATOMIC_ACQ_REL);
 }
 
-static void unregistered_index(void)
+static lapi_cntr_t arrived, complete;
+static char data[LONG];
+
+static void send_vector(uint to, lapi_cntr_t *target)
 {
-	HOST_OK(LAPI_Senv(handle, TIMEOUT, 10));
-	HOST_OK(LAPI_Gfence(handle));
-	HOST_OK(LAPI_Amsend(handle, (uint)((task + 1) % tasks), (void *)(uintptr_t)7, NULL, 0,
-	                    "data", 4, NULL, NULL, NULL));
-	while (!__atomic_load_n(&heard, __ATOMIC_ACQUIRE)) {
+	void *places[2] = {data, data + 100};
+	ulong lengths[2] = {40, 50};
+	lapi_vec_t vector = {LAPI_GEN_IOVECTOR, 2, places, lengths};
+	HOST_OK(LAPI_Amsendv(handle, to, (void *)UNREGISTERED, NULL, 0, &vector, target, NULL,
+	                     &complete));
+}
+
+static void send_to_group(uint to)
+{
+	lapi_xfer_t x = {.Mc = {.Xfer_type = LAPI_MC_XFER,
+	                        .hdr_hdl = (lapi_long_t)UNREGISTERED,
+	                        .udata = data,
+	                        .udata_len = 60}};
+	HOST_OK(LAPI_Group_create(handle, 1, &to, &x.Mc.group));
+	HOST_OK(LAPI_Xfer(handle, &x));
+}
+
+static int counter(lapi_cntr_t *c)
+{
+	int value = -1;
+	HOST_OK(LAPI_Getcntr(handle, c, &value));
+	return value;
+}
+
+/* Of two tasks the one before is the next, too. */
+static void await_errors(int n)
+{
+	n *= tasks == 2 ? 2 : 1;
+	while (__atomic_load_n(&as_target, __ATOMIC_ACQUIRE) < n ||
+	       __atomic_load_n(&as_origin, __ATOMIC_ACQUIRE) < n) {
 		HOST_OK(LAPI_Probe(handle));
 		usleep(1000);
 	}
-	HOST_CHECK(heard == 1);
+	HOST_CHECK(as_target == n && as_origin == n);
+}
+
+/* Some lengths and kinds, all at once as each takes TIMEOUT. */
+static void unregistered_index(void)
+{
+	static const uint lengths[] = {0, 4, 3000, LONG};
+	uint to = (uint)(task + 1) % (uint)tasks, i;
+	void *counters[128];
+	HOST_OK(LAPI_Senv(handle, TIMEOUT, 10));
+	HOST_OK(LAPI_Setcntr(handle, &arrived, 0));
+	HOST_OK(LAPI_Setcntr(handle, &complete, 0));
+	HOST_OK(LAPI_Address_init(handle, &arrived, counters));
+	for (i = 0; i < 4; i++)
+		HOST_OK(LAPI_Amsend(handle, to, (void *)UNREGISTERED, NULL, 0, data, lengths[i],
+		                    counters[to], NULL, &complete));
+	send_vector(to, counters[to]);
+	send_to_group(to);
+	await_errors(6);
+	HOST_CODE(LAPI_ERR_HDR_HNDLR_NULL, LAPI_Fence(handle));
+	HOST_OK(LAPI_Fence(handle));
+	HOST_CHECK(counter(&arrived) == 0 && counter(&complete) == 0);
 	host_use(handle); /* and everything else goes on */
 	HOST_OK(LAPI_Term(handle));
 	host_end_case("unregistered_index_is_an_error_after_timeout", task != 0);
