@@ -46,8 +46,8 @@ func (h host) CompletionHandler(handler, info transport.Addr) {
 }
 
 func (h host) DDM(handler, in, inout transport.Addr, n uint64, operand, operation int32) int64 {
-	return int64(C.cshim_call_ddm(C.cshim_addr(handler), C.cshim_addr(in), C.cshim_addr(inout),
-		C.int64_t(n), C.int32_t(operand), C.int32_t(operation)))
+	return int64(C.cshim_call_ddm(h.context, C.cshim_addr(handler), C.cshim_addr(in),
+		C.cshim_addr(inout), C.int64_t(n), C.int32_t(operand), C.int32_t(operation)))
 }
 
 // Message prints a line on the standard error if MP_INFOLEVEL is at least level.

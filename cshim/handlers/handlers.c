@@ -189,14 +189,17 @@ int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cs
 	return code;
 }
 
-int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
+int64_t cshim_call_ddm(int context, cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
                        int32_t operand, int32_t operation)
 {
 	typedef long fortran_ddm(void *in, void *inout, long *bytes, int32_t *operand,
 	                         int32_t *operation);
 	ddm_func_t *ddm_func = (ddm_func_t *)(uintptr_t)handler;
 	long bytes = (long)n;
-	cshim_outside before = cshim_outside_begins();
+	cshim_context *block = &cshim_contexts[context];
+	cshim_handler before;
+
+	handler_begins(block, &before);
 
 	if (handler & CSHIM_FORTRAN_DDM)
 		bytes = ((fortran_ddm *)(uintptr_t)(handler & ~CSHIM_FORTRAN_DDM))(
@@ -205,6 +208,6 @@ int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int6
 	else
 		bytes = ddm_func((void *)(uintptr_t)in, (void *)(uintptr_t)inout, bytes, operand,
 		                 operation);
-	cshim_outside_ends(before);
+	handler_ends(block, &before);
 	return bytes;
 }

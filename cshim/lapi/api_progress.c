@@ -54,7 +54,7 @@ int cshim_progress_for_sends(cshim_context *context)
 
 int PLAPI_Probe(lapi_handle_t hndl)
 {
-	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Probe") ?: cshim_probe(context));
+	return CSHIM_CALL(hndl, cshim_may_call(context, "LAPI_Probe") ?: cshim_probe(context));
 }
 
 /* What has been completed since the last call, by whichever thread. Under the lock. */
@@ -129,7 +129,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 	else if (busy)
 		status = take_state(context) | LAPI_POLLING_NET;
 	else
-		rc = cshim_may_wait(context, "LAPI_Msgpoll")
+		rc = cshim_may_call(context, "LAPI_Msgpoll")
 		             ?: message_poll(context, hndl, cnt, &status);
 	cshim_leave(context, rc);
 	if (rc == LAPI_SUCCESS)

@@ -78,7 +78,7 @@ int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t *cntr, int num_dest, u
  */
 static int purge(cshim_context *context, uint dest)
 {
-	int rc = cshim_may_wait(context, "LAPI_Purge_totask")
+	int rc = cshim_may_call(context, "LAPI_Purge_totask")
 	                 ?: golapi_purge(cshim_index_of(context), dest);
 
 	if (rc == LAPI_SUCCESS)
@@ -93,7 +93,7 @@ int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest)
 
 int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest)
 {
-	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Resume_totask")
+	return CSHIM_CALL(hndl, cshim_may_call(context, "LAPI_Resume_totask")
 	                                ?: golapi_resume(cshim_index_of(context), dest));
 }
 

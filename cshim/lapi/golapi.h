@@ -173,7 +173,8 @@ void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
  */
 int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
                            cshim_addr info);
-int64_t cshim_call_ddm(cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
+/* A DDM function; with the lock, as the other handlers. */
+int64_t cshim_call_ddm(int context, cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
                        int32_t operand, int32_t operation);
 
 /* What the lane (lane.h) leaves to core. kind is an lapi_err_t. */

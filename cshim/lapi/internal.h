@@ -211,12 +211,24 @@ static inline int cshim_counter_reached(const int *counter, int val)
 extern const cshim_owner cshim_lapi_owner;
 /* LAPI_ERR_UNKNOWN, with a message that names call: a handler that must not wait has called it. */
 int cshim_must_not_wait(cshim_context *context, const char *call);
-/* LAPI_SUCCESS, or that if the caller is a handler that runs with the lock held. Under the lock. */
-static inline int cshim_may_wait(cshim_context *context, const char *call)
+/*
+ * LAPI_SUCCESS, or that if the caller is a handler of this context that runs with the lock held:
+ * for calls that make progress or change what core is in the middle of. Under the lock.
+ */
+static inline int cshim_may_call(cshim_context *context, const char *call)
 {
 	return __builtin_expect(cshim_in_handler(&context->progress), 0)
 	               ? cshim_must_not_wait(context, call)
 	               : LAPI_SUCCESS;
+}
+/*
+ * The same for calls that wait: a handler of any context refuses them (cshim_holds_others). Under
+ * the lock.
+ */
+static inline int cshim_may_wait(cshim_context *context, const char *call)
+{
+	return __builtin_expect(cshim_holds_others(), 0) ? cshim_must_not_wait(context, call)
+	                                                 : cshim_may_call(context, call);
 }
 
 /* share.c; under the lock */

@@ -73,8 +73,8 @@ const cshim_owner cshim_lapi_owner = {
 int cshim_must_not_wait(cshim_context *context, const char *call)
 {
 	cshim_complain(context,
-	               "%s called from a header, inline completion or send completion handler, "
-	               "which must not wait",
+	               "%s called from a header, inline completion or send completion handler "
+	               "of this or another instance, which must not wait",
 	               call);
 	return LAPI_ERR_UNKNOWN;
 }

@@ -179,7 +179,7 @@ static cshim_context *may_wait(lapi_handle_t hndl, lapi_cond_t *cond)
 	cshim_context *context = cshim_find(hndl);
 
 	if (!context || cshim_this_thread.inside || !cshim_lock_owned(&context->progress) ||
-	    !usable(cond) || cshim_in_handler(&context->progress))
+	    !usable(cond) || cshim_holds_others() || cshim_in_handler(&context->progress))
 		return NULL;
 	return context;
 }

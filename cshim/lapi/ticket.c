@@ -19,9 +19,9 @@ int cshim_wait_ticket(cshim_context *context, uint64_t ticket)
 
 void cshim_await_room(cshim_context *context, uint64_t ticket)
 {
-	if (cshim_in_handler(&context->progress))
-		golapi_ticket_result(cshim_index_of(context), ticket); /* nobody asks any more */
-	else
+	if (!cshim_holds_others() && !cshim_in_handler(&context->progress))
 		cshim_wait_ticket(context,
 		                  ticket); /* if the context ends meanwhile, so does the call */
+	else if (cshim_progress_for_sends(context))
+		golapi_ticket_result(cshim_index_of(context), ticket); /* nobody asks any more */
 }

@@ -64,7 +64,10 @@ void cshim_end_purged_waits(cshim_context *context);
  * meanwhile.
  */
 int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
-/* Waits until there is room for what a transfer has added to; not in a handler. */
+/*
+ * Waits until there is room for what a transfer has added to. In a handler of any context it does
+ * not wait; in one of another context it makes one progress call instead.
+ */
 void cshim_await_room(cshim_context *context, uint64_t ticket);
 
 /*

@@ -297,6 +297,16 @@ static inline int cshim_in_handler(const cshim_progress *progress)
 }
 
 /*
+ * 1 if the caller is a handler that runs with the lock of some block held. It must wait for nothing
+ * that peers do: their threads may be in handlers that wait for this task, whose block with the
+ * lock makes no progress meanwhile.
+ */
+static inline int cshim_holds_others(void)
+{
+	return cshim_this_thread.handler != NULL;
+}
+
+/*
  * What a thread may wait for has changed. Under the lock, hence no locked instruction; others only
  * read.
  */

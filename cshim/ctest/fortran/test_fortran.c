@@ -108,9 +108,10 @@ static void test_ddm(void)
 {
 	char data[8];
 
-	CHECK(cshim_call_ddm((uintptr_t)by_value, (uintptr_t)data, (uintptr_t)data, 5, -6, 7) == 5);
+	CHECK(cshim_call_ddm(0, (uintptr_t)by_value, (uintptr_t)data, (uintptr_t)data, 5, -6, 7) ==
+	      5);
 	CHECK(told[0] == 5 && told[1] == -6 && told[2] == 7);
-	CHECK(cshim_call_ddm((uintptr_t)by_reference | CSHIM_FORTRAN_DDM, (uintptr_t)data,
+	CHECK(cshim_call_ddm(0, (uintptr_t)by_reference | CSHIM_FORTRAN_DDM, (uintptr_t)data,
 	                     (uintptr_t)data, 5, -6, 7) == 6);
 	CHECK(told[0] == 6 && told[1] == -5 && told[2] == 8);
 }

@@ -1,6 +1,7 @@
 /*
  * crossing.c - two instances of a task, whose header handlers each send on the other: an operation
- * that does not wait works from any handler, whatever the threads of the other instance do.
+ * that does not wait works from any handler, whatever the threads of the other instance do and
+ * however little the send queue holds (LAPI_SEND_QUEUE); a call that waits is refused there.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -64,6 +65,7 @@ static int open_all(void)
 	for (i = 0; i < INSTANCES; i++) {
 		host_info(&info);
 		info.instance_no = (uint)i + 1;
+		info.lib_vers = LAST_LIB;
 		if (LAPI_Init(&handles[i], &info) != LAPI_SUCCESS)
 			return 0;
 	}
@@ -101,6 +103,37 @@ static void exchange(void)
 		HOST_CHECK(got[i] == MESSAGES && sum[i] == MESSAGES);
 }
 
+/* Calls of the other instance that wait, in a handler of the first. */
+static void *wait_for_other(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
+                            compl_hndlr_t **handler, void **info)
+{
+	(void)h, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)info;
+	*handler = NULL;
+	HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Waitcntr(handles[1], &arrived[1], 1, NULL));
+	HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Nopoll_wait(handles[1], &arrived[1], 1, NULL));
+	HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Fence(handles[1]));
+	HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Gfence(handles[1]));
+	HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Address_init(handles[1], &sum, sums[1]));
+	HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Term(handles[1]));
+	HOST_OK(LAPI_Probe(handles[1]));
+	__atomic_add_fetch(&got[0], 1, __ATOMIC_ACQ_REL);
+	return NULL;
+}
+
+static void refuse_waits(void)
+{
+	lapi_cntr_t done;
+	got[0] = 0;
+	HOST_OK(LAPI_Setcntr(handles[0], &done, 0));
+	HOST_OK(LAPI_Addr_set(handles[0], (void *)(uintptr_t)wait_for_other, HANDLER + 1));
+	HOST_OK(LAPI_Gfence(handles[0]));
+	HOST_OK(LAPI_Amsend(handles[0], (uint)next, (void *)(uintptr_t)(HANDLER + 1), NULL, 0,
+	                    NULL, 0, NULL, NULL, &done));
+	HOST_OK(LAPI_Waitcntr(handles[0], &done, 1, NULL));
+	HOST_OK(LAPI_Gfence(handles[0]));
+	HOST_CHECK(got[0] == 1);
+}
+
 int main(void)
 {
 	int i;
@@ -110,6 +143,8 @@ int main(void)
 	for (i = 0; i < ROUNDS; i++)
 		exchange();
 	host_end_case("handlers_send_on_each_other", task != 0);
+	refuse_waits();
+	host_end_case("handlers_wait_for_no_other_instance", task != 0);
 	for (i = 0; i < INSTANCES; i++)
 		HOST_OK(LAPI_Term(handles[i]));
 	return host_close("crossing", task != 0);
