@@ -68,7 +68,11 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 			kind = last
 		}
 	}
-	c.failWith(p, code, kind, err.Error())
+	why := err.Error()
+	if silence := c.net.Silence(ep); silent && silence != "" {
+		why += "; " + silence
+	}
+	c.failWith(p, code, kind, why)
 }
 
 // pollSession asks the job session for news.

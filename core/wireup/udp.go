@@ -35,8 +35,8 @@ func (n *Net) openUDP() error {
 		RexmitBufCount: n.job.RexmitBufCount,
 		RexmitBufSize:  n.job.RexmitBufSize, CopyMax: n.cfg.CopyMax, Timeout: n.cfg.Timeout,
 		NoTimeout:  n.job.NoTimeout,
-		PeerFailed: n.udpFailed, Expected: n.cfg.Expected, PathChanged: n.pathChanged,
-		SendMaxChanged: n.sendMaxChanged, Clock: n.cfg.Clock,
+		PeerFailed: n.udpFailed, Unanswered: n.unanswered, Expected: n.cfg.Expected,
+		PathChanged: n.pathChanged, SendMaxChanged: n.sendMaxChanged, Clock: n.cfg.Clock,
 	}
 	if loss := n.job.UDPLoss; loss.Percent > 0 {
 		cfg.Drop = udp.Losing(loss.Percent, loss.Seed, n.me)

@@ -129,6 +129,7 @@ type UDPLink interface {
 	transport.Pusher
 	Locals() []netip.AddrPort
 	SetAckThreshold(packets int)
+	Silence(ep transport.Endpoint) (udp.Silence, bool)
 	Reserve(ep transport.Endpoint) (tail []byte, messages int)
 	Commit(ep transport.Endpoint, bytes, messages, data int)
 }
@@ -170,7 +171,8 @@ type Net struct {
 	// crowded: this task has to share processors with others of this machine; anyCrowded: some
 	// task of it has to.
 	crowded, anyCrowded bool
-	adapter             []netip.Addr // addresses of Config.Adapter; nil: none is asked for
+	adapter             []netip.Addr                // addresses of Config.Adapter; nil: none is asked for
+	reported            map[transport.Endpoint]bool // tasks whose silence was reported
 }
 
 // Open decides how each task is reached, meets the others and connects the links. The error is a

@@ -76,6 +76,9 @@ type Config struct {
 	// send by none of its addresses, transport.ErrUnreachable if none of several paths to the
 	// peer worked, transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
+	// Unanswered is called, from inside OnTimeout and once a session, for a peer that has not
+	// answered this task's Hellos for 5 s. May be nil.
+	Unanswered func(ep transport.Endpoint, s Silence)
 	// Expected says whether the owner waits for something from ep that is no acknowledgement;
 	// see Machine.Expect. Nil: it never does.
 	Expected func(ep transport.Endpoint) bool

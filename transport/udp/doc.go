@@ -18,7 +18,8 @@
 //	congestion  how many bytes may be in flight on a path
 //	recovery    what is in flight, lost, acknowledged; what has arrived
 //	paths       which path works, which one a packet takes
-//	session     who the peer is and whether it is there: session.go, admit.go, close.go
+//	session     who the peer is and whether it is there: session.go, admit.go, close.go,
+//	            silence.go
 //	sender      send.go, coalesce.go, batch.go, ack.go, retransmit.go, mtu.go
 //	receiver    receive.go, parts.go, acknowledge.go
 //

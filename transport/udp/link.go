@@ -207,6 +207,11 @@ func (o *outlet) PathMTU(path Path, to netip.AddrPort) int {
 	return o.socks.At(int(path)).PathPayload(to)
 }
 
+// LastError implements Reasoner.
+func (o *outlet) LastError(path Path, to netip.AddrPort) error {
+	return o.socks.At(int(path)).LastError(to)
+}
+
 // Gather implements Gatherer.
 func (o *outlet) Gather(path Path, to netip.AddrPort, head []byte, data transport.Addr,
 	n int) Outcome {

@@ -21,7 +21,7 @@ func (s *sender) onRetryTimer(r *paths.Path, now int64) {
 		return // only Check looks so early
 	}
 	if s.p.session.isSilent(now) {
-		s.p.session.fail()
+		s.p.session.fail(now)
 		return
 	}
 	s.p.session.tries++

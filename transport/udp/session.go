@@ -43,6 +43,9 @@ type session struct {
 	stallDue  int64 // when to give up because no path can be used; 0: one can
 	expectDue int64 // when to see whether the owner waits for the peer; 0: it does not
 
+	reported    bool     // Config.Unanswered was called
+	lastSilence *Silence // when the peer was given up; nil: it was not, for its silence
+
 	closeDue  int64 // when to send the close notice again; 0: not at all
 	lost      error // once closed: the peer did not take all that was sent to it; nil: it did
 	closeSent int
@@ -165,11 +168,12 @@ func (s *session) opened(r *paths.Path, now int64) {
 
 func (s *session) onHelloTimer(now int64) {
 	if s.isSilent(now) {
-		s.fail()
+		s.fail(now)
 		return
 	}
 	s.p.paths.NextTurn()
 	s.sendHello(s.p.paths.Usable(), 0)
+	s.noteUnanswered(now)
 	s.tries++
 	s.helloWait = min(2*s.helloWait, int64(helloDelayMax), int64(s.p.m.cfg.PollingInterval))
 	s.helloDue = now + s.helloWait
@@ -221,7 +225,7 @@ func (s *session) onExpectTimer(now int64) {
 	}
 	if s.state == open && !s.p.sender.window.Outstanding() {
 		if s.isSilent(now) {
-			s.fail()
+			s.fail(now)
 			return
 		}
 		if s.tries++; s.tries > 1 {
@@ -241,9 +245,10 @@ func (s *session) isSilent(now int64) bool {
 		s.tries >= timeoutTries
 }
 
-// fail gives the peer up.
-func (s *session) fail() {
-	p := s.p
+// fail gives the peer up for its silence.
+func (s *session) fail(now int64) {
+	p, silence := s.p, s.silence(now)
+	s.lastSilence = &silence
 	reason := transport.ErrTimeout
 	switch {
 	case p.paths.AllOffline():
@@ -277,7 +282,7 @@ func (s *session) isStalled() bool {
 func (s *session) onStallTimer(now int64) {
 	s.stallDue = 0
 	if s.isStalled() && now-s.waitSince >= int64(s.p.m.cfg.Timeout) {
-		s.fail()
+		s.fail(now)
 	}
 }
 

@@ -34,10 +34,15 @@ func (s *Socket) Receive() (b []byte, from netip.AddrPort, ok bool) {
 		if errno == syscall.EAGAIN || errno == syscall.EBADF {
 			return nil, netip.AddrPort{}, false
 		}
-		// EINTR; or an error of an earlier packet, told once and cleared by telling
+		// EINTR; or an error of an earlier packet, which the kernel reports once. Only of a
+		// connected socket it does.
+		if errno != syscall.EINTR {
+			s.failed(errno, s.peer)
+		}
 		n, errno = s.take()
 	}
 	s.source()
+	s.arrived(s.from)
 	if s.length != nil {
 		if s.each = s.length(s.buffer[:n]); s.each > 0 && s.each < n {
 			s.at, s.end = 0, n

@@ -68,6 +68,7 @@ func (s *Socket) sendRow() {
 		if !s.full {
 			errno = s.sendVectors(c.rowVectors[2*at:][:c.row[at].numVectors], 0)
 		}
+		s.failed(errno, s.rowTo)
 		s.note(s.rowTags[at], errno)
 	}
 }

@@ -121,13 +121,16 @@ func (s *Socket) Push(b []medium.Bounce) []medium.Bounce {
 func (s *Socket) sendRun() {
 	s.nameAt, s.nameLen = s.name(s.runTo)
 	run := s.calls.vectors[:s.used]
+	var errno syscall.Errno
 	switch {
 	case s.used == 1: // a lone packet in one stretch of memory: sendto is the cheaper call
-		s.note(s.parts[0].tag, s.sendOne(s.first))
+		errno = s.sendOne(s.first)
+		s.note(s.parts[0].tag, errno)
 	case s.count == 1:
-		s.note(s.parts[0].tag, s.sendVectors(run, 0))
+		errno = s.sendVectors(run, 0)
+		s.note(s.parts[0].tag, errno)
 	default:
-		errno := s.sendVectors(run, s.segment)
+		errno = s.sendVectors(run, s.segment)
 		if errno == syscall.EMSGSIZE { // or so a router has said of a packet before: told once
 			errno = s.sendVectors(run, s.segment)
 		}
@@ -135,6 +138,7 @@ func (s *Socket) sendRun() {
 			s.sendApart(errno)
 		}
 	}
+	s.failed(errno, s.runTo)
 	s.count, s.used, s.bytes = 0, 0, 0
 }
 
@@ -220,6 +224,7 @@ func (s *Socket) Send(to netip.AddrPort, head []byte, data uint64, n int) medium
 		s.calls.pair = [2]vector{vectorOf(head), {userMemory(data), uintptr(n)}}
 		errno = s.sendVectors(s.calls.pair[:], 0)
 	}
+	s.failed(errno, to)
 	switch errno {
 	case syscall.EAGAIN:
 		return medium.Full

@@ -82,6 +82,7 @@ type Socket struct {
 	toLen  uint32
 	to     netip.AddrPort // what calls.to holds
 	peer   netip.AddrPort // Connect's; not valid: anybody may send to this socket
+	blame
 	gathering
 	receiving
 }

@@ -1,0 +1,93 @@
+package wireup
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"lapi/transport"
+	"lapi/transport/udp"
+)
+
+// reportsMax is how many tasks that do not answer one context reports: where a firewall stops all,
+// or all wait for one, more lines say nothing new.
+const reportsMax = 4
+
+// unanswered is what the UDP link calls when a task has not answered for some seconds.
+func (n *Net) unanswered(ep transport.Endpoint, s udp.Silence) {
+	if n.isSpare(ep) || n.reported[ep] || len(n.reported) == reportsMax {
+		return
+	}
+	if n.reported == nil {
+		n.reported = map[transport.Endpoint]bool{}
+	}
+	n.reported[ep] = true
+	more := ""
+	if len(n.reported) == reportsMax {
+		more = ". Other tasks that do not answer are not reported"
+	}
+	n.cfg.Message(0, fmt.Sprintf("task %d: task %d has not answered for %d s: %s%s", n.me, ep,
+		int(s.For.Seconds()), n.silenceText(s), more))
+}
+
+// Silence says why task ep may have been silent when it was given up; "" if that is not known.
+func (n *Net) Silence(ep transport.Endpoint) string {
+	if n.UDP == nil {
+		return ""
+	}
+	s, ok := n.UDP.Silence(ep)
+	if !ok {
+		return ""
+	}
+	return n.silenceText(s)
+}
+
+// silenceText says by which way, and with what result, a task was asked.
+func (n *Net) silenceText(s udp.Silence) string {
+	text := fmt.Sprintf("UDP from %s to %v: ", n.localName(int(s.Path)), s.Peer)
+	switch {
+	case s.Reason != nil:
+		return text + fmt.Sprintf("the kernel says: %v", s.Reason)
+	case s.Heard:
+		return text + "its packets arrive here, but ours are not answered: is a firewall in the way " +
+			"of UDP?"
+	case s.Ever:
+		return text + "it has answered before"
+	case !n.job.Gathered():
+		return text + "nothing has come back: has it been started? Is a firewall in the way of UDP?"
+	}
+	return text + "nothing has come back: is a firewall in the way of UDP? (In polling mode a task " +
+		"answers in LAPI calls only)"
+}
+
+// localName is this task's address of that number, with its interface.
+func (n *Net) localName(path int) string {
+	locals := n.UDP.Locals()
+	if path >= len(locals) {
+		return "nowhere"
+	}
+	name := interfaceOf(locals[path].Addr())
+	if name == "" {
+		name = "of no interface that is up"
+	}
+	return fmt.Sprintf("%v (%s)", locals[path], name)
+}
+
+// interfaceOf is the name of the interface that has an address; "": none has.
+func interfaceOf(a netip.Addr) string {
+	all, err := net.Interfaces()
+	if err != nil {
+		return ""
+	}
+	for _, i := range all {
+		addrs, _ := i.Addrs()
+		for _, of := range addrs {
+			p, err := netip.ParsePrefix(of.String())
+			if err == nil && (p.Addr().Unmap() == a.WithZone("").Unmap() ||
+				i.Flags&net.FlagLoopback != 0 && p.Contains(a)) {
+				return i.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package wireup
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"lapi/core/job"
+	"lapi/transport"
+	"lapi/transport/udp"
+)
+
+// silentUDP is a UDP link over the loopback interface that has given up task 1.
+type silentUDP struct {
+	UDPLink
+	last udp.Silence
+}
+
+func (l silentUDP) Locals() []netip.AddrPort {
+	return []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:7")}
+}
+
+func (l silentUDP) Silence(ep transport.Endpoint) (udp.Silence, bool) { return l.last, ep == 1 }
+
+// TestReportsUnansweredTasks: one line a task, with the addresses, the interface and the kernel's
+// error or what to look at, and no more than reportsMax lines.
+func TestReportsUnansweredTasks(t *testing.T) {
+	s := udp.Silence{For: 5 * time.Second, Peer: netip.MustParseAddrPort("10.0.0.2:9")}
+	refused, heard, ever := s, s, s
+	refused.Reason, heard.Heard, ever.Ever = errors.New("not permitted"), true, true
+	for _, c := range []struct {
+		silence udp.Silence
+		listed  bool
+		say     string
+	}{
+		{s, false, "nothing has come back: is a firewall in the way of UDP?"},
+		{s, true, "has it been started?"},
+		{refused, false, "the kernel says: not permitted"},
+		{heard, false, "its packets arrive here, but ours are not answered"},
+		{ever, false, "it has answered before"},
+	} {
+		var lines []string
+		n := Net{me: 4, UDP: silentUDP{last: c.silence}, job: &job.Config{Launched: !c.listed},
+			cfg: &Config{Message: func(level int, text string) {
+				if level != 0 {
+					t.Errorf("level %d: %s", level, text)
+				}
+				lines = append(lines, text)
+			}}}
+		for range 2 {
+			n.unanswered(1, c.silence)
+		}
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "task 4: task 1 has not answered for "+
+			"5 s: UDP from 127.0.0.1:7 (lo) to 10.0.0.2:9: ") || !strings.Contains(lines[0], c.say) {
+			t.Errorf("%q, want %q", lines, c.say)
+		}
+		if text := n.Silence(1); !strings.Contains(text, c.say) {
+			t.Errorf("Silence says %q, want %q", text, c.say)
+		}
+		if text := n.Silence(2); text != "" {
+			t.Errorf("of a task that was not given up Silence says %q", text)
+		}
+		for ep := range transport.Endpoint(100) {
+			n.unanswered(ep, c.silence)
+		}
+		if len(lines) != reportsMax || !strings.Contains(lines[reportsMax-1], "not reported") {
+			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+		}
+	}
+}
+
+// TestNoInterfaceHasTheAddress: an address that is gone is reported as such.
+func TestNoInterfaceHasTheAddress(t *testing.T) {
+	if name := interfaceOf(netip.MustParseAddr("192.0.2.77")); name != "" {
+		t.Errorf("192.0.2.77 is of %s", name)
+	}
+	if name := interfaceOf(netip.MustParseAddr("127.3.2.1")); name == "" {
+		t.Error("no interface has 127.3.2.1")
+	}
+}
