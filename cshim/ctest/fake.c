@@ -105,6 +105,7 @@ int golapi_term_begin(int context, uint64_t *number)
 
 int golapi_fence_begin(int context, uint64_t *number)
 {
+	__atomic_add_fetch(&fake_lane_counts.fences, 1, __ATOMIC_SEQ_CST);
 	return open_ticket(context, number);
 }
 

@@ -9,7 +9,7 @@
 
 /* Atomic. */
 extern struct fake_lane_counts {
-	uint32_t arms, bad_counters, faults, handled, later;
+	uint32_t arms, bad_counters, faults, handled, later, fences;
 } fake_lane_counts;
 
 /* The contexts become tasks 0 and 1 of a job. Nothing else may use them meanwhile. */

@@ -29,6 +29,7 @@ static const struct {
 	{"trace", test_trace, 0},
 	{"lane", test_lane, 0},
 	{"rules", test_rules, 0},
+	{"fence", test_fence, 0},
 	{"hostile", test_hostile, 0},
 	{"barrier", test_barrier, 0},
 	{"outbox", test_outbox, 0},

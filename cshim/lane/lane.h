@@ -82,6 +82,9 @@ typedef struct cshim_lane {
 	 */
 	uint64_t bulk_min;
 	uint64_t issued; /* number of the latest operation of the context, lane or core */
+	/* how often the lane has begun an earlier put anew, in messages that no fence knows yet */
+	uint32_t redone;
+	uint32_t zero;
 	uint64_t handlers[CSHIM_LANE_HANDLERS]; /* by core: LAPI_Addr_set; 0: none */
 } cshim_lane;
 

@@ -306,6 +306,7 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 		op->local, event->addr, op->n, 0, {event->notice[0], event->notice[1]}};
 
 	node_stretch_cut(&link->routes);
+	lane->redone++; /* a fence that waits for the put waits for these messages */
 	/* From here on the completion is the target's to tell, and counted as if nothing was sent.
 	 */
 	if (completion)

@@ -1,10 +1,8 @@
-/* lane_send.c - active messages that do not fit a slot, and LAPI_Fence.
- * lane_origin.h has the others. */
+/* lane_send.c - active messages that do not fit a slot. lane_origin.h has the others. */
 #include "lane_send.h"
 
 #include <string.h>
 
-#include "arm.h"
 #include "lane_shared.h"
 
 _Static_assert((8 + sizeof(cshim_am_header) + CSHIM_LANE_UHDR + NODE_INLINE_MAX + NODE_SLOT_SIZE -
@@ -49,30 +47,4 @@ int cshim_lane_am_long(cshim_context *context, cshim_lane *lane, node_peer *peer
 		return CSHIM_LANE_PASS;
 	cshim_lane_sent(context, lane, peer, AM_ERR, org_cntr, cmpl_cntr);
 	return CSHIM_LANE_DONE;
-}
-
-int cshim_lane_fenced(cshim_context *context)
-{
-	cshim_lane *lane = cshim_lane_of(context);
-	node_link *link;
-	uint32_t ring;
-
-	if (!lane || lane->off || lane->go_busy || cshim_link_of(lane)->ops ||
-	    cshim_lane_coin(&lane->random))
-		return 0;
-	/* What was sent in packets only their receiver knows of, so a flush has to ask. */
-	if (lane->verbs && cshim_packets_of(lane)->num_news > 0)
-		return 0;
-	link = cshim_link_of(lane);
-	for (ring = 0; ring < link->rings; ring++) {
-		node_peer *peer = &link->peer[ring];
-
-		if (!peer->owner[CSHIM_PEER_USED])
-			continue;
-		node_say_read(link, peer); /* without room it is said later */
-		if (peer->closed || node_flushed(peer, peer->sender.tail) != NODE_SENT)
-			return 0;
-		peer->owner[CSHIM_PEER_USED] = 0;
-	}
-	return 1;
 }

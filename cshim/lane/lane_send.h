@@ -8,6 +8,7 @@
 #define CSHIM_LANE_SEND_H
 
 #include "internal.h"
+#include "segment.h"
 
 /* Small ones over RDMA adapters (lane_packets.c). */
 int cshim_packet_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
@@ -19,8 +20,35 @@ int cshim_packet_amsend(cshim_context *context, uint32_t tgt, uint64_t hdr_hdl, 
  * (outbox.h). */
 int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
                      uint64_t org_addr, uint64_t tgt_cntr, uint64_t org_cntr, uint64_t cmpl_cntr);
-/* 1: everything sent was consumed, and core has nothing outstanding either: the fence is over. */
+
+/*
+ * lane_fence.c: LAPI_Fence. Everything under the lock; a fence lies on the stack of the thread that
+ * waits for it. It covers what was issued before it began: messages to tasks of this node, which
+ * are complete when the peer has consumed their slots, and operations that wait for an answer.
+ */
+typedef struct cshim_fence {
+	uint64_t seq;    /* cshim_lane.issued when it began */
+	uint32_t redone; /* cshim_lane.redone when it began */
+	uint32_t ring;   /* the peers of lower rings have taken all that it covers */
+	uint32_t op;     /* the operations in lower places that it covers are over */
+	uint32_t zero;
+	uint64_t mark[NODE_MAX_RINGS]; /* the tail of each ring when it began; 0: nothing is covered */
+} cshim_fence;
+
+/* How far a fence is. */
+#define CSHIM_FENCE_OVER 1 /* all that it covers is complete */
+#define CSHIM_FENCE_WAITS 0
+/* core must be asked: its operations are outstanding, or a task is gone, or the lane is closed */
+#define CSHIM_FENCE_CORE 2
+
+/* A fence that may have nothing to wait for: how far it is, as nothing was waited for. */
 int cshim_lane_fenced(cshim_context *context);
+/* What a fence covers from now on: after CSHIM_FENCE_WAITS of cshim_lane_fenced. */
+void cshim_fence_begin(cshim_context *context, cshim_fence *fence);
+/* How far it is. Quick: a look at one ring, or at one operation, while nothing has changed. */
+int cshim_fence_look(cshim_context *context, cshim_fence *fence);
+/* cshim_lane_await, below, for a fence: CSHIM_SEEN_OVER also if core must be asked. */
+uint32_t cshim_fence_await(cshim_context *context, cshim_fence *fence, int looks);
 
 /*
  * A turn: receives what active rings hold, and runs handlers. CSHIM_PROGRESS_MADE if something

@@ -3,39 +3,58 @@
 #include "waits.h"
 
 /*
- * Progress calls in which the targets may take what was sent, with a look after each, before core
- * does the waiting. Core alone knows of what does not go through rings.
+ * As for a counter (counter.c): what a fence waits for takes as long as a completion. Core does the
+ * waiting after that, and from the beginning where its own operations are outstanding.
  */
-static const cshim_patience patience = {.looks = 200, .looks_per_call = 1, .call_first = 1};
+static const cshim_patience patience = {.looks = 400, .looks_per_call = 64};
 
 static int over(cshim_progress *progress, const cshim_goal *goal)
 {
-	(void)goal;
-	return cshim_lane_fenced(cshim_context_of(progress));
+	return cshim_fence_look(cshim_context_of(progress), goal->object) != CSHIM_FENCE_WAITS;
 }
 
-static const cshim_goal_kind fence_kind = {.over = over};
+static uint32_t look_at_rings(cshim_progress *progress, const cshim_goal *goal, int looks)
+{
+	return cshim_fence_await(cshim_context_of(progress), goal->object, looks);
+}
+
+static const cshim_goal_kind fence_kind = {.over = over, .look = look_at_rings};
+
+static int ask_core(cshim_context *context)
+{
+	uint64_t ticket = 0;
+
+	return golapi_fence_begin(cshim_index_of(context), &ticket)
+	               ?: cshim_wait_ticket(context, ticket);
+}
 
 /*
  * Something is outstanding, or core must be asked. Not inline: mostly that is not so, and the call
  * shall be short.
  */
-static __attribute__((noinline)) int wait_for_targets(cshim_context *context)
+static __attribute__((noinline)) int wait_for_targets(cshim_context *context, int so_far)
 {
-	const cshim_goal goal = {.kind = &fence_kind, .patience = &patience};
-	int how = context->lane ? cshim_wait_soon(&context->progress, &goal) : CSHIM_WAIT_NOT_YET;
-	uint64_t ticket = 0;
+	cshim_fence fence;
+	const cshim_goal goal = {.kind = &fence_kind, .patience = &patience, .object = &fence};
+	int how;
 
-	if (how != CSHIM_WAIT_NOT_YET)
+	if (so_far == CSHIM_FENCE_CORE)
+		return ask_core(context);
+	cshim_fence_begin(context, &fence);
+	how = cshim_wait_soon(&context->progress, &goal);
+	if (how != CSHIM_WAIT_OVER && how != CSHIM_WAIT_NOT_YET)
 		return cshim_wait_code(how);
-	return golapi_fence_begin(cshim_index_of(context), &ticket)
-	               ?: cshim_wait_ticket(context, ticket);
+	/* Another thread may have changed what core has to say since that last look. */
+	return cshim_fence_look(context, &fence) == CSHIM_FENCE_OVER ? LAPI_SUCCESS
+	                                                             : ask_core(context);
 }
 
 /* Waits until all that this task has sent is complete. */
 static inline int own_fence(cshim_context *context)
 {
-	return cshim_lane_fenced(context) ? LAPI_SUCCESS : wait_for_targets(context);
+	int so_far = cshim_lane_fenced(context);
+
+	return so_far == CSHIM_FENCE_OVER ? LAPI_SUCCESS : wait_for_targets(context, so_far);
 }
 
 static int fence_of_core(cshim_context *context)

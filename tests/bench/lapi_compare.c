@@ -88,6 +88,12 @@ static void put_windows(task *t, size_t size, uint64_t n)
 		put_window(t, size, compared_window(size));
 }
 
+static void put_fence_rounds(task *t, size_t size, uint64_t n)
+{
+	for (; n > 0; n--)
+		put_fence_window(t, size, 1);
+}
+
 static void put_fence_windows(task *t, size_t size, uint64_t n)
 {
 	for (; n > 0; n--)
@@ -127,6 +133,7 @@ static const struct operation {
 	{"am-probe", am_probe_rounds, ONE_WAY_US, DATA_AT_BOTH},
 	{"put", put_rounds, ONE_WAY_US, DATA_AT_BOTH},
 	{"put-completed", put_completed_rounds, WHOLE_US, DATA_AT_TARGET},
+	{"put-fence", put_fence_rounds, WHOLE_US, DATA_AT_TARGET},
 	{"get", get_rounds, WHOLE_US, DATA_AT_ORIGIN},
 	{"fetch-and-add", fetch_and_add_rounds, WHOLE_US, NOTHING},
 	{"put-rate", put_windows, RATE, DATA_AT_TARGET},

@@ -75,7 +75,7 @@ var verbsPackets = []mutation{
 		broken: "credit that finds no room is not told before core's next turn",
 		kill:   "c packets"},
 	{name: "packets-fence-asks-nobody",
-		file:   "cshim/lane/lane_send.c",
+		file:   "cshim/lane/lane_fence.c",
 		old:    "if (lane->verbs && cshim_packets_of(lane)->num_news > 0)",
 		new:    "if (0)",
 		broken: "a fence ends before packets were taken",

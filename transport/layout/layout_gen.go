@@ -336,6 +336,8 @@ type (
 		ToldMore   uint64
 		BulkMin    uint64
 		Issued     uint64
+		Redone     uint32
+		Zero       uint32
 		Handlers   [256]uint64
 	}
 	Outbox struct {

@@ -344,8 +344,21 @@ type flushOp struct {
 	seq uint64
 }
 
-// Unflushed says whether there may be something to flush.
-func (s *Sender) Unflushed() bool { return len(s.unsure) > 0 }
+// Unflushed says whether something that was given to a link is not known to be delivered. A task
+// that is gone counts for nothing: what it has not taken is lost, and fences know.
+func (s *Sender) Unflushed() bool {
+	for len(s.unsure) > 0 {
+		last := len(s.unsure) - 1
+		id := s.unsure[last]
+		q := s.queues[id]
+		if q.flushed < q.usedAt && !s.cfg.Peers[id].Dead() {
+			return true
+		}
+		q.used = false
+		s.unsure = s.unsure[:last]
+	}
+	return false
+}
 
 // Flush begins f: it asks the link of each task used since its last flush to say when all is
 // delivered.

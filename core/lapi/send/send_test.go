@@ -17,9 +17,11 @@ import (
 // fake is a link that keeps what it is sent, as long as it has room.
 type fake struct {
 	transport.Link
-	room int
-	part int
-	got  []sentMessage
+	room  int
+	part  int
+	got   []sentMessage
+	slow  bool          // a flush takes its time
+	flush *transport.Op // the latest that does
 }
 
 type sentMessage struct {
@@ -45,6 +47,15 @@ func (l *fake) take(id transport.MsgID, hdr, data []byte) error {
 func (l *fake) Send(_ transport.Endpoint, id transport.MsgID, hdr []byte,
 	op *transport.Op) (transport.Status, error) {
 	return transport.Done, l.take(id, hdr, bytes.Clone(memory.Bytes(op.Local, op.N)))
+}
+
+// Flush is done at once, or when the test ends l.flush.
+func (l *fake) Flush(_ transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	if l.slow {
+		l.flush = op
+		return transport.Queued, nil
+	}
+	return transport.Done, nil
 }
 
 func (l *fake) SendGathered(_ transport.Endpoint, id transport.MsgID, hdr []byte, n uint64,
@@ -205,5 +216,41 @@ func TestGiveUp(t *testing.T) {
 	s.Put(p, &wire.Put{}, memory.AddrOf(src), 1000, transport.RouteAny, After{})
 	if *finished != 2 || len(l.got) != 0 {
 		t.Error("a later one goes")
+	}
+}
+
+// TestUnflushedUntilDelivered: a fence has core to ask until all that was given to a link is
+// delivered, and not a fence longer: what core is not asked for costs a fence nothing.
+func TestUnflushedUntilDelivered(t *testing.T) {
+	l := &fake{room: 10}
+	s, p, _ := newSender(l)
+	send := func() {
+		if !s.Now(p, wire.MsgPut, codes.PutErr, make([]byte, 8), 0, 0) {
+			t.Fatal("nothing was sent")
+		}
+	}
+	var f Flush
+	send()
+	if !s.Unflushed() {
+		t.Error("a message is under way, and nothing to flush")
+	}
+	if s.Flush(&f); !f.Done() || s.Unflushed() {
+		t.Error("all is delivered, and a fence asks again")
+	}
+	l.slow = true
+	send()
+	s.Flush(&f)
+	if f.Done() || !s.Unflushed() {
+		t.Error("a flush is under way, and nothing to flush")
+	}
+	send() // the flush does not cover it
+	flushed(l.flush, nil)
+	if !f.Done() || !s.Unflushed() {
+		t.Error("what came after a flush is taken for delivered")
+	}
+	s.Flush(&f)
+	flushed(l.flush, nil)
+	if s.Unflushed() {
+		t.Error("all is delivered, and a fence asks again")
 	}
 }

@@ -373,7 +373,7 @@ static void target_left(void)
 	CHECK(LAPI_Setcntr(handles[0], &counter, 0) == LAPI_SUCCESS);
 	CHECK(LAPI_Put(handles[0], 1, 8, in, out, NULL, NULL, &counter) == LAPI_SUCCESS);
 	node_leave(fake_node_link(1));
-	CHECK(!cshim_lane_fenced(fake_context(handles[0])));
+	CHECK(cshim_lane_fenced(fake_context(handles[0])) == CSHIM_FENCE_CORE);
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		CHECK(LAPI_Put(handles[0], 1, lengths[i], in, out, NULL, &counter, &counter) ==
 		      LAPI_ERR_TGT);

@@ -14,7 +14,7 @@ static int fenced(void)
 	int over;
 
 	cshim_lock(&context->progress);
-	over = cshim_lane_fenced(context);
+	over = cshim_lane_fenced(context) == CSHIM_FENCE_OVER;
 	cshim_unlock(&context->progress);
 	return over;
 }

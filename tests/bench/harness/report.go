@@ -38,7 +38,7 @@ func (s *Summaries) compare(c comparison) compared {
 	}
 	if c.beside != "" { // what the row is about; peers are shown beside it
 		op := c.op
-		if c.beside == "lapi" || c.beside == "before" {
+		if c.beside == "before" {
 			op = c.ourOp()
 		}
 		r.best = s.All[Key{c.beside, op, c.size}]

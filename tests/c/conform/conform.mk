@@ -6,7 +6,7 @@ CONFORM_DIR      := tests/c/conform
 HOST_DIR         := tests/c/host
 CONFORM_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Wpedantic -Werror
 CONFORM_LINK     := -L$(BUILD)/lib -llapi_r -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
-CONFORM_PROGRAMS := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program dgsp_large multicast handlers completion rmw fence address progress threads errors init huge util conditions locking recovery interop interop_words beyond
+CONFORM_PROGRAMS := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program dgsp_large multicast handlers completion rmw fence fence_mixed address progress threads errors init huge util conditions locking recovery interop interop_words beyond
 # Two GiB and more in one message is nothing for 32-bit tasks.
 ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
@@ -89,7 +89,7 @@ conform: conform-build
 
 # What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it
 # anyhow.
-CONFORM_LANE := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program multicast handlers completion rmw fence address progress threads errors init util conditions locking \
+CONFORM_LANE := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program multicast handlers completion rmw fence fence_mixed address progress threads errors init util conditions locking \
   recovery interop interop_words beyond atexit nopie cxx
 conform-lane: conform-build
 	@for lane in off random; do \
@@ -100,7 +100,7 @@ conform-lane: conform-build
 
 # Data that is too long for slots, by each route (LAPI_ROUTE, docs/bulk.md); tests/c/conform lets the
 # library choose.
-CONFORM_ROUTES := put get bulk xfer vector amsend fence errors threads
+CONFORM_ROUTES := put get bulk xfer vector amsend fence fence_mixed errors threads
 .PHONY: conform-routes
 conform-routes: conform-build
 	@for route in pipeline wide string streaming origin target halves; do \
