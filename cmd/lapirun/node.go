@@ -100,6 +100,9 @@ func (j *launch) chooseAddresses() error {
 	nodes, all, err := adapters.ChooseAwaiting(func() ([]adapters.Node, error) {
 		return j.networks(chosen || len(j.o.nodes) > 1)
 	}, device, j.o.instances, func(i int) string { return j.o.nodes[i].under() }, j.say)
+	if _, notice := adapters.Available(nodes, device); notice != "" {
+		j.say("%s", notice)
+	}
 	var lacks adapters.NodeError
 	if errors.As(err, &lacks) {
 		return fmt.Errorf("the node of %s %s", j.o.nodes[lacks.Node].tasks(), lacks.Text)

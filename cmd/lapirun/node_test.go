@@ -165,8 +165,8 @@ func TestOnNamespaces(t *testing.T) {
 	}
 	// One node needs no network.
 	start(t, "--on", command, "-n", "2", "true").want(0)
-	r = start(t, "--on", command, "-euidevice", "en0", "true").want(1)
-	if !strings.Contains(r.err(), "the node of task 0 under 'unshare -n' has no device en0") {
+	r = start(t, "--on", command, "-euidevice", "enp0", "true").want(1)
+	if !strings.Contains(r.err(), "the node of task 0 under 'unshare -n' has no device enp0") {
 		t.Errorf("%q", r.err())
 	}
 }

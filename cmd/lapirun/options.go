@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lapi/core/job"
 	"lapi/core/job/adapters"
 )
 
@@ -23,6 +24,7 @@ type options struct {
 	stdout    int // task whose output is shown, or unordered, ordered
 	stdin     int // task that reads standard input, or stdinAll, stdinNone
 	infoLevel int
+	corrected string // what was wrong with infoLevel's value
 	keepGoing bool
 	grace     time.Duration
 	timeout   time.Duration     // 0: none
@@ -84,10 +86,7 @@ var valued = append([]option{
 		o.stdin, err = taskOr(v, "all", "none")
 		return err
 	}},
-	{[]string{"infolevel", "ilevel"}, "MP_INFOLEVEL", true, func(o *options, v string) (err error) {
-		o.infoLevel, err = number(v, 0, 6)
-		return err
-	}},
+	{[]string{"infolevel", "ilevel"}, "MP_INFOLEVEL", true, applyInfoLevel},
 	{[]string{"grace"}, "", false, func(o *options, v string) (err error) {
 		o.grace, err = seconds(v)
 		return err
@@ -143,6 +142,21 @@ func applyProcs(o *options, v string) error {
 		o.procs, o.asked, o.counted = n, true, true
 	}
 	return err
+}
+
+// applyInfoLevel corrects a value as LAPI does.
+func applyInfoLevel(o *options, v string) error {
+	o.infoLevel, o.corrected = job.InfoLevel(v)
+	return nil
+}
+
+// noteCorrection has the tasks get the level that is used, so that each does not report it again.
+func (o *options) noteCorrection() error {
+	if o.corrected != "" {
+		o.notes = append(o.notes, o.corrected)
+		o.set["MP_INFOLEVEL"] = strconv.Itoa(o.infoLevel)
+	}
+	return nil
 }
 
 func applyLabel(o *options, v string) error {
@@ -225,7 +239,7 @@ func parse(args, environ []string) (*options, error) {
 		rest = append(rest[:1:1], own...)
 	}
 	for _, finish := range []func() error{func() error { return o.chooseProgram(rest) }, o.chooseHosts,
-		o.finishNodes, o.checkCommands, o.checkFiles, o.directory} {
+		o.finishNodes, o.checkCommands, o.checkFiles, o.directory, o.noteCorrection} {
 		if err := finish(); err != nil {
 			return nil, err
 		}

@@ -112,6 +112,34 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// TestInfoLevelIsCorrected: a level that is out of range, or no number, is used as LAPI uses it, with
+// one notice, and the tasks get the level in force.
+func TestInfoLevelIsCorrected(t *testing.T) {
+	for _, k := range []struct {
+		line, variable string
+		level          int
+		notice, set    string
+	}{
+		{"prog", "7", 6, "MP_INFOLEVEL=7 is out of range; 6 is used", "6"},
+		{"-infolevel 99999999999 prog", "", 6, "6 is used", "6"},
+		{"prog -ilevel high", "", 0, `MP_INFOLEVEL="high" is not a number; 0 is used`, "0"},
+		{"-infolevel 2 prog", "high", 2, "", "2"},
+		{"prog", "3", 3, "", ""},
+	} {
+		o, err := parse(strings.Fields(k.line), []string{"MP_INFOLEVEL=" + k.variable})
+		if err != nil {
+			t.Errorf("%s: %v", k.line, err)
+			continue
+		}
+		notes := strings.Join(o.notes, "; ")
+		if o.infoLevel != k.level || (notes == "") != (k.notice == "") ||
+			!strings.Contains(notes, k.notice) || o.set["MP_INFOLEVEL"] != k.set {
+			t.Errorf("%s, %q: level %d, notes %q, tasks get %q", k.line, k.variable, o.infoLevel, notes,
+				o.set["MP_INFOLEVEL"])
+		}
+	}
+}
+
 func TestBadOptions(t *testing.T) {
 	for line, says := range map[string]string{
 		"":                                 "no program",
@@ -128,7 +156,6 @@ func TestBadOptions(t *testing.T) {
 		"-stdoutmode x prog":               "stdoutmode",
 		"-stdinmode 4 -n 4 prog":           "only 4 tasks",
 		"-stdinmode x prog":                "stdinmode",
-		"-infolevel 7 prog":                "0 to 6",
 		"-grace -1 prog":                   "seconds",
 		"-grace NaN prog":                  "seconds",
 		"prog -procs":                      "needs a value",

@@ -130,8 +130,21 @@ func (r *reader) number(name string, lo, hi, unset int) (value int, set bool) {
 	return n, true
 }
 
+// infoLevelVariable is how much the library, and lapirun, report.
+const infoLevelVariable = "MP_INFOLEVEL"
+
+// InfoLevel is what LAPI makes of a value of MP_INFOLEVEL; notice says what was corrected, "":
+// nothing.
+func InfoLevel(value string) (level int, notice string) {
+	r := reader{getenv: func(string) (string, bool) { return value, true },
+		warn: func(_ int, text string) { notice = text }}
+	c := &Config{}
+	r.level(c)
+	return c.InfoLevel, notice
+}
+
 func (r *reader) level(c *Config) {
-	c.InfoLevel, _ = r.number("MP_INFOLEVEL", 0, maxInfoLevel, 0)
+	c.InfoLevel, _ = r.number(infoLevelVariable, 0, maxInfoLevel, 0)
 	r.infoLevel = c.InfoLevel
 }
 

@@ -106,6 +106,13 @@ func TestUserSpace(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %q", vars, c, err, said)
 		}
 	}
+	var said []string
+	c, err := FromEnv(good("MP_EUILIB=us", "MP_EUIDEVICE=csss", "MP_INFOLEVEL=1"),
+		func(level int, text string) { said = append(said, fmt.Sprint(level, " ", text)) })
+	if err != nil || len(said) != 1 || !strings.HasPrefix(said[0], "1 MP_EUIDEVICE=csss names an ") ||
+		!reflect.DeepEqual(c.US, UserSpace{Wanted: true, Most: 1}) {
+		t.Errorf("MP_EUIDEVICE=csss: %+v, %v, %q", c, err, said)
+	}
 	for _, device := range []string{"mlx5_0:0", "mlx5_0:255", "mlx5_0:x", ":1", "a:1:1", "a b",
 		strings.Repeat("x", 64)} {
 		_, err := FromEnv(good("MP_EUILIB=us", "MP_EUIDEVICE="+device), nil)

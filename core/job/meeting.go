@@ -209,6 +209,9 @@ func (m *meeting) chooseAdapters(c *Config, all []fieldCard) error {
 			return err
 		}
 	}
+	if _, notice := adapters.Available(nodes, c.device); notice != "" && c.Task == 0 && c.say != nil {
+		c.say(notice)
+	}
 	chosen, err := adapters.Choose(nodes, c.device, c.instances)
 	var lacks adapters.NodeError
 	if errors.As(err, &lacks) {

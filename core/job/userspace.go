@@ -91,6 +91,10 @@ func (r *reader) userSpace(c *Config) error {
 		return nil
 	case !ok || device == adapters.OneNetwork:
 		return nil
+	case adapters.IsGuideName(device):
+		r.warnf(1, "MP_EUIDEVICE=%s names an adapter of AIX: adapters are chosen as if it were not "+
+			"set", device)
+		return nil
 	}
 	p, err := parsePort(device)
 	if err != nil {

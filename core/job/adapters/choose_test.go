@@ -86,6 +86,10 @@ func TestChooseAdapters(t *testing.T) {
 		{"an adapter is down", down, "sn_single", adapters.All, "@1:10.0.0.1,a @1:10.0.0.2,a"},
 		{"one namespace", same, "", 0, lo + " " + lo},
 		{"one namespace, by network", same, "sn_single", 0, "@1:10.0.0.1,eth0 @1:10.0.0.1,eth0"},
+		{"two nodes, AIX's switches", twins, "csss", 0, "@1:10.0.0.1,eth0 @1:10.0.0.2,eth0"},
+		{"one namespace, AIX's Ethernet", same, "en0", 0, lo + " " + lo},
+		{"a device with AIX's name", []adapters.Node{machine(1, "en0 10.0.0.1/8; eth1 10.1.1.1/24")},
+			"en0", 0, "@1:10.0.0.1,en0"},
 		{"one namespace, loopback", same, "lo", 0, lo + " " + lo},
 		{"IPv6", v6, "", 0, "@1:[fd00::1],eth0 @1:[fd00::2],eth0"},
 		{"IPv6, all", v6, "sn_all", 0,
@@ -109,6 +113,21 @@ func TestChooseAdapters(t *testing.T) {
 	}
 }
 
+// TestGuideNamesAreNoticed: a name that the guide gives, and no node has, is reported; names that
+// nodes have, and those that are nobody's, are not.
+func TestGuideNamesAreNoticed(t *testing.T) {
+	nodes := []adapters.Node{machine(1, "eth0 10.0.0.1/24"), machine(2, "en1 10.0.0.2/24")}
+	for device, noticed := range map[string]bool{"csss": true, "en0": true, "fi0": true, "ml0": true,
+		"mI0": true, "m10": true, "tr0": true, "css0": true, "sn0": true, "en1": false, "eth0": false,
+		"": false, "sn_all": false, "sn_single": false, "enp0": false, "en": false} {
+		use, notice := adapters.Available(nodes, device)
+		if (notice != "") != noticed || noticed != strings.Contains(notice, "="+device+" ") ||
+			!noticed && use != device || noticed && use != "" {
+			t.Errorf("MP_EUIDEVICE=%s: %q, %q", device, use, notice)
+		}
+	}
+}
+
 func TestNoAdapters(t *testing.T) {
 	twins := []adapters.Node{machine(1, "eth0 10.0.0.1/24; -eth1; eth2; eth3 10.9.0.1/24"),
 		machine(2, "eth0 10.0.1.2/24; eth1 10.0.2.2/24; eth2; eth3 fd00::1/64")}
@@ -122,7 +141,7 @@ func TestNoAdapters(t *testing.T) {
 		{twins, "sn_all", "no IP subnet that all nodes"},
 		{unknown, "", "no IP subnet that all nodes"},
 		{unknown, "eth0", "same address on two nodes"},
-		{twins, "en0", "has no device en0 (MP_EUIDEVICE); it has lo, eth0, eth1, eth2, eth3"},
+		{twins, "enp0", "has no device enp0 (MP_EUIDEVICE); it has lo, eth0, eth1, eth2, eth3"},
 		{twins, "eth1", "has device eth1 (MP_EUIDEVICE) down"},
 		{twins, "eth2", "no IP address on eth2"},
 		{twins, "eth3", "only IPv4 on one node and only IPv6"},

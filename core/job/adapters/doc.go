@@ -9,6 +9,7 @@
 //
 //	node.go     what a node has; listing it
 //	choose.go   the choice, and the packet size that it allows
+//	guide.go    names of adapters of AIX, which scripts still have
 //	carrier.go  waiting for interfaces that have no carrier yet
 //	code.go     what a node has as bytes, short enough for a launcher's key-value space
 package adapters
