@@ -135,6 +135,10 @@ func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 		l.forgetRequest(o)
 	case *EP:
 		o.ia.countFailure(why)
+		if c.Stood { // the peer has closed what it accepted before it knew that it stands
+			o.left(c)
+			return
+		}
 		if o.ud != nil {
 			o.failedUD(c, why == cm.Rejected, private)
 			return
@@ -149,12 +153,26 @@ func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 	}
 }
 
+// left: the peer has closed its end of a connection that stands here. Address handles stay.
+func (e *EP) left(c *cm.Conn) {
+	if e.ud != nil {
+		e.dropAttempt(c)
+		return
+	}
+	e.conn.Left()
+}
+
+// closeAttempt ends the attempt to connect, if there is one.
+func (e *EP) closeAttempt() {
+	if a := e.attempt; a != nil {
+		e.attempt = nil
+		a.Close(e.now())
+	}
+}
+
 // failed: the connection has not come about. What was posted is flushed.
 func (e *EP) failed(number EventNumber, private []byte) {
-	if e.attempt != nil {
-		e.attempt.Close()
-		e.attempt = nil
-	}
+	e.closeAttempt()
 	if e.may(stepFailed) != codes.Success {
 		return
 	}
@@ -172,10 +190,7 @@ func (e *EP) ended(how rc.Ending) {
 	case rc.ByPeer:
 		e.ia.count(iaCMDreqRX)
 	}
-	if e.attempt != nil {
-		e.attempt.Close()
-		e.attempt = nil
-	}
+	e.closeAttempt()
 	if e.abandon || e.may(stepEnded) != codes.Success {
 		return
 	}
@@ -207,8 +222,7 @@ func (e *EP) Disconnect(graceful bool) codes.Return {
 		e.way.Disconnect(graceful)
 		return codes.Success
 	}
-	e.attempt.Close() // it was not established yet
-	e.attempt = nil
+	e.closeAttempt() // it was not established yet
 	e.way.Discard()
 	e.tellConnection(EventDisconnected, nil)
 	return codes.Success

@@ -129,12 +129,25 @@ func (k *device) onEvent(e *adapter.Event) {
 	case c.state == leaving: // nothing else is of interest
 	case ep == nil:
 		c.onCancel(e)
+	case c.state == standing:
+		c.onBreak(ep, e)
 	case c.active:
 		c.onActive(ep, e)
 	case e.Kind == adapter.Established:
 		c.stand(ep, nil)
 	default:
 		c.fail(EventAcceptCompletionError, false, nil)
+	}
+}
+
+// onBreak: something has come for a connection that stands. A rejection means that the peer has
+// closed it before it heard that it stands.
+func (c *call) onBreak(ep *EP, e *adapter.Event) {
+	switch e.Kind {
+	case adapter.Rejected:
+		ep.way.(*pair).end(rc.ByPeer)
+	case adapter.Unreachable, adapter.Failed:
+		ep.way.(*pair).end(rc.Broken)
 	}
 }
 
@@ -333,7 +346,7 @@ func (c *call) left() {
 }
 
 // Close implements attempt. Of a connection that stands, or has ended, the endpoint takes care.
-func (c *call) Close() {
+func (c *call) Close(int64) {
 	if c.state != standing && c.state != leaving {
 		c.free()
 	}

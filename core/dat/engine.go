@@ -106,8 +106,8 @@ type way interface {
 type attempt interface {
 	Accept(now int64, private []byte) error
 	Reject(now int64, private []byte) error
-	// Close forgets it; the peer of an attempt hears that.
-	Close()
+	// Close ends it; the peer of an attempt is notified.
+	Close(now int64)
 	// Confirm tells the peer once more, if that may be needed, that the connection stands.
 	Confirm()
 	Number() uint64

@@ -242,15 +242,15 @@ func (e *EP) release() {
 
 // giveUp ends an attempt to connect.
 func (e *EP) giveUp() {
-	if e.attempt != nil {
-		e.attempt.Close()
-		e.attempt = nil
-	}
+	e.closeAttempt()
 	if e.cr != nil {
 		e.cr.ep = nil
 		e.cr = nil
 	}
 }
+
+// now is the library's time.
+func (e *EP) now() int64 { return e.ia.library.cfg.Clock() }
 
 // LocalAddress is where the sockaddr of its own address is: the one that its connection has, if it
 // has one, else the adapter's.

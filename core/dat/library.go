@@ -101,6 +101,7 @@ func (l *Library) drain() {
 			d.link.Progress(progressBatch)
 		}
 	}
+	l.drainWithdrawn()
 	pending := 0
 	for _, d := range l.links {
 		for _, p := range d.peers[:d.made] {
@@ -118,6 +119,19 @@ func (l *Library) drain() {
 		for _, d := range l.links {
 			d.link.Progress(progressBatch)
 		}
+	}
+}
+
+// drainWithdrawn waits until the peers of connections that were withdrawn know it.
+func (l *Library) drainWithdrawn() {
+	for end := l.cfg.Clock() + drainTime; l.machine.Withdrawn() > 0; {
+		now := l.cfg.Clock()
+		if now >= end {
+			return
+		}
+		l.network.Woken()
+		l.network.Receive(progressBatch, l)
+		l.machine.OnTimeout(now)
 	}
 }
 

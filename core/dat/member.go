@@ -201,7 +201,7 @@ func (f *fellow) accept(c *cm.Conn) {
 	}
 	if f.attempt != nil {
 		f.attempt.Owner = nil
-		f.attempt.Close()
+		f.attempt.Close(l.cfg.Clock())
 	}
 	c.Card, c.Owner, f.attempt = f.cardOf(d, p), f, c
 	if c.Accept(l.cfg.Clock(), nil) != nil {
@@ -268,15 +268,16 @@ func (f *fellow) lost(why cm.Reason) {
 
 // stop ends the attempt to connect.
 func (f *fellow) stop() {
+	now := f.c.ia.library.cfg.Clock()
 	if f.asked != nil {
 		f.asked.Owner = nil
-		f.asked.Close()
+		f.asked.Close(now)
 		f.asked = nil
 	}
 	if f.attempt != nil {
 		f.attempt.Owner = nil
 		f.attempt.Confirm()
-		f.attempt.Close()
+		f.attempt.Close(now)
 		f.attempt = nil
 	}
 }

@@ -178,7 +178,7 @@ func (s *RSP) Free() codes.Return {
 func (l *Library) Requested(c *cm.Conn, private []byte) {
 	ln := l.machine.Listener(c.Qualifier)
 	if ln == nil {
-		c.Close()
+		c.Close(l.cfg.Clock())
 		return
 	}
 	if _, member := ln.Owner.(*Member); member || c.Service == serviceGroup {

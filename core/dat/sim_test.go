@@ -296,6 +296,12 @@ func (p *proc) Listen(port cm.Port) error { p.ports[port]++; return nil }
 // Unlisten implements Network.
 func (p *proc) Unlisten(port cm.Port) { p.ports[port]-- }
 
+// Hold implements cm.Outlet.
+func (p *proc) Hold(port cm.Port) { p.ports[port]++ }
+
+// Release implements cm.Outlet.
+func (p *proc) Release(port cm.Port) { p.ports[port]-- }
+
 // Receive implements Network.
 func (p *proc) Receive(max int, m Arrivals) (n int) {
 	for ; n < max && len(p.inbox) > 0; n++ {

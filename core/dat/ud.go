@@ -80,7 +80,10 @@ func (e *EP) closeUD() {
 	u := e.ud
 	for _, c := range slices.Clone(u.attempts) {
 		c.Confirm()
-		c.Close()
+		c.Close(e.now())
+	}
+	for c := range u.asked { // accepted, and the peer may not know that it stands
+		c.Close(e.now())
 	}
 	if e.conn != nil {
 		delete(e.ia.library.ud, u.qpn)
@@ -92,7 +95,7 @@ func (e *EP) closeUD() {
 	for _, d := range u.waiting {
 		e.sentUD(d, rc.Flushed)
 	}
-	u.receives, u.waiting, u.attempts = nil, nil, nil
+	u.receives, u.waiting, u.attempts, u.asked = nil, nil, nil, nil
 }
 
 // establishedUD: an address handle is known.
@@ -173,7 +176,7 @@ func (e *EP) FreeUDConnection(number uint64) codes.Return {
 		for _, c := range e.ud.attempts {
 			if c.Number() == number {
 				c.Confirm()
-				c.Close()
+				c.Close(e.now())
 				e.dropAttempt(c)
 				return codes.Success
 			}

@@ -20,7 +20,7 @@ func TestAccepted(t *testing.T) {
 			t.Fatalf("%q: told %q before it was ready", end, a.heard[c])
 		}
 		if end == "close" {
-			c.Close()
+			c.Close(n.now)
 		}
 		n.run(30)
 		switch {

@@ -84,10 +84,7 @@ func (c *Conn) onActive(now int64, msg *Message, b []byte) bool {
 	case Accept:
 		return c.onAccept(msg, b)
 	case Reject:
-		if !c.asking() || !c.agreed(msg, b) {
-			return false
-		}
-		c.fail(Rejected, msg.Private)
+		return c.onReject(msg, b)
 	}
 	return true
 }
@@ -126,7 +123,7 @@ func (c *Conn) Proceed() {
 	if c.state != confirming {
 		return
 	}
-	c.state = established
+	c.state, c.Stood = established, true
 	c.m.timers.stop(&c.timer)
 	c.m.cfg.Owner.Established(c, c.private) // it may have more to say in its card
 	c.private = nil

@@ -36,8 +36,8 @@ func TestConnect(t *testing.T) {
 	if a.m.NextTimeout() != 0 || b.m.NextTimeout() != 0 {
 		t.Error("a timer runs on")
 	}
-	c.Close()
-	d.Close()
+	c.Close(n.now)
+	d.Close(n.now)
 	if a.m.Conns()+b.m.Conns() != 0 || len(b.m.requests) != 0 {
 		t.Error("something is left")
 	}

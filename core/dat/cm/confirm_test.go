@@ -15,7 +15,7 @@ func TestConfirm(t *testing.T) {
 		t.Fatal("established without the last message")
 	}
 	c.Confirm()
-	c.Close()
+	c.Close(n.now)
 	n.run(30)
 	if got := b.heard[b.other()]; got != "established" {
 		t.Errorf("the passive side: %q", got)

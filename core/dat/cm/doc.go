@@ -10,6 +10,7 @@
 //	machine.go  connections, listeners, who is told
 //	active.go   the side that connects
 //	passive.go  the side that listens
+//	withdraw.go the side that listens closes what it has accepted
 //	timers.go   repetition, and when it ends
 //
 // # A connection
@@ -27,7 +28,11 @@
 // Request is repeated with growing pauses until it is answered, and less often after Wait. Accept
 // is repeated until Ready has come. Whoever gets a message again answers it again. Reject is
 // answered with nothing: the passive side remembers what it has rejected for a while, and says so
-// again.
+// again. Whoever closes a connection that it has accepted, before Ready has come, sends Reject until
+// the active side acknowledges it by Cancel (withdraw.go): that side may take it for established.
+//
+// A request holds the socket that it has come to (Outlet.Hold) until it is established, or its peer
+// can need no answer any more. So a listener may end as soon as its owner has decided.
 //
 // # What is proved
 //

@@ -18,6 +18,10 @@ type Outlet interface {
 	// Send sends b, which it must not keep, by one of this process's sockets; from the address
 	// local, if it is valid.
 	Send(by Port, local netip.Addr, to netip.AddrPort, b []byte)
+	// Hold keeps the socket of a port open until Release, though nobody may listen there any more:
+	// a request that was taken still needs it.
+	Hold(by Port)
+	Release(by Port)
 }
 
 // Reason is why a connection has not come about.
@@ -89,6 +93,7 @@ type Machine struct {
 	requests  map[requestKey]*Conn
 	listeners map[uint64]*Listener // by qualifier
 	timers    timers
+	withdrawn int // connections in that state
 	out       [MessageSize]byte
 	Dropped   uint64 // datagrams that were no messages, or proved nothing
 }
@@ -115,7 +120,8 @@ const (
 	pending                 // passive: the owner has to decide
 	accepting               // passive
 	established
-	rejected // passive: remembered, so that it can be said again
+	rejected  // passive: remembered, so that it can be said again
+	withdrawn // passive: accepted, and closed since; Reject is repeated until the peer knows
 	over
 )
 
@@ -126,6 +132,7 @@ type Conn struct {
 	Known     bool // somebody has listened at the qualifier: a refusal means that he is gone
 	Qualifier uint64
 	Service   uint8
+	Stood     bool // it was established here
 	Peer      netip.AddrPort
 	Local     netip.Addr     // of a passive one: where the request has come to
 	Card      [CardSize]byte // what the owner tells the peer; it may change until the next message
@@ -146,6 +153,7 @@ type Conn struct {
 	said     uint16 // kinds of messages that were sent, a bit each
 	heard    uint16 // that have come
 	timer    timer
+	held     bool // port is, of a passive one
 }
 
 // New makes a machine without connections.
@@ -168,7 +176,7 @@ func (m *Machine) Listen(qualifier uint64, owner any) (*Listener, error) {
 	return l, nil
 }
 
-// Unlisten takes no more. Requests that wait for the owner stay.
+// Unlisten takes no more. Requests that were taken stay.
 func (m *Machine) Unlisten(l *Listener) { delete(m.listeners, l.Qualifier) }
 
 // Listener is the one at a qualifier; nil: nobody listens.
@@ -187,8 +195,12 @@ func (m *Machine) newConn(by Port, to netip.AddrPort, qualifier uint64, service 
 
 // forget takes c out of everything.
 func (c *Conn) forget() {
+	if c.state == withdrawn {
+		c.m.withdrawn--
+	}
 	c.state = over
 	c.settled()
+	c.release()
 	delete(c.m.conns, c.number)
 	if !c.Active {
 		delete(c.m.requests, requestKey{c.Peer, c.remote})
@@ -210,17 +222,21 @@ func (c *Conn) fail(why Reason, private []byte) {
 	c.m.cfg.Owner.Failed(c, why, private)
 }
 
-// Close forgets c, at any time. The peer of an attempt is told; that of an established connection
-// must be told by the owner.
-func (c *Conn) Close() {
-	if c.Active && (c.state == requesting || c.state == waiting || c.state == confirming) {
+// Close ends c for its owner, at any time. The peer of an attempt is notified: c repeats what may
+// be lost. The owner itself notifies the peer of an established connection.
+func (c *Conn) Close(now int64) {
+	switch c.state {
+	case requesting, waiting, confirming:
 		c.send(Cancel)
-	}
-	if !c.Active && c.state == pending {
-		c.send(Reject)
-	}
-	if c.state != over {
 		c.forget()
+	case established:
+		c.forget()
+	case pending:
+		_ = c.Reject(now, nil)
+		c.Owner = nil
+	case accepting:
+		c.withdraw(now)
+		c.Owner = nil
 	}
 }
 

@@ -38,6 +38,7 @@ type host struct {
 	private map[*Conn][]byte
 	heard   map[*Conn]string
 	times   map[*Conn]int // outcomes told
+	held    map[Port]int
 
 	slow        int64 // how long Accepted takes, ns
 	unconfirmed []unconfirmed
@@ -67,6 +68,7 @@ func (n *network) host(shared string) *host {
 		ip = ip.Next()
 	}
 	h := &host{net: n, own: netip.AddrPortFrom(ip, 20000), private: map[*Conn][]byte{},
+		held:  map[Port]int{},
 		heard: map[*Conn]string{}, times: map[*Conn]int{}, accepted: map[*Conn]int{}}
 	copy(h.card[:], ip.String())
 	h.m = New(Config{Outlet: h, Owner: h, Key: NewKey(n.random.Uint64), Shared: []byte(shared),
@@ -99,6 +101,16 @@ func (n *network) send(from, to netip.AddrPort, b []byte) {
 		}
 		n.flying = append(n.flying,
 			datagram{n.now + 1 + n.random.Int64N(n.delay), from, to, bytes.Clone(b)})
+	}
+}
+
+// Hold implements Outlet.
+func (h *host) Hold(by Port) { h.held[by]++ }
+
+// Release implements Outlet.
+func (h *host) Release(by Port) {
+	if h.held[by]--; h.held[by] < 0 {
+		h.net.t.Error("a port is released that was not held")
 	}
 }
 
@@ -187,6 +199,10 @@ func (n *network) deliver(d datagram) {
 					h.m.OnPacket(n.now, Port(d.to.Port()), d.to.Addr(), d.from, d.b)
 					return
 				}
+			}
+			if h.held[Port(d.to.Port())] > 0 {
+				h.m.OnPacket(n.now, Port(d.to.Port()), d.to.Addr(), d.from, d.b)
+				return
 			}
 			if sender := n.hosts[d.from]; sender != nil { // as the kernel does
 				sender.m.Refused(n.now, d.to)

@@ -36,6 +36,7 @@ func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg 
 	c.PeerCard, c.state = msg.Card, pending
 	c.listener = l
 	l.pending++
+	c.hold()
 	m.requests[requestKey{from, msg.From}] = c
 	c.hear(Request)
 	c.send(Wait)
@@ -60,7 +61,7 @@ func (c *Conn) again() {
 		c.send(Wait)
 	case accepting, established:
 		c.send(Accept)
-	case rejected:
+	case rejected, withdrawn:
 		c.send(Reject)
 	}
 }
@@ -94,6 +95,8 @@ func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
 func (c *Conn) confirmed() {
 	c.state = established
 	c.m.timers.stop(&c.timer)
+	c.release()
+	c.Stood = true
 	c.m.cfg.Owner.Established(c, nil)
 }
 
@@ -104,6 +107,8 @@ func (c *Conn) onPassive(msg *Message, b []byte) bool {
 	}
 	c.hear(msg.Kind)
 	switch {
+	case c.state == withdrawn:
+		c.onWithdrawn(msg.Kind)
 	case msg.Kind == Cancel && c.state == rejected:
 		c.forget()
 	case msg.Kind == Cancel && c.state != established:

@@ -106,7 +106,7 @@ func (m *Machine) OnTimeout(now int64) {
 func (c *Conn) onTimer(now int64) {
 	t := &c.timer
 	if t.end != 0 && now >= t.end {
-		c.timedOut()
+		c.timedOut(now)
 		return
 	}
 	if c.state == rejected { // it is said again when it is asked for again
@@ -123,18 +123,25 @@ func (c *Conn) onTimer(now int64) {
 	switch c.state {
 	case accepting:
 		c.send(Accept)
+	case withdrawn:
+		c.send(Reject)
 	case requesting, waiting:
 		c.send(Request)
 	}
 }
 
-func (c *Conn) timedOut() {
-	if c.Active {
-		c.send(Cancel)
-	}
-	if c.state == rejected {
+func (c *Conn) timedOut(now int64) {
+	switch c.state {
+	case rejected, withdrawn:
 		c.forget()
-		return
+	case accepting: // the peer may have heard of it, and take the connection for made
+		c.withdraw(now)
+		c.m.cfg.Owner.Failed(c, TimedOut, nil)
+		c.Owner = nil
+	default:
+		if c.Active {
+			c.send(Cancel)
+		}
+		c.fail(TimedOut, nil)
 	}
-	c.fail(TimedOut, nil)
 }

@@ -143,13 +143,21 @@ func (e *Engine) PeerFailed(link transport.Link, ep transport.Endpoint) {
 // PeerLeft is PeerFailed of a peer that has closed its end in good order.
 func (e *Engine) PeerLeft(link transport.Link, ep transport.Endpoint) { e.endAll(link, ep, ByPeer) }
 
+// Left ends a connection that its peer has closed before it was open there.
+func (c *Conn) Left() { c.cutOff(ByPeer) }
+
+// cutOff ends a connection whose peer hears nothing any more.
+func (c *Conn) cutOff(how Ending) {
+	c.Recall()
+	c.unsent = 0
+	c.end(how)
+	c.settle()
+}
+
 func (e *Engine) endAll(link transport.Link, ep transport.Endpoint, how Ending) {
 	for _, c := range e.conns {
 		if c != nil && c.link == link && c.ep == ep && c.state != idle {
-			c.Recall()
-			c.unsent = 0
-			c.end(how)
-			c.settle()
+			c.cutOff(how)
 		}
 	}
 }

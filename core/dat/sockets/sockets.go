@@ -39,7 +39,7 @@ type Network struct {
 type socket struct {
 	fd    int
 	port  cm.Port
-	users int // listeners at qualifiers that share the port
+	users int // listeners at qualifiers that share the port, and requests that hold it
 	v6    bool
 }
 
@@ -149,6 +149,16 @@ func (n *Network) Unlisten(port cm.Port) {
 	}
 }
 
+// Hold implements cm.Outlet: what has come to the port is to be answered from it.
+func (n *Network) Hold(port cm.Port) {
+	if s := n.ports[port]; s != nil {
+		s.users++
+	}
+}
+
+// Release implements cm.Outlet.
+func (n *Network) Release(port cm.Port) { n.Unlisten(port) }
+
 func (n *Network) closeSocket(s *socket) {
 	delete(n.byFD, int32(s.fd))
 	unix.Close(s.fd)
@@ -236,7 +246,7 @@ func (n *Network) Receive(max int, m dat.Arrivals) (got int) {
 		for s != nil && n.byFD[e.Fd] == s && got < max && n.receive(s, m) {
 			got++
 		}
-		if s != nil && e.Events&unix.EPOLLERR != 0 {
+		if s != nil && n.byFD[e.Fd] == s && e.Events&unix.EPOLLERR != 0 {
 			n.receiveError(s, m)
 		}
 	}

@@ -173,7 +173,10 @@ func (d *Device) Establish(h adapter.ID) error {
 	if i.peer == nil {
 		return syscall.EINVAL
 	}
-	i.standing, i.peer.standing = true, true
+	if i.standing = true; i.peer.d.LateReady {
+		return nil
+	}
+	i.peer.standing = true
 	i.peer.tell(adapter.Event{Kind: adapter.Established})
 	return nil
 }

@@ -96,6 +96,8 @@ type Device struct {
 
 	// Untold: binds take effect, and their queue pairs fail without a word of it.
 	Untold bool
+	// LateReady: peers' word that a connection stands does not reach the device.
+	LateReady bool
 	// Lacks are what Info says that it does not have: "Windows", "OwnWindows", "Invalidates".
 	// Vague: it says that a send has invalidated as soft-RoCE does.
 	Lacks map[string]bool

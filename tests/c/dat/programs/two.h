@@ -43,21 +43,21 @@ static void meet(void)
 	hear(&c, 1);
 }
 
-static DAT_LMR_TRIPLET local(size_t at, DAT_SEG_LENGTH n)
+static inline DAT_LMR_TRIPLET local(size_t at, DAT_SEG_LENGTH n)
 {
 	DAT_LMR_TRIPLET t = {(DAT_VADDR)(size_t)(me.memory + at), n, me.local};
 
 	return t;
 }
 
-static DAT_DTO_COOKIE cookie(DAT_UINT64 n)
+static inline DAT_DTO_COOKIE cookie(DAT_UINT64 n)
 {
 	DAT_DTO_COOKIE c = {.as_64 = n};
 
 	return c;
 }
 
-static void connect_sides(void)
+static inline void connect_sides(void)
 {
 	struct sockaddr_in to;
 	DAT_CONN_QUAL qualifier;
