@@ -343,7 +343,7 @@ func (s *byHandSession) missing(tasks []int, rejoins bool) error {
 			"inside LAPI calls", nameTasks(tasks), s.limit)
 	}
 	text := fmt.Sprintf("%s did not come within %v; every task that MP_COMMON_TASKS lists must be "+
-		"started on this node with MP_PARTITION=%s", nameTasks(tasks), s.limit, s.n.c.Partition)
+		"started on this node with MP_PARTITION=%s and the same LAPI_USE_SHM", nameTasks(tasks), s.limit, s.n.c.Partition)
 	var there []int
 	for _, t := range tasks {
 		if fd, err := find(&s.n.c, strconv.Itoa(t)); err == nil {

@@ -189,12 +189,19 @@ func (r *reader) identity(c *Config) error {
 	}
 	c.Task, c.NumTasks = child, procs
 	c.Partition, _ = r.get("MP_PARTITION")
-	_, launched := r.get(LauncherVariable)
-	if c.Partition == "" && c.NumTasks > 1 && !launched {
-		return &EnvError{"MP_PARTITION", codeNoEnvVar,
-			"it is not set; set it to a number that all tasks of this job share and no other job has"}
-	}
 	return nil
+}
+
+// CheckPartition fails where tasks started by hand need MP_PARTITION to find each other, and it is
+// not set: to share memory, or where neither LAPI_RENDEZVOUS nor the program (listed) says where
+// they are. An address says as much: no other job has it.
+func (c *Config) CheckPartition(listed bool) error {
+	if c.Partition != "" || c.NumTasks == 1 || c.Launched || c.start != byHand ||
+		listed && !c.sharesByHand() {
+		return nil
+	}
+	return &EnvError{"MP_PARTITION", codeNoEnvVar,
+		"it is not set; set it to a number that all tasks of this job share and no other job has"}
 }
 
 func (r *reader) required(name, what string, lo, hi int) (int, error) {

@@ -81,6 +81,37 @@ func TestAllSet(t *testing.T) {
 }
 
 // What asks for user space, and for which ports; letters may be of either case.
+// TestPartitionIsNeededWithoutAddresses: MP_PARTITION may be unset where the program lists addresses,
+// where LAPI_RENDEZVOUS says where the tasks meet, and for one task; not where tasks share memory, or
+// nothing else says where the others are.
+func TestPartitionIsNeededWithoutAddresses(t *testing.T) {
+	for _, k := range []struct {
+		vars           string
+		listed, needed bool
+	}{
+		{"", true, false},
+		{"", false, true},
+		{"LAPI_USE_SHM=yes", true, false},
+		{"LAPI_USE_SHM=yes MP_COMMON_TASKS=1:1", true, true},
+		{"LAPI_USE_SHM=no MP_COMMON_TASKS=1:1", true, false},
+		{"LAPI_RENDEZVOUS=127.0.0.1:9", false, false},
+		{"MP_PROCS=1", false, false},
+		{"MP_PARTITION=7 LAPI_USE_SHM=yes MP_COMMON_TASKS=1:1", false, false},
+	} {
+		c, err := FromEnv(env(append([]string{"MP_MSG_API=lapi", "MP_CHILD=0", "MP_PROCS=2"},
+			strings.Fields(k.vars)...)...), nil)
+		if err != nil {
+			t.Errorf("%s: %v", k.vars, err)
+			continue
+		}
+		err = c.CheckPartition(k.listed)
+		if e, ok := err.(*EnvError); ok != k.needed || ok && (e.Code != codeNoEnvVar ||
+			e.Variable != "MP_PARTITION") {
+			t.Errorf("%q, listed %v: %v", k.vars, k.listed, err)
+		}
+	}
+}
+
 func TestUserSpace(t *testing.T) {
 	rxe := []Port{{"rxe0", 0}, {"mlx5_0", 1}}
 	for vars, want := range map[string]UserSpace{
@@ -162,8 +193,6 @@ func TestRefused(t *testing.T) {
 		{"too many tasks", good("MP_PROCS=16385"), 510, "MP_PROCS", "16384"},
 		{"number of tasks huge", good("MP_PROCS=99999999999999999999"), 510, "MP_PROCS",
 			"too large"},
-		{"no partition", env("MP_MSG_API=lapi", "MP_CHILD=0", "MP_PROCS=2"), 510, "MP_PARTITION",
-			"share"},
 		{"both networks", good("MP_LAPI_INET_ADDR=@1:1.2.3.4,eth0", "MP_LAPI_NETWORK=@1:164,sn0"),
 			402, "MP_LAPI_NETWORK", "MP_LAPI_INET_ADDR"},
 		{"both networks, one malformed", good("MP_LAPI_INET_ADDR=x", "MP_LAPI_NETWORK=y"), 402,

@@ -25,10 +25,15 @@ func open(c *Config, instance int) (Session, error) {
 	switch {
 	case c.Launched, c.kept:
 		return openLaunched(c, instance)
-	case c.Shm != ShmNo && len(c.CommonTasks) > 0 && c.start == byHand:
+	case c.sharesByHand():
 		return openByHand(c, instance)
 	}
 	return &alone{task: c.Task, numTasks: c.NumTasks}, nil
+}
+
+// sharesByHand says whether this task was started by hand and finds others on its node.
+func (c *Config) sharesByHand() bool {
+	return c.Shm != ShmNo && len(c.CommonTasks) > 0 && c.start == byHand
 }
 
 // alone is the session of a task that reaches no other by way of this package.

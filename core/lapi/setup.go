@@ -57,6 +57,9 @@ func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
 	began := trace.Now() // LAPI_Init did
 	cfg, err := job.FromEnv(o.Getenv, o.Host.Message)
+	if err == nil {
+		err = cfg.CheckPartition(o.UDP != nil)
+	}
 	if err != nil {
 		return nil, o.report(err)
 	}

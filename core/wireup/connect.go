@@ -109,9 +109,26 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 		}
 	}
 	if addr == nil {
-		return n.fail(BadAddress, "there is no UDP address for task %d", task)
+		return n.noAddress(task, c)
 	}
 	return n.use(task, Peer{Link: n.UDP}, transport.Address{Bytes: addr})
+}
+
+// noAddress fails as a task has no address for UDP. Under a launcher each has one, unless it reaches
+// all tasks by shared memory: then the two differ about that.
+func (n *Net) noAddress(task int, c *Card) error {
+	switch {
+	case n.Listed != nil && n.job.Shm != job.ShmNo && slices.Contains(n.job.CommonTasks, task):
+		return n.fail(BadAddress, "task %d has no shared memory, and the UDP address list has no "+
+			"address and port for it; LAPI_USE_SHM must be the same for all tasks of a node", task)
+	case n.Listed != nil:
+		return n.fail(BadAddress, "the UDP address list has no address and port for task %d", task)
+	case c.Shm != nil:
+		return n.fail(NoSharedMemory, "task %d is to be reached by shared memory only, and this task "+
+			"does not share memory with it; LAPI_USE_SHM must be the same for all tasks of a node",
+			task)
+	}
+	return n.fail(BadAddress, "there is no UDP address for task %d", task)
 }
 
 func (n *Net) use(task int, p Peer, a transport.Address) error {

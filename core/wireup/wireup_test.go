@@ -2,6 +2,7 @@ package wireup
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -51,5 +52,29 @@ func TestSegmentThatCannotBeAttached(t *testing.T) {
 	err := n.use(1, Peer{Link: brokenLink{}, Shared: true}, transport.Address{})
 	if err != NoSharedMemory || !told {
 		t.Errorf("it fails with %v, told: %v", err, told)
+	}
+}
+
+// TestMissingAddressNamesTheCause: where tasks differ about shared memory, that is reported, and not
+// a missing address only.
+func TestMissingAddressNamesTheCause(t *testing.T) {
+	listed := []netip.AddrPort{{}, {}}
+	for _, k := range []struct {
+		net  Net
+		card Card
+		want error
+		says string
+	}{
+		{Net{job: &job.Config{Shm: job.ShmYes, CommonTasks: []int{1}}, Listed: listed}, Card{},
+			BadAddress, "LAPI_USE_SHM must be the same"},
+		{Net{job: &job.Config{}, Listed: listed}, Card{}, BadAddress, "the UDP address list has no"},
+		{Net{job: &job.Config{}}, Card{Shm: []byte{1}}, NoSharedMemory, "LAPI_USE_SHM must be"},
+		{Net{job: &job.Config{}}, Card{}, BadAddress, "there is no UDP address for task 1"},
+	} {
+		said := ""
+		k.net.cfg = &Config{Message: func(_ int, text string) { said += text }}
+		if err := k.net.noAddress(1, &k.card); err != k.want || !strings.Contains(said, k.says) {
+			t.Errorf("%v, %q; want %v, %q", err, said, k.want, k.says)
+		}
 	}
 }

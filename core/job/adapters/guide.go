@@ -11,8 +11,8 @@ import (
 // multi-link devices and Ethernet as AIX numbers it.
 var guideName = regexp.MustCompile(`^(csss|css[0-9]|sn[0-9]|en[0-9]|et[0-9]|fi[0-9]|tr[0-9]|m[lI1][0-9])$`)
 
-// IsGuideName says whether a value of MP_EUIDEVICE is one that scripts have from AIX, where it names
-// an adapter that machines of today need not have.
+// IsGuideName says whether a value of MP_EUIDEVICE is a name from AIX. Scripts still set such names,
+// and machines of today need not have adapters so called.
 func IsGuideName(device string) bool { return guideName.MatchString(device) }
 
 // Available is the device to choose by where MP_EUIDEVICE is device. A guide's name that no node has

@@ -12,6 +12,7 @@
 #define MOST_TASKS 4
 
 static lapi_udp_t addresses[MOST_TASKS];
+static int without_partition; /* what start_task starts */
 static int handler_calls, handler_arguments_wrong, expected_unreached;
 
 /* ---- a task ---- */
@@ -78,6 +79,8 @@ static pid_t start_task(int task, int tasks, const char *method, const char *shm
 	if (pid != 0)
 		return pid;
 	be_by_hand(task, tasks, shm, ~0u);
+	if (without_partition)
+		unsetenv("MP_PARTITION");
 	/* tasks come one after the other, as when typed */
 	snprintf(delay, sizeof delay, "%d", task * 120);
 	execl("/proc/self/exe", "standalone", "task", method,
@@ -138,6 +141,11 @@ int main(int argc, char **argv)
 			         paths[p] ? paths[p] : "unset");
 			host_end_case(name, 0);
 		}
+	without_partition = 1; /* the addresses say as much */
+	job(3, "list", NULL);
+	job(2, "handler", "no");
+	without_partition = 0;
+	host_end_case("by_hand_without_a_partition", 0);
 	keyed_job();
 	host_end_case("by_hand_with_a_key_file", 0);
 	return host_close("standalone", 0);
