@@ -135,8 +135,7 @@ func (k links) meet(a attempt, e *EP) codes.Return {
 	if err != nil {
 		return codes.InsufficientResources.With(codes.ResourceDevice)
 	}
-	theirs := readCard(&c.PeerCard)
-	p := l.findPeer(d, &theirs, c.Pair)
+	p := l.findPeer(d, c)
 	if p == nil {
 		return codes.InsufficientResources.With(codes.ResourceDevice)
 	}

@@ -90,7 +90,7 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 		return codes.BadHandle(codes.InvalidHandleIA)
 	}
 	own := &a.Members[a.Self]
-	if l.machine.Listener(own.Qualifier) == nil || own.Blob != nil && own.Blob.Process != l.process {
+	if l.machine.Listener(own.Qualifier) == nil || own.Blob != nil && own.Blob.Key != l.machine.PublicKey() {
 		return codes.Arg(1) // it is not this process that listens there
 	}
 	for _, o := range l.groups.list {

@@ -3,6 +3,7 @@ package dat
 import (
 	"encoding/binary"
 
+	"lapi/core/dat/cm"
 	"lapi/core/dat/coll"
 	"lapi/core/job/wire"
 	"lapi/transport/layout"
@@ -84,7 +85,7 @@ func (c *Collective) offerArea() {
 	l, size := c.ia.library, c.group.Size
 	maker, ok := l.network.(AreaMaker)
 	ok = ok && l.cfg.Lane != nil && size > 1 && size <= layout.DatGroupMost
-	processes := map[[16]byte]bool{}
+	processes := map[cm.PublicKey]bool{}
 	for _, f := range c.fellows[1:] {
 		n := f.neighbourOf()
 		ok = ok && n != nil && !processes[n.process]
@@ -119,7 +120,7 @@ func (f *fellow) tellArea(n *neighbour, file int) {
 		w.bytes = uint64(len(f.c.area))
 		m.Files = []int{file}
 	}
-	g := greeting{from: f.c.ia.library.process, to: n.process, address: w.put()}
+	g := greeting{from: f.c.ia.library.machine.PublicKey(), to: n.process, address: w.put()}
 	m.Data = g.seal(n.pair, m.Kind, m.Number)
 	n.line.Send(m) // one that cannot go has ended: then the group fails
 }
@@ -127,7 +128,7 @@ func (f *fellow) tellArea(n *neighbour, file int) {
 // onArea takes the first member's word; false: it is none.
 func (l *Library) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
 	var w areaWord
-	if m.Number != n.number || g.from != n.process || !g.proved(n.pair, l.process, m) ||
+	if m.Number != n.number || g.from != n.process || !g.proved(n.pair, l.machine.PublicKey(), m) ||
 		!w.read(g.address) {
 		return false
 	}

@@ -31,7 +31,7 @@ type Library struct {
 	self    transport.Link
 	machine *cm.Machine
 	engine  *rc.Engine
-	process [16]byte // tells this process from all others
+	process [16]byte // names this process's socket on the node
 	links   []*dataLink
 	peers   map[peerKey]*peer
 	// other processes of this node, and whether there can be any

@@ -40,7 +40,7 @@ func (ia *IA) NewMember() (address uint64, size int, r codes.Return) {
 			return 0, 0, codes.InsufficientResources.With(codes.NoSubtype)
 		}
 	}
-	b := coll.Blob{Address: ia.Addr, Qualifier: m.listener.Qualifier, Process: l.process,
+	b := coll.Blob{Address: ia.Addr, Qualifier: m.listener.Qualifier,
 		Key: l.machine.PublicKey()}
 	bytes := b.Bytes()
 	if address, r = m.blob.keep(ia, bytes[:]); r != codes.Success {
@@ -191,8 +191,7 @@ func (f *fellow) accept(c *cm.Conn) {
 	d, err := l.dataLinkAt(c.Local)
 	var p *peer
 	if err == nil {
-		theirs := readCard(&c.PeerCard)
-		p = l.findPeer(d, &theirs, c.Pair)
+		p = l.findPeer(d, c)
 	}
 	if p == nil {
 		_ = c.Reject(l.cfg.Clock(), nil)

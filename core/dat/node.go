@@ -55,7 +55,7 @@ const (
 // neighbour is another process of this node, and the link to it.
 type neighbour struct {
 	data    dataLink
-	process [16]byte
+	process cm.PublicKey
 	number  uint32 // of the link, by who has said Hello
 	pair    cm.Secret
 	line    Line
@@ -93,11 +93,11 @@ func (l *Library) Neighbours() (count int) {
 	return count
 }
 
-// Process is the number that tells this process from all others, while an adapter is open.
+// Process is the number that names this process's socket on the node, while an adapter is open.
 func (l *Library) Process() [16]byte { return l.process }
 
 // neighbourAt is the neighbour of that process for which is is true; nil: there is none.
-func (l *Library) neighbourAt(process [16]byte, is func(n *neighbour) bool) *neighbour {
+func (l *Library) neighbourAt(process cm.PublicKey, is func(n *neighbour) bool) *neighbour {
 	for _, n := range l.neighbours {
 		if n.process == process && n.state != parted && is(n) {
 			return n
@@ -115,16 +115,16 @@ func (l *Library) Accepted(c *cm.Conn) bool {
 		ok = e.ud == nil
 	}
 	theirs := readCard(&c.PeerCard)
-	if !ok || !l.door || !theirs.door || theirs.process == l.process {
+	if !ok || !l.door || !theirs.door || c.PeerKey == l.machine.PublicKey() {
 		return true
 	}
-	n := l.neighbourAt(theirs.process, func(n *neighbour) bool { return n.state != offered })
-	known := l.peers[peerKey{theirs.process, c.Local}]
+	n := l.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state != offered })
+	known := l.peers[peerKey{c.PeerKey, c.Local}]
 	switch {
 	case n != nil && n.state == joined, n == nil && known != nil && known.elsewhere:
 		return true
 	case n == nil:
-		if n = l.sayHello(theirs.process, c.Pair); n == nil {
+		if n = l.sayHello(theirs.process, c.PeerKey, c.Pair); n == nil {
 			return true
 		}
 	}
@@ -133,7 +133,7 @@ func (l *Library) Accepted(c *cm.Conn) bool {
 }
 
 // newNeighbour makes this side's end of a link, as task me; nil: there cannot be one.
-func (l *Library) newNeighbour(me int, process [16]byte, pair cm.Secret) *neighbour {
+func (l *Library) newNeighbour(me int, process cm.PublicKey, pair cm.Secret) *neighbour {
 	if len(l.neighbours) >= neighboursMax {
 		return nil
 	}
@@ -145,17 +145,17 @@ func (l *Library) newNeighbour(me int, process [16]byte, pair cm.Secret) *neighb
 	}
 	other := transport.Endpoint(1 - me)
 	n.data = dataLink{link: link, node: n, made: other + 1, peers: make([]*peer, other+1)}
-	n.data.peers[other] = &peer{key: peerKey{process: process}, data: &n.data, ep: other,
-		remote: -1, pair: pair}
+	n.data.peers[other] = &peer{library: l, key: peerKey{public: process}, data: &n.data,
+		ep: other, remote: -1, pair: pair}
 	l.attach(link)
 	l.neighbours = append(l.neighbours, n)
 	return n
 }
 
-// sayHello begins a link with a process that may be of this node; nil: it is not, or there cannot
-// be one.
-func (l *Library) sayHello(process [16]byte, pair cm.Secret) *neighbour {
-	line, err := l.network.Dial(process)
+// sayHello begins a link with a process that may be of this node, at the socket of that name; nil:
+// it is not, or there cannot be one. Of another process that has the name there comes no proof.
+func (l *Library) sayHello(name [16]byte, process cm.PublicKey, pair cm.Secret) *neighbour {
+	line, err := l.network.Dial(name)
 	if err != nil {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (l *Library) sayHello(process [16]byte, pair cm.Secret) *neighbour {
 // greet sends this side's end of a neighbour's link, and its protection table if there is one.
 func (l *Library) greet(n *neighbour, kind wire.Kind) bool {
 	a := n.data.link.Address()
-	g := greeting{from: l.process, to: n.process, address: a.Bytes}
+	g := greeting{from: l.machine.PublicKey(), to: n.process, address: a.Bytes}
 	return n.line.Send(wire.Message{Kind: kind, Number: n.number,
 		Data: g.seal(n.pair, kind, n.number), Files: l.withTable(n, kind, a.Files)})
 }
@@ -213,7 +213,7 @@ func (l *Library) OnLine(line Line, m *wire.Message) {
 	case ok && n == nil && m.Kind == wire.Hello:
 		ok = l.onHello(line, m, &g)
 	case ok && n != nil && n.state == meeting && m.Kind == wire.Welcome:
-		ok = n.number == m.Number && g.from == n.process && g.proved(n.pair, l.process, m) &&
+		ok = n.number == m.Number && g.from == n.process && g.proved(n.pair, l.machine.PublicKey(), m) &&
 			l.join(n, &g, m)
 		if ok {
 			n.state = joined
@@ -237,7 +237,7 @@ func (l *Library) OnLine(line Line, m *wire.Message) {
 // onHello takes the link of a process that a connection was accepted from; false: it is none.
 func (l *Library) onHello(line Line, m *wire.Message, g *greeting) bool {
 	pair, ok := l.pairWith(g.from)
-	if !ok || m.Number == 0 || !g.proved(pair, l.process, m) ||
+	if !ok || m.Number == 0 || !g.proved(pair, l.machine.PublicKey(), m) ||
 		l.neighbourAt(g.from, func(n *neighbour) bool { return n.number == m.Number }) != nil {
 		return false
 	}
@@ -255,9 +255,9 @@ func (l *Library) onHello(line Line, m *wire.Message, g *greeting) bool {
 }
 
 // pairWith is the secret with a process that a connection was accepted from.
-func (l *Library) pairWith(process [16]byte) (s cm.Secret, ok bool) {
+func (l *Library) pairWith(process cm.PublicKey) (s cm.Secret, ok bool) {
 	for _, p := range l.peers {
-		if p.key.process == process && p.data != nil {
+		if p.key.public == process && p.data != nil {
 			return p.pair, true
 		}
 	}
@@ -312,7 +312,7 @@ func (l *Library) part(n *neighbour) {
 		n.data.link.Disconnect(p.ep, transport.ErrUnreachable)
 	}
 	for _, o := range l.peers { // their numbers, if the process was never reached by them
-		if o.key.process == n.process && o.data != nil && !o.opened && before == joined {
+		if o.key.public == n.process && o.data != nil && !o.opened && before == joined {
 			l.forget(o)
 		}
 	}
@@ -358,10 +358,10 @@ func (l *Library) nextVisit() (next int64) {
 	return next
 }
 
-// greeting is what a message by a line holds: from whom, to whom, where the sender's end of the
-// link is; and, behind it, what proves it.
+// greeting is what a message by a line holds: the public keys of the sender and the receiver, where
+// the sender's end of the link is; and, behind it, what proves it.
 type greeting struct {
-	from, to [16]byte
+	from, to cm.PublicKey
 	address  []byte
 	body     []byte // without the proof
 	proof    []byte
@@ -392,6 +392,6 @@ func readGreeting(b []byte) (g greeting, ok bool) {
 }
 
 // proved says whether the greeting in m is from who shares pair, for process me.
-func (g *greeting) proved(pair cm.Secret, me [16]byte, m *wire.Message) bool {
+func (g *greeting) proved(pair cm.Secret, me cm.PublicKey, m *wire.Message) bool {
 	return g.to == me && hmac.Equal(g.proof, proofOf(pair, m.Kind, m.Number, g.body))
 }

@@ -10,8 +10,8 @@ import (
 
 // FuzzGreeting: what comes by a line is read or refused, and believed only with the secret.
 func FuzzGreeting(f *testing.F) {
-	pair, me := cm.Secret{1}, [16]byte{2}
-	g := greeting{from: [16]byte{3}, to: me, address: []byte("address")}
+	pair, me := cm.Secret{1}, cm.PublicKey{2}
+	g := greeting{from: cm.PublicKey{3}, to: me, address: []byte("address")}
 	good := g.seal(pair, wire.Hello, 4)
 	f.Add(good)
 	f.Add(good[:len(good)-1])
@@ -25,7 +25,7 @@ func FuzzGreeting(f *testing.F) {
 		if m.Number++; ok && g.proved(pair, me, m) {
 			t.Errorf("%x is proved for another link", b)
 		}
-		if ok && g.proved(cm.Secret{5}, me, m) || ok && g.proved(pair, [16]byte{6}, m) {
+		if ok && g.proved(cm.Secret{5}, me, m) || ok && g.proved(pair, cm.PublicKey{6}, m) {
 			t.Errorf("%x is proved by or for others", b)
 		}
 	})

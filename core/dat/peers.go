@@ -26,20 +26,27 @@ type dataLink struct {
 	made    transport.Endpoint
 }
 
+// peerKey finds a peer. Which process it is its public key alone says: a process number, a port or
+// an address can be anybody's.
 type peerKey struct {
-	process [16]byte
-	local   netip.Addr
+	public cm.PublicKey
+	local  netip.Addr
 }
 
-// peer is another process, or this one. It stays as long as both processes do.
+// peer is another process, or this one. It stays as long as both processes do, unless others need
+// its place (reclaim).
 type peer struct {
-	key    peerKey
-	data   *dataLink // nil: this process
-	ep     transport.Endpoint
-	remote int // the number that it has given this process; -1: not known
-	pair   cm.Secret
-	conns  int
-	opened bool
+	library *Library
+	key     peerKey
+	data    *dataLink // nil: this process
+	ep      transport.Endpoint
+	remote  int // the number that it has given this process; -1: not known
+	// of the number that this process has given the peer, and of the peer's: one that was given
+	// anew, even to the same process, has another
+	generation, remoteGeneration uint32
+	pair                         cm.Secret
+	conns                        int
+	opened                       bool
 	// members of groups that are reached there
 	fellows []*fellow
 	// data to the process does not go by shared memory: it is not of this node, or it cannot
@@ -48,15 +55,17 @@ type peer struct {
 
 // card is what the two ends of a connection tell each other beside the consumer's private data.
 type card struct {
-	process [16]byte
-	port    uint16 // of the link for data
-	number  uint16 // that the sender has given the receiver; noNumber: none yet
+	process [16]byte // the name of its sender's socket on the node; it identifies nobody
+	port    uint16   // of the link for data
+	number  uint16   // that the sender has given the receiver; noNumber: none yet
 	conn    uint32
 	tag     uint32
 	reads   uint16 // reads and atomic operations that the sender lets be under way
 	door    bool   // processes of the sender's node can share memory with it
 	qpn     uint32 // of a UD endpoint
 	node    uint32 // of the active side: the link of the node by which data goes; 0: none
+	// of number
+	generation uint32
 }
 
 const noNumber = 0xffff
@@ -74,6 +83,7 @@ func (c *card) bytes() (b [cm.CardSize]byte) {
 	}
 	le.PutUint32(b[32:], c.qpn)
 	le.PutUint32(b[36:], c.node)
+	le.PutUint32(b[40:], c.generation)
 	return b
 }
 
@@ -84,6 +94,7 @@ func readCard(b *[cm.CardSize]byte) (c card) {
 	c.conn, c.tag = le.Uint32(b[20:]), le.Uint32(b[24:])
 	c.reads, c.door = le.Uint16(b[28:]), b[30] == 1
 	c.qpn, c.node = le.Uint32(b[32:]), le.Uint32(b[36:])
+	c.generation = le.Uint32(b[40:])
 	return c
 }
 
@@ -130,7 +141,7 @@ func (l *Library) cardOf(d *dataLink, p *peer) card {
 	case p.data.node != nil:
 		c.node = p.data.node.number
 	default:
-		c.number = uint16(p.ep)
+		c.number, c.generation = uint16(p.ep), p.generation
 	}
 	return c
 }
@@ -146,17 +157,22 @@ func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	return c.bytes()
 }
 
-// findPeer is the process that a card is of, by the link d; a new one gets a number.
-func (l *Library) findPeer(d *dataLink, c *card, pair cm.Secret) *peer {
-	if c.process == l.process {
+// findPeer is the process at the other end of c, by the link d; a new one gets a number. That it has
+// the key c.PeerKey is proved when c is established; c.Pair is the secret with whoever has it.
+func (l *Library) findPeer(d *dataLink, c *cm.Conn) *peer {
+	if c.PeerKey == l.machine.PublicKey() {
 		return l.myself()
 	}
-	key := peerKey{c.process, d.local}
+	key := peerKey{c.PeerKey, d.local}
 	p := l.peers[key]
 	if p != nil {
 		return p
 	}
-	p = &peer{key: key, data: d, remote: -1, pair: pair}
+	if len(d.free) == 0 && d.made == peersMax {
+		l.reclaim(d)
+	}
+	p = &peer{library: l, key: key, data: d, remote: -1, pair: c.Pair,
+		generation: uint32(l.random())}
 	switch n := len(d.free); {
 	case n > 64 || n > 0 && d.made == peersMax:
 		p.ep = d.free[0]
@@ -178,9 +194,9 @@ func (l *Library) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
 	var n *neighbour
 	switch {
 	case c.Active:
-		n = l.neighbourAt(theirs.process, func(n *neighbour) bool { return n.state == joined })
+		n = l.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state == joined })
 	case theirs.node != 0:
-		n = l.neighbourAt(theirs.process, func(n *neighbour) bool { return n.number == theirs.node })
+		n = l.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.number == theirs.node })
 		if n == nil || n.state == meeting {
 			return nil
 		}
@@ -189,7 +205,7 @@ func (l *Library) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
 	if n != nil {
 		return n.peer()
 	}
-	p := l.findPeer(d, theirs, c.Pair)
+	p := l.findPeer(d, c)
 	if p == nil || !p.reach(c.Peer.Addr(), theirs) {
 		return nil
 	}
@@ -199,10 +215,10 @@ func (l *Library) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
 
 // myself is this process as its own peer.
 func (l *Library) myself() *peer {
-	key := peerKey{process: l.process}
+	key := peerKey{public: l.machine.PublicKey()}
 	p := l.peers[key]
 	if p == nil {
-		p = &peer{key: key, opened: l.self.Connect(0, l.self.Address()) == nil}
+		p = &peer{library: l, key: key, opened: l.self.Connect(0, l.self.Address()) == nil}
 		l.peers[key] = p
 	}
 	return p
@@ -210,18 +226,36 @@ func (l *Library) myself() *peer {
 
 // reach makes data flow to a peer whose card has come; false: it cannot.
 func (p *peer) reach(from netip.Addr, c *card) bool {
-	if p.data == nil || p.opened {
+	if p.data == nil {
 		return p.opened
 	}
 	if c.number == noNumber || int(c.number) >= peersMax {
 		return false
 	}
-	p.remote = int(c.number)
+	if p.opened && p.remote == int(c.number) && p.remoteGeneration == c.generation {
+		return true
+	}
+	if p.opened { // the peer had given this process up, or needed its number for others
+		p.close()
+	}
+	p.remote, p.remoteGeneration = int(c.number), c.generation
 	a := transport.Address{Bytes: udp.EncodeAddress(netip.AddrPortFrom(from, c.port))}
 	if p.opened = p.data.link.Connect(p.ep, a) == nil; p.opened {
 		p.data.opened++
 	}
 	return p.opened
+}
+
+// close ends data to a peer; its number stays.
+func (p *peer) close() {
+	l, link := p.library, p.data.link
+	l.engine.PeerFailed(link, p.ep)
+	l.memberGone(p)
+	link.Disconnect(p.ep, transport.ErrUnreachable)
+	if p.opened {
+		p.opened = false
+		p.data.opened--
+	}
 }
 
 // link is by which link p is reached, and as whom.
@@ -266,17 +300,33 @@ func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
 	if p == nil {
 		return
 	}
-	l.engine.PeerFailed(d.link, ep)
-	l.memberGone(p)
-	d.link.Disconnect(ep, transport.ErrUnreachable)
+	p.close()
 	l.forget(p)
+}
+
+// reclaim makes room on a link all of whose numbers are given: to peers that have no connection, and
+// that no attempt has named to the peer. So requests that come to nothing, and processes that end
+// without a word when nothing connects them, keep nobody out.
+func (l *Library) reclaim(d *dataLink) {
+	named := map[transport.Endpoint]bool{}
+	for c := range l.machine.All() {
+		if own := readCard(&c.Card); c.Local == d.local && own.number != noNumber {
+			named[transport.Endpoint(own.number)] = true
+		}
+	}
+	for _, p := range d.peers[:d.made] {
+		switch {
+		case p == nil || p.conns > 0 || len(p.fellows) > 0 || named[p.ep]:
+		case p.opened:
+			l.peerFailed(d, p.ep)
+		default:
+			l.forget(p)
+		}
+	}
 }
 
 // forget gives the number of a peer back.
 func (l *Library) forget(p *peer) {
-	if p.opened {
-		p.data.opened--
-	}
 	p.data.peers[p.ep] = nil
 	p.data.free = append(p.data.free, p.ep)
 	delete(l.peers, p.key)

@@ -105,7 +105,7 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	d, err := l.dataLinkAt(c.Local)
 	var p *peer
 	if err == nil {
-		p = l.findPeer(d, &theirs, c.Pair)
+		p = l.findPeer(d, c)
 	}
 	if p == nil || !p.reach(c.Peer.Addr(), &theirs) {
 		e.failedUD(c, false, nil)

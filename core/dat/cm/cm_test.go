@@ -328,3 +328,55 @@ func FuzzOnPacket(f *testing.F) {
 		}
 	})
 }
+
+// TestClaimedKey: a process that claims the key of another, which it does not have, is never
+// connected, and does not keep that one out, on either side.
+func TestClaimedKey(t *testing.T) {
+	for _, active := range []bool{true, false} {
+		n := newNetwork(t, 10)
+		alice, server, thief := n.host(""), n.host(""), n.host("")
+		for _, h := range []*host{alice, server, thief} {
+			h.listen(7)
+		}
+		thief.m.public = alice.m.public
+		from, to := thief, server
+		if !active {
+			from, to = server, thief
+		}
+		c := from.connect(to, 7, "thief", 30)
+		n.run(1)
+		honest := alice.connect(server, 7, "alice", 10)
+		n.run(60)
+		if alice.heard[honest] != "established" {
+			t.Errorf("active %v: the honest one was told %q", active, alice.heard[honest])
+		}
+		if from.heard[c] == "established" {
+			t.Errorf("active %v: one that claims another's key is connected", active)
+		}
+		for d, what := range server.heard {
+			if what == "established" && d != c && d.Peer.Addr() != alice.own.Addr() {
+				t.Errorf("active %v: the server is connected to %v", active, d.Peer)
+			}
+		}
+	}
+}
+
+// TestKeyForms: a key that was changed on the way to another form of the same number, as X25519 has
+// them, connects nobody: one process has one identity.
+func TestKeyForms(t *testing.T) {
+	n := newNetwork(t, 14)
+	a, b := n.host(""), n.host("")
+	b.listen(7)
+	c := a.connect(b, 7, "", 3)
+	n.flying[0].b[64+keySize-1] ^= 0x80
+	seal(nil, n.flying[0].b)
+	n.step(n.now + 1e9)
+	n.flying = nil
+	n.run(0.01)
+	for d, what := range b.heard {
+		if what == "established" || d.PeerKey == a.m.public {
+			t.Errorf("%q with a changed key", what)
+		}
+	}
+	_ = c
+}

@@ -3,6 +3,8 @@ package cm
 import (
 	"crypto/ecdh"
 	"errors"
+	"iter"
+	"maps"
 	"net/netip"
 	"slices"
 )
@@ -88,6 +90,7 @@ var (
 // Machine is the connection manager of one interface adapter.
 type Machine struct {
 	cfg       Config
+	public    PublicKey
 	cookieKey [32]byte
 	conns     map[uint64]*Conn // by own number
 	requests  map[requestKey]*Conn
@@ -139,7 +142,7 @@ type Conn struct {
 	PeerCard  [CardSize]byte // the newest; of an active connection once it is accepted
 	Secret    Secret         // once the peer's key is known
 	Pair      Secret         // likewise: the same for all connections of the two processes
-	PeerKey   [keySize]byte  // likewise: the public key of the peer's process
+	PeerKey   PublicKey      // likewise: of the peer's process; proved once c is established
 
 	m        *Machine
 	port     Port
@@ -160,6 +163,7 @@ type Conn struct {
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, conns: map[uint64]*Conn{}, requests: map[requestKey]*Conn{},
 		listeners: map[uint64]*Listener{}}
+	m.public = PublicKey(cfg.Key.PublicKey().Bytes())
 	for i := range m.cookieKey {
 		m.cookieKey[i] = byte(cfg.Random())
 	}
@@ -261,7 +265,7 @@ func (c *Conn) Remote() uint64 { return c.remote }
 func (c *Conn) send(kind Kind) {
 	msg := Message{Kind: kind, Service: c.Service, From: c.number, To: c.remote,
 		Qualifier: c.Qualifier, Cookie: c.cookie, Card: c.Card}
-	copy(msg.Key[:], c.m.cfg.Key.PublicKey().Bytes())
+	msg.Key = c.m.public
 	if kind == Request || kind == Accept || kind == Reject {
 		msg.Private = c.private
 	}
@@ -298,12 +302,12 @@ func (c *Conn) proofKey(kind Kind) []byte {
 func byConnection(kind Kind) bool { return kind == Accept || kind == Ready || kind == Reject }
 
 // agree makes the secret, when the peer's number and key are known.
-func (c *Conn) agree(remote uint64, key [keySize]byte) bool {
+func (c *Conn) agree(remote uint64, key PublicKey) bool {
 	first, second := c.number, remote
 	if !c.Active {
 		first, second = remote, c.number
 	}
-	pair, ok := agree(c.m.cfg.Key, key, c.m.cfg.Shared)
+	pair, ok := agree(c.m.cfg.Key, c.m.public, key, c.m.cfg.Shared)
 	if ok {
 		c.remote, c.Pair, c.Secret = remote, pair, pair.of(first, second)
 		c.PeerKey = key
@@ -340,10 +344,13 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 }
 
 // PublicKey is that of this process.
-func (m *Machine) PublicKey() [keySize]byte { return [keySize]byte(m.cfg.Key.PublicKey().Bytes()) }
+func (m *Machine) PublicKey() PublicKey { return m.public }
 
 // Conns is how many connections and attempts there are; for tests and limits.
 func (m *Machine) Conns() int { return len(m.conns) }
+
+// All is every connection and attempt, in no order.
+func (m *Machine) All() iter.Seq[*Conn] { return maps.Values(m.conns) }
 
 // keep is a copy of private data.
 func keep(private []byte) ([]byte, error) {

@@ -54,7 +54,7 @@ type Message struct {
 	From, To  uint64
 	Qualifier uint64
 	Cookie    uint64
-	Key       [keySize]byte
+	Key       PublicKey
 	Card      [CardSize]byte
 	Private   []byte // at most PrivateMax; of a decoded one a part of the datagram
 }

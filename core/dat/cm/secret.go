@@ -1,6 +1,7 @@
 package cm
 
 import (
+	"bytes"
 	"crypto/ecdh"
 	"crypto/hkdf"
 	"crypto/hmac"
@@ -11,6 +12,9 @@ import (
 
 // Secret is what the two ends of a connection share, and nobody else.
 type Secret [32]byte
+
+// PublicKey is a process's identity: who has the private key to it is that process.
+type PublicKey [keySize]byte
 
 // NewKey makes a process's key of unpredictable numbers.
 func NewKey(random func() uint64) *ecdh.PrivateKey {
@@ -25,8 +29,10 @@ func NewKey(random func() uint64) *ecdh.PrivateKey {
 	}
 }
 
-// agree makes the secret of two processes. False: the peer's key is none.
-func agree(own *ecdh.PrivateKey, peer [keySize]byte, shared []byte) (s Secret, ok bool) {
+// agree makes the secret of two processes, which both public keys are a part of: a key that was
+// changed on the way to another form of the same number makes another secret. False: the peer's key
+// is none.
+func agree(own *ecdh.PrivateKey, mine, peer PublicKey, shared []byte) (s Secret, ok bool) {
 	public, err := ecdh.X25519().NewPublicKey(peer[:])
 	if err != nil {
 		return s, false
@@ -35,7 +41,12 @@ func agree(own *ecdh.PrivateKey, peer [keySize]byte, shared []byte) (s Secret, o
 	if err != nil {
 		return s, false
 	}
-	b, err := hkdf.Key(sha256.New, append(common, shared...), nil, "lapi dat processes", len(s))
+	low, high := mine, peer
+	if bytes.Compare(low[:], high[:]) > 0 {
+		low, high = high, low
+	}
+	b, err := hkdf.Key(sha256.New, append(common, shared...), nil,
+		"lapi dat processes "+string(low[:])+string(high[:]), len(s))
 	if err != nil {
 		return s, false
 	}

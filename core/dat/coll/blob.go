@@ -18,7 +18,7 @@ const magic = 0x31_42_4d_4c_4c_4f_43_4c // "LCOLLMB1"
 //	 0  magic             u64
 //	 8  Address           16 bytes, an IPv4 address mapped
 //	24  Qualifier         u64
-//	32  Process           16 bytes, the random number of its process
+//	32  0                 16 bytes
 //	48  Key               32 bytes
 //	80  0                 16 bytes
 //	96  SHA-256 of all before, 32 bytes
@@ -27,7 +27,6 @@ const magic = 0x31_42_4d_4c_4c_4f_43_4c // "LCOLLMB1"
 type Blob struct {
 	Address   netip.Addr
 	Qualifier uint64
-	Process   [16]byte
 	Key       [32]byte
 }
 
@@ -38,7 +37,6 @@ func (b *Blob) Bytes() (out [BlobSize]byte) {
 	ip := b.Address.As16()
 	copy(out[8:], ip[:])
 	le.PutUint64(out[24:], b.Qualifier)
-	copy(out[32:], b.Process[:])
 	copy(out[48:], b.Key[:])
 	sum := sha256.Sum256(out[:96])
 	copy(out[96:], sum[:])
@@ -60,7 +58,6 @@ func ReadBlob(in []byte) (b Blob, ok bool) {
 	}
 	b.Address = netip.AddrFrom16([16]byte(in[8:24])).Unmap()
 	b.Qualifier = le.Uint64(in[24:])
-	copy(b.Process[:], in[32:])
 	copy(b.Key[:], in[48:])
 	return b, true
 }

@@ -376,7 +376,7 @@ func FuzzBlob(f *testing.F) {
 
 // TestDamagedBlob: each byte counts.
 func TestDamagedBlob(t *testing.T) {
-	b := Blob{Qualifier: 77, Key: [32]byte{1, 2}, Process: [16]byte{3}}
+	b := Blob{Qualifier: 77, Key: [32]byte{1, 2}}
 	whole := b.Bytes()
 	if got, ok := ReadBlob(whole[:]); !ok || got.Qualifier != 77 || got.Key != b.Key {
 		t.Fatal("a good one is not read")

@@ -51,6 +51,9 @@ const (
 		dat.RemoteAtomic
 )
 
+// random is where the libraries' random numbers come from.
+var random = rand.Uint64
+
 // silence is after how long a peer that says nothing is gone.
 const silence = 2 * time.Second
 
@@ -70,7 +73,7 @@ func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane,
 	cfg.Clock, cfg.Timeout = clock, silence
 	p := &process{t: t, lane: lane}
 	r := registry.New([]registry.Entry{{Name: "lapi-lo", Major: 2, Default: true}}, nil)
-	p.l = dat.New(dat.Config{Host: p, Registry: r, Random: rand.Uint64, Clock: clock,
+	p.l = dat.New(dat.Config{Host: p, Registry: r, Random: random, Clock: clock,
 		Timeout: int64(silence), Lane: lane,
 		Network: func() (dat.Network, error) {
 			n, err := Open(cfg)

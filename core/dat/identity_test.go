@@ -1,0 +1,183 @@
+package dat
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"lapi/core/dat/cm"
+	"lapi/core/dat/coll"
+	"lapi/core/dat/rc"
+	"lapi/transport/simnet"
+)
+
+// thieves are a server, a client, and a thief that claims the client's process number.
+func thieves(t *testing.T) (w *world, server, alice, thief *proc) {
+	w = newWorld(t, 11, 3, simnet.Way{})
+	server, alice, thief = w.procs[0], w.procs[1], w.procs[2]
+	thief.l.process = alice.l.process
+	return w, server, alice, thief
+}
+
+// send sends text from a to b, and says whether it arrives there.
+func (w *world) send(a, b *simEnd, text string) bool {
+	w.t.Helper()
+	copy(a.p.memory[100:], text)
+	clear(b.p.memory[:len(text)])
+	w.must("recv", b.ep.PostReceive([]Triplet{b.p.part(0, 100)}, 1, 0))
+	w.must("send", a.ep.Post(PostArgs{Op: rc.Send,
+		Triplets: []Triplet{a.p.part(100, len(text))}}))
+	w.until(func() bool { return a.req.Len() > 0 })
+	a.req.Dequeue()
+	w.until(func() bool { return b.recv.Len() > 0 })
+	b.recv.Dequeue()
+	return string(b.p.memory[:len(text)]) == text
+}
+
+// TestClaimedNumber: a process that claims another's number neither takes that one's data nor keeps
+// it out, whoever of them comes first and whoever connects.
+func TestClaimedNumber(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		for _, active := range []bool{true, false} {
+			t.Run(fmt.Sprintf("thief first %v active %v", first, active), func(t *testing.T) {
+				w, server, alice, thief := thieves(t)
+				clients := []*proc{alice, thief}
+				if first {
+					clients = []*proc{thief, alice}
+				}
+				ends := map[*proc][2]*simEnd{}
+				for _, p := range clients {
+					a, b := p.end(nil), server.end(nil)
+					if ends[p] = [2]*simEnd{a, b}; active {
+						w.connect(a, b)
+					} else {
+						w.connect(b, a)
+					}
+				}
+				for _, p := range clients {
+					text := map[*proc]string{alice: "for alice", thief: "for thief"}[p]
+					if !w.send(ends[p][1], ends[p][0], text) {
+						t.Errorf("%q is lost", text)
+					}
+				}
+				if ends[alice][1].ep.peer == ends[thief][1].ep.peer {
+					t.Error("the two are one peer")
+				}
+			})
+		}
+	}
+}
+
+// TestClaimedNumberInGroup: a group of two members of one number comes about, and each gets its own.
+func TestClaimedNumberInGroup(t *testing.T) {
+	w, server, _, thief := thieves(t)
+	a, b := thief.end(nil), server.end(nil)
+	w.connect(a, b)
+	list := w.members(3)
+	w.group(list, 5)
+	f := list[0].g.fellows
+	if f[1].peer == f[2].peer || f[1].peer == nil || f[2].peer == nil {
+		t.Error("two members are one peer")
+	}
+	for i, m := range list {
+		w.must("sum", m.g.Post(m.sum(i, 4, 0)))
+	}
+	for i, m := range list {
+		w.collective(m, uint32(coll.Allreduce), 0)
+		if got := binary.LittleEndian.Uint64(m.p.memory[4*8:]); got != 1+2+3 {
+			t.Errorf("member %d has the sum %d", i, got)
+		}
+	}
+}
+
+// TestClaimedNumberOfDatagrams: the same of UD endpoints.
+func TestClaimedNumberOfDatagrams(t *testing.T) {
+	w, server, alice, thief := thieves(t)
+	attr := DefaultAttr
+	attr.Service = ServiceUD
+	e := server.end(&attr)
+	var handles []*AH
+	for _, p := range []*proc{thief, alice} {
+		h, _ := w.connectUD(e, p.end(&attr))
+		ah, r := Find[*AH](server.l, h, 0)
+		w.must("ah", r)
+		handles = append(handles, ah)
+	}
+	if handles[0].peer == handles[1].peer {
+		t.Error("two processes are one peer")
+	}
+}
+
+// full makes the server's link one that has no number left: with half of them given to attempts
+// that came to nothing, half to processes that have no connection.
+func full(p *proc) *dataLink {
+	d, err := p.l.dataLinkAt(p.addr)
+	if err != nil {
+		p.w.t.Fatal(err)
+	}
+	for d.made < peersMax {
+		o := &peer{library: p.l, key: peerKey{cm.PublicKey{byte(d.made), byte(d.made >> 8)}, p.addr},
+			data: d, ep: d.made, remote: -1}
+		d.peers[d.made] = o
+		p.l.peers[o.key] = o
+		d.made++
+	}
+	d.free = nil
+	return d
+}
+
+// TestPeersReclaimed: attempts that come to nothing, and processes without a connection, keep
+// nobody out; those that have a connection stay, and one whose place was taken comes back.
+func TestPeersReclaimed(t *testing.T) {
+	w := newWorld(t, 12, 3, simnet.Way{})
+	server := w.procs[0]
+	kept := [2]*simEnd{w.procs[1].end(nil), server.end(nil)}
+	w.connect(kept[0], kept[1])
+	idle := [2]*simEnd{w.procs[2].end(nil), server.end(nil)}
+	w.connect(idle[0], idle[1])
+	w.must("disconnect", idle[0].ep.Disconnect(false))
+	w.expect(idle[0].con, EventDisconnected)
+	w.expect(idle[1].con, EventDisconnected)
+	generation := w.procs[2].l.links[0].peers[0].remoteGeneration
+	d := full(server)
+	server.l.reclaim(d)
+	if len(server.l.peers) != 1 || d.opened != 1 {
+		t.Fatalf("%d peers are left, %d open", len(server.l.peers), d.opened)
+	}
+	if !w.send(kept[0], kept[1], "still here") {
+		t.Error("a connection is lost")
+	}
+	for range 2 {
+		again := [2]*simEnd{w.procs[2].end(nil), server.end(nil)}
+		w.connect(again[0], again[1])
+		if !w.send(again[1], again[0], "there") || !w.send(again[0], again[1], "and back") {
+			t.Error("one that was forgotten does not come back")
+		}
+	}
+	if p := w.procs[2].l.links[0].peers[0]; p.remoteGeneration == generation {
+		t.Error("the first session is used again")
+	}
+}
+
+// TestUnfinishedAttempts: requests that are accepted and never confirmed give their numbers back
+// when they are needed, not before.
+func TestUnfinishedAttempts(t *testing.T) {
+	w := newWorld(t, 13, 2, simnet.Way{})
+	server, client := w.procs[0], w.procs[1]
+	cr := server.evd(EVDCR)
+	psp, r := server.ia.NewPSPAny(cr.Handle(), false)
+	w.must("psp", r)
+	w.must("connect", client.end(nil).ep.Connect(server.addr, psp.Qualifier, 0, nil))
+	request := w.request(server, cr)
+	b := server.end(nil)
+	w.must("accept", request.Accept(b.ep.Handle(), nil))
+	client.kill()
+	d := full(server)
+	if server.l.reclaim(d); len(server.l.peers) != 1 {
+		t.Fatalf("%d peers, while an attempt has told one its number", len(server.l.peers))
+	}
+	w.expect(b.con, EventAcceptCompletionError)
+	if server.l.reclaim(d); len(server.l.peers) != 0 {
+		t.Errorf("%d peers are left of an attempt that has failed", len(server.l.peers))
+	}
+}
