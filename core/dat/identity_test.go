@@ -177,7 +177,48 @@ func TestUnfinishedAttempts(t *testing.T) {
 		t.Fatalf("%d peers, while an attempt has told one its number", len(server.l.peers))
 	}
 	w.expect(b.con, EventAcceptCompletionError)
+	w.until(func() bool { return server.l.machine.Conns() == 0 })
 	if server.l.reclaim(d); len(server.l.peers) != 0 {
 		t.Errorf("%d peers are left of an attempt that has failed", len(server.l.peers))
+	}
+}
+
+// TestGroupRequestsBounded: requests for groups that nobody makes keep a bounded number of places,
+// take none from other requests, and a group that is made late comes about all the same.
+func TestGroupRequestsBounded(t *testing.T) {
+	w := newWorld(t, 14, 3, simnet.Way{})
+	server, flooder := w.procs[0], w.procs[1]
+	cr := server.evd(EVDCR)
+	psp, r := server.ia.NewPSPAny(cr.Handle(), false)
+	w.must("psp", r)
+	list := []*simMember{{p: server, blob: MemberAddress{Addr: server.addr, Qualifier: psp.Qualifier}},
+		w.members(3)[2]}
+	for _, m := range list {
+		m.evd = m.p.evd(EVDExtension)
+	}
+	w.must("create_group", list[1].create(list, 1, 9))
+	w.until(func() bool { return len(server.l.groups.requests) == 1 })
+	private := make([]byte, joinSize)
+	for i, v := range []uint32{joinMagic, 7, 2, 1, 0} {
+		binary.LittleEndian.PutUint32(private[4*i:], v)
+	}
+	for range 2 * requestsMax {
+		c, _, r := flooder.l.dial(&fellow{c: &Collective{base: base{ia: flooder.ia}, over: true}},
+			server.addr, psp.Qualifier, serviceGroup, 0, private)
+		w.must("dial", r)
+		c.Known = true
+	}
+	w.run(3e9)
+	if n := len(server.l.groups.requests); n > requestsMax {
+		t.Errorf("%d requests are kept", n)
+	}
+	if n := server.l.machine.Conns(); n > requestsMax {
+		t.Errorf("%d attempts are kept", n)
+	}
+	w.must("connect", flooder.end(nil).ep.Connect(server.addr, psp.Qualifier, 0, nil))
+	w.request(server, cr) // gets through
+	w.must("create_group", list[0].create(list, 0, 9))
+	for _, m := range list {
+		w.collective(m, uint32(coll.Create), 0)
 	}
 }

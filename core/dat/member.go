@@ -106,6 +106,10 @@ const joinMagic = 0x4c4c4f43 // "COLL"
 // waits for: the one that asks may have a longer one, and may have gone without a word.
 const requestTimeouts = 4
 
+// requestsMax is how many requests that no group waits for are kept. Of more the oldest is dropped:
+// its sender asks again, and is taken at once when the group is there.
+const requestsMax = 256
+
 // joinRequest is a request of a member that no group waits for yet.
 type joinRequest struct {
 	attempt   *cm.Conn
@@ -155,6 +159,13 @@ func (l *Library) requestedMember(c *cm.Conn, private []byte) {
 		}
 	}
 	c.Owner, q.until = q, l.cfg.Clock()+requestTimeouts*l.cfg.Timeout
+	c.Keep()
+	if len(l.groups.requests) == requestsMax {
+		o := l.groups.requests[0]
+		l.forgetRequest(o)
+		o.attempt.Owner = nil
+		o.attempt.Drop()
+	}
 	l.groups.requests = append(l.groups.requests, q)
 }
 

@@ -117,6 +117,9 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	if e.tellAH(&AH{peer: p, QPN: theirs.qpn}, c, c.Active, c.Peer, private) {
 		p.conns++
 	}
+	if !c.Active { // nothing more is to be said of it
+		c.Linger(l.cfg.Clock())
+	}
 }
 
 // tellAH tells the consumer of an address handle that an attempt has brought; false: there is none.

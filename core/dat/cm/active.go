@@ -60,12 +60,13 @@ func (c *Conn) refused(now int64) {
 func (c *Conn) onActive(now int64, msg *Message, b []byte) bool {
 	switch msg.Kind {
 	case Challenge:
-		if !proved(c.m.cfg.Shared, b) || c.state != requesting || msg.Cookie == 0 ||
-			msg.Cookie == c.cookie {
+		if !proved(c.m.cfg.Shared, b) || !c.asking() || msg.Cookie == 0 {
 			return false
 		}
-		c.cookie = msg.Cookie
-		c.send(Request)
+		if msg.Cookie != c.cookie { // else it answers a repetition
+			c.cookie = msg.Cookie
+			c.transmit(Request)
+		}
 	case Wait:
 		if !proved(c.m.cfg.Shared, b) {
 			return false

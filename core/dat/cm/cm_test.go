@@ -188,32 +188,139 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestFlood: requests from addresses that cannot be answered take a bounded place, and one that can
-// is still served.
-func TestFlood(t *testing.T) {
+// request gives b a request from an address, made up without a machine.
+func (n *network) request(b *host, from netip.AddrPort, number, cookie uint64) {
+	msg := Message{Kind: Request, From: number, Qualifier: 7, Cookie: cookie}
+	copy(msg.Key[:], NewKey(n.random.Uint64).PublicKey().Bytes())
+	d := make([]byte, MessageSize)
+	msg.put(d)
+	seal(nil, d)
+	b.m.OnPacket(n.now, Port(portOf(b.own, 7).Port()), b.own.Addr(), from, d)
+}
+
+// TestFloodForged: nothing is kept of a request from an address that does not answer, no secret is
+// made for it, and it gets no more than it brings. One that answers is served meanwhile.
+func TestFloodForged(t *testing.T) {
 	n := newNetwork(t, 9)
 	a, b := n.host(""), n.host("")
 	b.listen(7)
-	decided := 0
-	b.decide = func(c *Conn, _ []byte) { decided++ }
-	key := NewKey(n.random.Uint64).PublicKey().Bytes()
+	b.decide = func(c *Conn, _ []byte) { _ = c.Reject(n.now, nil) }
 	for i := range 5000 {
-		msg := Message{Kind: Request, From: n.random.Uint64() | 1, Qualifier: 7}
-		copy(msg.Key[:], key)
-		d := make([]byte, MessageSize)
-		msg.put(d)
-		seal(nil, d)
-		b.m.OnPacket(0, Port(portOf(b.own, 7).Port()), b.own.Addr(),
-			netip.AddrPortFrom(hostIP.Prev(), uint16(i)), d)
+		n.request(b, netip.AddrPortFrom(hostIP.Prev(), uint16(i)), n.random.Uint64()|1,
+			n.random.Uint64())
 	}
-	if decided != Challenged || b.m.Conns() != Challenged {
-		t.Fatalf("%d requests were taken, and %d are kept", decided, b.m.Conns())
+	if len(b.heard) > 0 || b.m.Conns() != 0 || len(b.m.requests) != 0 {
+		t.Fatalf("%d requests are kept", b.m.Conns())
+	}
+	if len(n.seen) != 5000 {
+		t.Errorf("%d answers to 5000 requests", len(n.seen))
 	}
 	b.decide = func(c *Conn, _ []byte) { _ = c.Accept(n.now, nil) }
 	c := a.connect(b, 7, "", 10)
 	n.run(1)
 	if a.heard[c] != "established" {
 		t.Errorf("the honest one was told %q", a.heard[c])
+	}
+}
+
+// TestFloodRejected: however many requests are rejected, the memory of them is bounded, and a
+// rejection is said again as long as it is remembered.
+func TestFloodRejected(t *testing.T) {
+	n := newNetwork(t, 15)
+	b := n.host("")
+	b.listen(7)
+	decided := 0
+	b.decide = func(c *Conn, _ []byte) { decided++; _ = c.Reject(n.now, nil) }
+	ask := func(i int) {
+		from := netip.AddrPortFrom(hostIP.Prev(), uint16(i))
+		n.request(b, from, uint64(i)+1, b.m.cookie(n.now, from, uint64(i)+1))
+	}
+	for i := range 3 * RejectedMax {
+		ask(i)
+	}
+	if decided != 3*RejectedMax || b.m.Conns() != RejectedMax ||
+		len(b.m.requests) != RejectedMax || len(b.m.rejected) != RejectedMax {
+		t.Errorf("of %d rejections %d, %d and %d are remembered", decided, b.m.Conns(),
+			len(b.m.requests), len(b.m.rejected))
+	}
+	before := len(n.seen)
+	ask(3*RejectedMax - 1)
+	if decided != 3*RejectedMax || len(n.seen) != before+1 ||
+		Kind(n.seen[before][8]) != Reject {
+		t.Error("a rejection that is remembered is not said again")
+	}
+	n.run(30)
+	if b.m.Conns() != 0 || b.m.NextTimeout() != 0 {
+		t.Errorf("%d rejections are remembered for ever", b.m.Conns())
+	}
+}
+
+// TestCookie: a cookie is good for its address and its number, and not for ever.
+func TestCookie(t *testing.T) {
+	n := newNetwork(t, 16)
+	b := n.host("")
+	b.listen(7)
+	b.decide = func(*Conn, []byte) {}
+	from, other := netip.AddrPortFrom(hostIP, 1), netip.AddrPortFrom(hostIP, 2)
+	cookie := b.m.cookie(n.now, from, 5)
+	n.request(b, other, 5, cookie)
+	n.request(b, from, 6, cookie)
+	n.now += 2 * cookieLife
+	n.request(b, from, 5, cookie)
+	if b.m.Conns() != 0 {
+		t.Fatalf("%d requests with another's cookie, or an old one", b.m.Conns())
+	}
+	cookie = b.m.cookie(n.now, from, 5)
+	n.now += cookieLife
+	if n.request(b, from, 5, cookie); b.m.Conns() != 1 {
+		t.Error("a cookie is not good for long enough")
+	}
+}
+
+// TestDropped: a request that the owner drops comes again, also when its cookie has become too old.
+func TestDropped(t *testing.T) {
+	n := newNetwork(t, 17)
+	a, b := n.host(""), n.host("")
+	b.listen(7)
+	times := 0
+	b.decide = func(c *Conn, _ []byte) {
+		if c.Keep(); times == 2 {
+			_ = c.Accept(n.now, nil)
+			return
+		}
+		times++
+	}
+	c := a.connect(b, 7, "", 1000)
+	for want := range 2 {
+		n.run(float64(1 + 130*want))
+		if times != want+1 || b.m.Conns() != 1 {
+			t.Fatalf("requested %d times, %d are kept", times, b.m.Conns())
+		}
+		b.accepting().Drop()
+		if b.m.Conns() != 0 || len(b.m.requests) != 0 || a.heard[c] != "" {
+			t.Fatal("not dropped")
+		}
+	}
+	if n.run(3); a.heard[c] != "established" {
+		t.Errorf("told %q", a.heard[c])
+	}
+}
+
+// TestLinger: a connection that its owner has done with answers repetitions, and is forgotten.
+func TestLinger(t *testing.T) {
+	n := newNetwork(t, 18)
+	a, b := n.host(""), n.host("")
+	b.listen(7)
+	c := a.connect(b, 7, "", 10)
+	n.run(1)
+	b.other().Linger(n.now)
+	c.send(Request)
+	n.run(1)
+	if b.times[b.other()] != 1 || len(b.heard) != 1 {
+		t.Error("a late repetition is a new request")
+	}
+	if n.run(30); b.m.Conns() != 0 || b.times[b.other()] != 1 {
+		t.Errorf("%d connections are left, told %d times", b.m.Conns(), b.times[b.other()])
 	}
 }
 
@@ -368,15 +475,16 @@ func TestKeyForms(t *testing.T) {
 	a, b := n.host(""), n.host("")
 	b.listen(7)
 	c := a.connect(b, 7, "", 3)
-	n.flying[0].b[64+keySize-1] ^= 0x80
-	seal(nil, n.flying[0].b)
-	n.step(n.now + 1e9)
-	n.flying = nil
-	n.run(0.01)
-	for d, what := range b.heard {
-		if what == "established" || d.PeerKey == a.m.public {
-			t.Errorf("%q with a changed key", what)
+	for range 200 {
+		for _, d := range n.flying {
+			if Kind(d.b[8]) == Request {
+				d.b[64+keySize-1] |= 0x80
+				seal(nil, d.b)
+			}
 		}
+		n.step(n.now + 1e9)
 	}
-	_ = c
+	if len(b.heard) == 0 || a.heard[c] == "established" || b.heard[b.other()] == "established" {
+		t.Errorf("told %q and %v", a.heard[c], b.heard)
+	}
 }

@@ -16,7 +16,8 @@
 // # A connection
 //
 //	active                                   passive
-//	Request, number n1, key K1      ─────>   too much is pending: Challenge with a cookie
+//	Request, number n1, key K1      ─────>
+//	                                <─────   Challenge with a cookie; nothing is kept
 //	Request once more, cookie       ─────>   the owner hears of it (Owner.Requested)
 //	                                <─────   Wait, until the owner has decided; then
 //	                                <─────   Accept, n2, K2, private data
@@ -38,11 +39,12 @@
 //
 // Numbers are random and have 64 bits: an answer that names n1 is from who has seen the request,
 // or sent by chance. The secret of two processes comes from their keys K1 and K2, made when they
-// started, and, where there is one, from the key that both were given; that of a connection from
+// started, and the forms in which they travel, and, where there is one, from the key that both were given; that of a connection from
 // it and both numbers. Accept, Ready, Reject and Cancel are proved by it. So without a key nobody
 // off the path can take part, and with one nobody at all who does not have it. A Refuse is not
 // proved: it is a hint, and believed after several (Conn.Known: after fewer). Every message has the
-// same size, so that no answer is longer than what it answers. Up to Challenged pending requests of
-// a listener a request is taken at once; beyond, only with the cookie, which proves that its sender
-// gets what is sent to its address.
+// same size, so that no answer is longer than what it answers. A request is taken only with the cookie,
+// which proves that its sender gets what is sent to its address. Before that nothing is kept of it,
+// and no secret is made. So what a stranger costs is bounded: PendingMax requests wait for a
+// listener's owner, RejectedMax are remembered, and an owner drops what it has no place for.
 package cm

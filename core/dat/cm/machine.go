@@ -76,8 +76,8 @@ type Stats interface {
 
 // Bounds of what is pending.
 const (
-	Challenged = 64   // of a listener's requests: more must prove their address
-	PendingMax = 4096 // likewise: more are dropped, and come again
+	PendingMax  = 4096 // of a listener's requests: more are dropped, and come again
+	RejectedMax = 1024 // that are remembered
 )
 
 // Errors of calls.
@@ -95,6 +95,7 @@ type Machine struct {
 	conns     map[uint64]*Conn // by own number
 	requests  map[requestKey]*Conn
 	listeners map[uint64]*Listener // by qualifier
+	rejected  []*Conn              // that are remembered, oldest first; some are over already
 	timers    timers
 	withdrawn int // connections in that state
 	out       [MessageSize]byte
@@ -263,6 +264,16 @@ func (c *Conn) Remote() uint64 { return c.remote }
 
 // send sends a message of c's.
 func (c *Conn) send(kind Kind) {
+	c.transmit(kind)
+	again := c.said&(1<<kind) != 0
+	c.said |= 1 << kind
+	if s := c.m.cfg.Stats; s != nil {
+		s.Sent(c, kind, again)
+	}
+}
+
+// transmit sends it uncounted.
+func (c *Conn) transmit(kind Kind) {
 	msg := Message{Kind: kind, Service: c.Service, From: c.number, To: c.remote,
 		Qualifier: c.Qualifier, Cookie: c.cookie, Card: c.Card}
 	msg.Key = c.m.public
@@ -273,11 +284,6 @@ func (c *Conn) send(kind Kind) {
 	msg.put(b)
 	seal(c.proofKey(kind), b)
 	c.m.cfg.Outlet.Send(c.port, c.Local, c.Peer, b)
-	again := c.said&(1<<kind) != 0
-	c.said |= 1 << kind
-	if s := c.m.cfg.Stats; s != nil {
-		s.Sent(c, kind, again)
-	}
 }
 
 // hear counts a message that has come.
@@ -325,7 +331,7 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 	ok := false
 	switch msg.Kind {
 	case Request:
-		ok = at != Own && m.onRequest(at, local, from, &msg, b)
+		ok = at != Own && m.onRequest(now, at, local, from, &msg, b)
 	case Ready, Cancel: // who cancels may not have heard of c's number yet
 		c := m.requests[requestKey{from, msg.From}]
 		ok = at != Own && c != nil && c.port == at && (c.number == msg.To || msg.To == 0) &&

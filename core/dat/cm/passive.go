@@ -3,8 +3,8 @@ package cm
 import "net/netip"
 
 // onRequest takes a request that has come to a listener's socket.
-func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg *Message,
-	b []byte) bool {
+func (m *Machine) onRequest(now int64, at Port, local netip.Addr, from netip.AddrPort,
+	msg *Message, b []byte) bool {
 	if !proved(m.cfg.Shared, b) {
 		return false
 	}
@@ -18,13 +18,13 @@ func (m *Machine) onRequest(at Port, local netip.Addr, from netip.AddrPort, msg 
 	case l == nil:
 		m.answer(Refuse, at, local, from, msg, 0)
 		return true
+	case !m.reaches(now, from, msg): // nothing is kept, and no secret made, before
+		m.answer(Challenge, at, local, from, msg, m.cookie(now, from, msg.From))
+		return true
 	case l.pending >= PendingMax:
 		if s := m.cfg.Stats; s != nil {
 			s.Full(l)
 		}
-		return true
-	case l.pending >= Challenged && msg.Cookie != m.cookie(from, msg.From):
-		m.answer(Challenge, at, local, from, msg, m.cookie(from, msg.From))
 		return true
 	}
 	c := m.newConn(at, from, msg.Qualifier, msg.Service)
@@ -86,10 +86,45 @@ func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
 	}
 	c.settled()
 	c.state, c.private = next, data
+	if next == rejected {
+		c.m.remember(c)
+	}
 	c.send(kind)
 	c.timer.begin(now, answerTimeout)
 	c.m.timers.add(&c.timer)
 	return nil
+}
+
+// remember keeps a rejected request, or one that was withdrawn, so that the peer hears of it when a
+// message is lost; of RejectedMax only the newest.
+func (m *Machine) remember(c *Conn) {
+	if len(m.rejected) == RejectedMax {
+		if o := m.rejected[0]; o.state == rejected || o.state == withdrawn {
+			o.forget()
+		}
+		m.rejected = append(m.rejected[:0], m.rejected[1:]...)
+	}
+	m.rejected = append(m.rejected, c)
+}
+
+// Linger forgets an established connection that has no owner any more, when no repetition of its
+// messages can come.
+func (c *Conn) Linger(now int64) {
+	if c.state == established {
+		c.Owner = nil
+		c.timer.begin(now, answerTimeout)
+		c.m.timers.add(&c.timer)
+	}
+}
+
+// Keep gives a request's place at its listener back: the owner has places of its own for it.
+func (c *Conn) Keep() { c.settled() }
+
+// Drop forgets a request without a word. Its sender repeats it, so that it comes again.
+func (c *Conn) Drop() {
+	if c.state == pending {
+		c.forget()
+	}
 }
 
 func (c *Conn) confirmed() {

@@ -81,21 +81,31 @@ func seal(key, b []byte) { copy(b[provedSize:], proof(key, b)) }
 
 func proved(key, b []byte) bool { return hmac.Equal(proof(key, b), b[provedSize:]) }
 
-// cookie is what a request from an address must bring when much is pending. Only who gets what is
-// sent to that address knows it.
-func (m *Machine) cookie(from netip.AddrPort, number uint64) uint64 {
+// cookieLife is for how long a cookie is good, at least; at most for twice that. In ns.
+const cookieLife = 60e9
+
+// cookie is what a request from an address must bring. Only a process that gets what is sent to that
+// address, now, knows it.
+func (m *Machine) cookie(now int64, from netip.AddrPort, number uint64) uint64 {
 	h := hmac.New(sha256.New, m.cookieKey[:])
 	ip := from.Addr().As16()
 	h.Write(ip[:])
-	var b [10]byte
+	var b [18]byte
 	binary.LittleEndian.PutUint16(b[:], from.Port())
 	binary.LittleEndian.PutUint64(b[2:], number)
+	binary.LittleEndian.PutUint64(b[10:], uint64(now/cookieLife))
 	h.Write(b[:])
 	c := binary.LittleEndian.Uint64(h.Sum(nil))
 	if c == 0 {
 		return 1
 	}
 	return c
+}
+
+// reaches says whether a request proves that what is sent to its address reaches its sender.
+func (m *Machine) reaches(now int64, from netip.AddrPort, msg *Message) bool {
+	return msg.Cookie == m.cookie(now, from, msg.From) ||
+		msg.Cookie == m.cookie(now-cookieLife, from, msg.From)
 }
 
 // Proof proves that who says b, for one purpose, has the secret: 32 bytes.

@@ -109,7 +109,7 @@ func (c *Conn) onTimer(now int64) {
 		c.timedOut(now)
 		return
 	}
-	if c.state == rejected { // it is said again when it is asked for again
+	if c.state == rejected || c.state == established { // it is said again when it is asked for
 		t.due = t.end
 		heap.Fix(&c.m.timers, t.at-1)
 		return
@@ -132,7 +132,7 @@ func (c *Conn) onTimer(now int64) {
 
 func (c *Conn) timedOut(now int64) {
 	switch c.state {
-	case rejected, withdrawn:
+	case rejected, withdrawn, established:
 		c.forget()
 	case accepting: // the peer may have heard of it, and take the connection for made
 		c.withdraw(now)

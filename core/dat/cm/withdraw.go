@@ -8,6 +8,7 @@ package cm
 func (c *Conn) withdraw(now int64) {
 	c.state, c.private = withdrawn, nil
 	c.m.withdrawn++
+	c.m.remember(c)
 	c.send(Reject)
 	c.timer.begin(now, answerTimeout)
 	c.m.timers.add(&c.timer)

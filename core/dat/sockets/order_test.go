@@ -32,7 +32,7 @@ func TestNewBeforeEnded(t *testing.T) {
 			must(t, "connect", mine[i].ep.Connect(loopback, at, int64(10*time.Second), nil))
 		}
 		for i := 1; i <= count; i++ {
-			ev := expect(t, cr, dat.EventConnectionRequest, q)
+			ev := expect(t, cr, dat.EventConnectionRequest, q, p)
 			h := dat.Handle(binary.LittleEndian.Uint64(ev.Data[24:]))
 			request, r := dat.Find[*dat.CR](q.l, h, 0)
 			must(t, "cr", r)
