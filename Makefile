@@ -45,15 +45,19 @@ BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
 
 # The version script keeps everything but the APIs inside: a plain c-shared build exports dozens of
 # the run-time's symbols. It gives uDAPL's their version.
-LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extldflags "-Wl,-soname,liblapi_r.so.1 \
-  -Wl,--version-script=$(CURDIR)/cshim/exports.map -Wl,-z,relro -Wl,-z,now"
+# The run-time of Go starts at a call, not at load: scripts/link-core, and cshim/start, which stands
+# in front of the function through which each call from C into Go goes.
+LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extld=$(CURDIR)/scripts/link-core \
+  -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map \
+  -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
 all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
-$(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod
+$(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core
 	@mkdir -p $(BUILD)/lib
-	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -buildmode=c-shared -trimpath \
+	@rm -f $(BUILD)/lib/liblapi_r.so.1
+	LINK_CC='$(CC)' CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -buildmode=c-shared -trimpath \
 	  -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
 	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
 	@for name in liblapi_r.so libdat2.so.2 libdat2.so libdat.so; do \

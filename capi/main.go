@@ -29,4 +29,10 @@ func entered(context C.int) *lapi.Context {
 
 func addr(a C.cshim_addr) transport.Addr { return transport.Addr(a) }
 
+// golapi_started does nothing: an exported function runs when all packages are initialised, which is
+// what cshim/start waits for.
+//
+//export golapi_started
+func golapi_started() {}
+
 func main() {}

@@ -50,7 +50,7 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/cpu", "lapi/cshim/dat",
 	"lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/pmix", "lapi/cshim/progress",
-	"lapi/cshim/rdma", "lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
+	"lapi/cshim/rdma", "lapi/cshim/start", "lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
 
 // parts says which parts of LAPI each part may import. The package lapi puts them together.
 var parts = map[string][]string{

@@ -9,6 +9,7 @@
 //	dat       entry points of uDAPL
 //	fortran   the same for Fortran
 //	handlers  calls of the user's functions
+//	start     starts core at the first call that needs it
 //	progress  the lock, waiting, the library's threads
 //	lane      the fast path of LAPI's small operations
 //	node      data between tasks of a node; transport/shm calls it, too
@@ -27,4 +28,5 @@ import (
 	_ "lapi/cshim/lapi"
 	_ "lapi/cshim/node"
 	_ "lapi/cshim/progress"
+	_ "lapi/cshim/start"
 )

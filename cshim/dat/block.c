@@ -6,6 +6,7 @@
 #include "lane_calls.h"
 #include "lock.h"
 #include "providers.h"
+#include "start.h"
 
 cshim_progress dat_progress __attribute__((aligned(128)));
 
@@ -124,6 +125,9 @@ static void prepare(void)
 	__atomic_and_fetch(&dat_unusual, ~DAT_UNPREPARED, __ATOMIC_RELEASE);
 }
 
+/* The process may not have the threads or the memory that core needs. */
+#define NO_RESOURCES (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE)
+
 int dat_enter(void)
 {
 	uint32_t unusual = __atomic_load_n(&dat_unusual, __ATOMIC_ACQUIRE);
@@ -131,11 +135,21 @@ int dat_enter(void)
 	if (__builtin_expect(unusual != 0, 0)) {
 		if (unusual & DAT_FORKED)
 			return 0;
-		if (unusual & DAT_UNPREPARED)
+		if (unusual & DAT_UNPREPARED) {
+			if (cshim_start("DAT") != CSHIM_STARTED)
+				return 0;
 			pthread_once(&once, prepare);
+		}
 	}
 	cshim_lock(&dat_progress);
 	return 1;
+}
+
+DAT_RETURN dat_refused(void)
+{
+	return __atomic_load_n(&cshim_forked, __ATOMIC_RELAXED)
+	               ? DAT_CLASS_ERROR | DAT_INVALID_STATE
+	               : NO_RESOURCES;
 }
 
 DAT_RETURN dat_leave(DAT_RETURN result)
@@ -154,12 +168,10 @@ DAT_RETURN dat_call(int number, const uint64_t *arguments)
 	DAT_RETURN result;
 
 	if (!dat_enter())
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	result = godat_call(number, (uint64_t *)arguments);
 	return dat_leave(result);
 }
-
-#define NO_THREADS (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE)
 
 /* The block becomes active; under opening and the lock, which is free afterwards. */
 static DAT_RETURN begin(void)
@@ -172,7 +184,7 @@ static DAT_RETURN begin(void)
 	__atomic_add_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&dat_progress.state, CSHIM_ACTIVE, __ATOMIC_RELEASE);
 	cshim_lock_drop(&dat_progress);
-	return cshim_threads_start(&dat_progress, &plan) == 0 ? DAT_SUCCESS : NO_THREADS;
+	return cshim_threads_start(&dat_progress, &plan) == 0 ? DAT_SUCCESS : NO_RESOURCES;
 }
 
 /* It ends; likewise. */
@@ -194,7 +206,7 @@ static DAT_RETURN close_adapter(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	DAT_RETURN result;
 
 	if (!dat_enter())
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	result = godat_call(DAT_CALL_ia_close, (uint64_t *)arguments);
 	if (dat_progress.state != CSHIM_ACTIVE || godat_adapters() > 0)
 		return dat_leave(result);
@@ -206,9 +218,11 @@ DAT_RETURN dat_may_enter(void)
 {
 	DAT_RETURN result = DAT_SUCCESS;
 
+	if (cshim_start("DAT") != CSHIM_STARTED)
+		return dat_refused();
 	pthread_mutex_lock(&opening);
 	if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0)
-		result = NO_THREADS;
+		result = NO_RESOURCES;
 	pthread_mutex_unlock(&opening);
 	return result;
 }
@@ -220,7 +234,7 @@ DAT_RETURN dat_open_own(const uint64_t *arguments)
 	pthread_mutex_lock(&opening);
 	if (!dat_enter()) {
 		pthread_mutex_unlock(&opening);
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	}
 	result = godat_call(DAT_CALL_ia_openv, (uint64_t *)arguments);
 	if (result == DAT_SUCCESS)

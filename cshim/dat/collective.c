@@ -43,7 +43,7 @@ static DAT_RETURN set_clock(uint64_t group, uint64_t value, uint64_t context)
 	DAT_RETURN result;
 
 	if (!dat_enter())
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	result = godat_call(DAT_CALL_collective_set_clock, (uint64_t *)arguments);
 	dat_collective_settle();
 	return dat_leave(result);

@@ -36,8 +36,10 @@ extern int dat_extensions;
 #define DAT_CALL(number, ...) dat_call(DAT_CALL_##number, (const uint64_t[]){__VA_ARGS__})
 DAT_RETURN dat_call(int number, const uint64_t *arguments);
 
-/* Locks the block; 0: not in this process (it was forked). */
+/* Starts core if it has not started, and locks the block; 0: that is refused. */
 int dat_enter(void);
+/* The code for it: a process that was forked after the start, or limits of the process. */
+DAT_RETURN dat_refused(void);
 /* Unlocks it, and runs the agents that are due. */
 DAT_RETURN dat_leave(DAT_RETURN result);
 

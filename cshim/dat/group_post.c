@@ -349,7 +349,7 @@ DAT_RETURN dat_collective_post(const uint64_t *arguments)
 	DAT_RETURN result;
 
 	if (!dat_enter())
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	result = post(arguments);
 	if (dat_the_lane.num_groups && ++posts % POSTS == 0)
 		dat_lane_poll(0, NULL);

@@ -133,7 +133,7 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
 	const dat_wait wait = {evd_handle, timeout, threshold, event, n_more};
 
 	if (!dat_enter())
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	return dat_leave(wait_by(&wait, arguments));
 }
 
@@ -144,7 +144,7 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 	DAT_RETURN result;
 
 	if (!dat_enter())
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	result = godat_call(DAT_CALL_cno_wait_begin, (uint64_t *)arguments);
 	if (result != DAT_SUCCESS)
 		return dat_leave(result);
@@ -212,7 +212,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	int crowd;
 
 	if (!dat_enter())
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+		return dat_refused();
 	if (dat_progress.state == CSHIM_ACTIVE)
 		cshim_poll_note(&dat_progress);
 	if (!dequeue(dat_slot_of(evd_handle, DAT_HANDLE_TYPE_EVD), event, &result)) {

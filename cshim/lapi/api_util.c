@@ -23,15 +23,10 @@ static int do_for_context(cshim_context *context, lapi_util_t *cmd)
 
 int PLAPI_Util(lapi_handle_t hndl, lapi_util_t *util_cmd)
 {
-	int rc, done = 0;
-
 	if (!util_cmd)
 		return LAPI_ERR_UTIL_CMD;
-	if (!cshim_forked_away())
-		rc = CSHIM_CALL_WITHOUT((done = cshim_dgsp_without_context(util_cmd, &rc)) ? rc
-		                                                                           : 0);
-	if (done)
-		return rc;
+	if (cshim_dgsp_needs_no_context(util_cmd->Util_type))
+		return CSHIM_CALL_WITHOUT(cshim_dgsp_without_context(util_cmd));
 	return CSHIM_CALL(hndl, do_for_context(context, util_cmd));
 }
 

@@ -22,31 +22,11 @@ _Static_assert(CSHIM_MAX_CONTEXTS == 1 << INDEX_BITS, "a handle's index names ev
 /* Own cache lines, so that one context's lock does not disturb another's. */
 cshim_context cshim_contexts[CSHIM_MAX_CONTEXTS] __attribute__((aligned(128)));
 
-int cshim_forked;       /* atomic: set in the child of a fork */
 static int forked_told; /* atomic: the message was written */
 
 cshim_context *cshim_context_at(int context)
 {
 	return context >= 0 && context < CSHIM_MAX_CONTEXTS ? &cshim_contexts[context] : NULL;
-}
-
-/*
- * The child has one thread, this one; neither core's run-time nor the service threads have
- * survived.
- */
-static void after_fork_in_child(void)
-{
-	__atomic_store_n(&cshim_forked, 1, __ATOMIC_RELAXED);
-	cshim_tid_forget();
-}
-
-/*
- * When the library is loaded, because core's run-time starts then: a fork before LAPI_Init cuts it
- * off as well.
- */
-__attribute__((constructor)) static void loaded(void)
-{
-	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 int cshim_forked_away(void)
@@ -58,6 +38,19 @@ int cshim_forked_away(void)
 			NULL,
 			"this process was made by fork: LAPI cannot be used in it before an exec");
 	return 1;
+}
+
+int cshim_core_refused(void)
+{
+	switch (cshim_start("LAPI")) {
+	case CSHIM_STARTED:
+		return LAPI_SUCCESS;
+	case CSHIM_START_FORKED:
+		(void)cshim_forked_away();
+		return LAPI_ERR_UNKNOWN;
+	default:
+		return LAPI_ERR_MEMORY_EXHAUSTED;
+	}
 }
 
 int cshim_refused(const char *call)

@@ -27,24 +27,31 @@ cshim_addr cshim_byte(void)
 	return CSHIM_ADDR(&byte_descriptor);
 }
 
-int cshim_dgsp_without_context(lapi_util_t *cmd, int *rc)
+static int register_dgsp(lapi_util_t *cmd)
 {
 	cshim_addr handle;
+	int rc = golapi_dgsp_register(CSHIM_ADDR(cmd->RegDgsp.idgsp), &handle);
 
+	if (rc == LAPI_SUCCESS)
+		cmd->RegDgsp.dgsp_handle = (lapi_dg_handle_t)(uintptr_t)handle;
+	return rc;
+}
+
+int cshim_dgsp_needs_no_context(lapi_util_type_t type)
+{
+	return type == LAPI_REGISTER_DGSP || type == LAPI_RESERVE_DGSP ||
+	       type == LAPI_UNRESERVE_DGSP;
+}
+
+int cshim_dgsp_without_context(lapi_util_t *cmd)
+{
 	switch (cmd->Util_type) {
 	case LAPI_REGISTER_DGSP:
-		*rc = golapi_dgsp_register(CSHIM_ADDR(cmd->RegDgsp.idgsp), &handle);
-		if (*rc == LAPI_SUCCESS)
-			cmd->RegDgsp.dgsp_handle = (lapi_dg_handle_t)(uintptr_t)handle;
-		return 1;
+		return register_dgsp(cmd);
 	case LAPI_RESERVE_DGSP:
-		*rc = golapi_dgsp_reserve(CSHIM_ADDR(cmd->ResvDgsp.dgsp_handle));
-		return 1;
-	case LAPI_UNRESERVE_DGSP:
-		*rc = golapi_dgsp_unreserve(CSHIM_ADDR(cmd->DrefDgsp.dgsp_handle));
-		return 1;
+		return golapi_dgsp_reserve(CSHIM_ADDR(cmd->ResvDgsp.dgsp_handle));
 	default:
-		return 0;
+		return golapi_dgsp_unreserve(CSHIM_ADDR(cmd->DrefDgsp.dgsp_handle));
 	}
 }
 

@@ -14,6 +14,7 @@
 #include "context.h"
 #include "golapi.h"
 #include "lock.h"
+#include "../start/start.h"
 #include "trace.h"
 
 /* What the library shows; all else is hidden (-fvisibility=hidden, exports.map). */
@@ -48,7 +49,13 @@ static inline lapi_handle_t *cshim_handle_of(cshim_context *context)
 
 /* 1 in the child of a fork, where nothing but exec works; says so on stderr, once. */
 int cshim_forked_away(void);
-extern int cshim_forked; /* atomic: the same without a word */
+
+/*
+ * Starts core, if it has not started in this process. LAPI_SUCCESS; LAPI_ERR_UNKNOWN in the child
+ * of a fork that came later; LAPI_ERR_MEMORY_EXHAUSTED if limits do not let it start. Both errors
+ * write a line to stderr.
+ */
+int cshim_core_refused(void);
 
 /*
  * In the exit handler: says good-bye to a launcher with PMI, or, of a process that fails with a
@@ -157,7 +164,8 @@ int cshim_refused(const char *call);
 
 /*
  * A call that works in the context of hndl, under its lock. What follows hndl is an expression of
- * its return code, in which that context is called context. CSHIM_CALL_WITHOUT needs no context.
+ * its return code, in which that context is called context. CSHIM_CALL_WITHOUT needs no context,
+ * and may be the first call that needs core.
  */
 /* clang-format off */
 #define CSHIM_CALL(hndl, ...)                                                               \
@@ -170,7 +178,7 @@ int cshim_refused(const char *call);
 		int code;                                                                   \
                                                                                             \
 		if (cshim_inside_begins()) {                                                \
-			code = (__VA_ARGS__);                                               \
+			code = cshim_core_refused() ?: (__VA_ARGS__);                       \
 			cshim_inside_ends();                                                \
 		} else {                                                                    \
 			code = cshim_refused(__func__);                                     \
@@ -249,8 +257,10 @@ int cshim_translate(int code, char *buf);
 
 /* dgsp.c: the commands of LAPI_Util for DGSPs */
 
-/* Does the commands for which the guide has no handle checked. 0: it is another command. */
-int cshim_dgsp_without_context(lapi_util_t *cmd, int *rc);
+/* 1 for the commands for which the guide has no handle checked. */
+int cshim_dgsp_needs_no_context(lapi_util_type_t type);
+/* Does them. */
+int cshim_dgsp_without_context(lapi_util_t *cmd);
 
 /* Does the others, with the context's lock held; LAPI_ERR_UTIL_CMD: it is none of them. */
 int cshim_dgsp_in_context(int context, lapi_util_t *cmd);

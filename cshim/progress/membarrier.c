@@ -19,10 +19,12 @@ enum { DRAIN_NS = 10000000 };
 static int granted;
 static void (*fence_frequent)(void);
 
-/* As in node/membarrier.c: at once while there is one thread. What it says comes again below. */
-__attribute__((constructor(101))) static void register_alone(void)
+void cshim_membarrier_register(void)
 {
-	(void)cshim_membarrier(REGISTER_PRIVATE_EXPEDITED);
+	int saved = errno;
+
+	(void)cshim_membarrier(REGISTER_PRIVATE_EXPEDITED); /* asked again below, at once then */
+	errno = saved;
 }
 
 void cshim_membarrier_prepare(void (*fence)(void))

@@ -12,6 +12,8 @@
 
 #include "../cpu/cpu.h"
 
+/* Best while there is one thread: with several the kernel takes milliseconds. Keeps errno. */
+void cshim_membarrier_register(void);
 /* Once, before the first use. fence makes the frequent side use barriers of its own from now on. */
 void cshim_membarrier_prepare(void (*fence)(void));
 /*

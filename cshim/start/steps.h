@@ -1,0 +1,27 @@
+/* steps.h - what stands around the start of the run-time, one function pair for each concern. */
+#ifndef CSHIM_START_STEPS_H
+#define CSHIM_START_STEPS_H
+
+/* A line on stderr. */
+void cshim_start_say(const char *api, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* runtime.c: Go's run-time itself. 0 where it is there without us (tests of Go packages). */
+int cshim_runtime_is_dormant(void);
+/* What the start needs of memory; -1: there is none. */
+int cshim_runtime_prepare(void);
+/* Returns when all packages are initialised. */
+void cshim_runtime_start(void);
+
+/* limits.c: 1 if the process may have the memory and threads that the run-time needs; else it
+ * writes a line. */
+int cshim_limits_allow(const char *api);
+/* Around the start, in which Go raises the soft limit of descriptors. */
+void cshim_limits_save(void);
+void cshim_limits_restore(void);
+
+/* descriptors.c: while they are held no descriptor that the start opens is 0, 1 or 2. */
+void cshim_descriptors_hold(void);
+void cshim_descriptors_release(void);
+
+#endif
