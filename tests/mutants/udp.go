@@ -1,6 +1,12 @@
 package main
 
 var udp = []mutation{
+	{name: "outages-add-up",
+		file:   "transport/udp/session.go",
+		old:    "s.waitSince != 0 && now-s.waitSince >= int64(s.p.m.cfg.Timeout)",
+		new:    "now-s.waitSince >= int64(s.p.m.cfg.Timeout)",
+		broken: "a short outage ends a peer, because another one was TIMEOUT ago",
+		kill:   "go ./transport/udp TestOutagesDoNotAddUp"},
 	{name: "window-never-reduced",
 		file:   "transport/udp/internal/congestion/law.go",
 		old:    "c.window, c.start.over, c.collapsed = after, true, false",

@@ -450,3 +450,26 @@ func TestSlowAtFirst(t *testing.T) {
 		t.Error("the path that was slow is hardly used")
 	}
 }
+
+// An outage that is over does not count for a later one, which happens to be under way TIMEOUT after
+// the first began.
+func TestOutagesDoNotAddUp(t *testing.T) {
+	const timeout = 10 * time.Second
+	r := newSimNet(t, 2, func(c *Config) { c.Timeout = timeout }, gigabit())
+	r.pingPong(100*time.Millisecond, nil)
+	var s *stream
+	begin := r.now
+	outage := func() {
+		r.down(0, 0)
+		s = r.stream(0, 1, 100)
+		s.feed()
+		r.pass(time.Second)
+		r.want("failures", len(r.failed), 0)
+		r.up(0, 0)
+		r.until(5*time.Second, s.feed)
+	}
+	outage()
+	r.pass(time.Duration(begin+int64(timeout)-r.now) - 500*time.Millisecond)
+	outage()
+	r.want("messages of the streams", len(s.free), len(s.ops))
+}

@@ -278,12 +278,18 @@ func (s *session) isStalled() bool {
 	return !s.p.m.cfg.NoTimeout && s.p.sender.window.Outstanding() && s.p.paths.AllOffline()
 }
 
-// onStallTimer: this task could send by no address for TIMEOUT.
+// onStallTimer: TIMEOUT has passed since this task could send by no address. It may have come back,
+// and be in another such time now.
 func (s *session) onStallTimer(now int64) {
 	s.stallDue = 0
-	if s.isStalled() && now-s.waitSince >= int64(s.p.m.cfg.Timeout) {
-		s.fail(now)
+	if !s.isStalled() {
+		return
 	}
+	if s.waitSince != 0 && now-s.waitSince >= int64(s.p.m.cfg.Timeout) {
+		s.fail(now)
+		return
+	}
+	s.stalled(now)
 }
 
 // end stops every timer.
