@@ -118,6 +118,7 @@ func (s *setup) compose() (err error) {
 	c.fences = fence.New(fence.Config{Out: c.out, Settle: c.settle, Quiet: c.quiet})
 	c.collectives = fence.NewCollectives(fence.CollectiveConfig{Me: c.me, Peers: c.peers,
 		Out: c.out, Fences: c.fences, Tickets: c.tickets, Await: c.expect,
+		Medium: medium{&c.net}, Clock: func() int64 { return c.clock() },
 		Fault:  func(err error) { c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr) },
 		Failed: func(code codes.Code) { c.wake.Changed(); c.barrier.fail(code) }})
 	return err

@@ -13,16 +13,23 @@ import (
 // quietJob is n tasks over a simulated network that does nothing to packets.
 func quietJob(t *testing.T, n int) *simJob {
 	t.Helper()
-	sc := simnet.NewScenario(1)
+	return plainJob(t, n, 1, simnet.Way{DelayMin: 20 * time.Microsecond,
+		DelayMax: 20 * time.Microsecond})
+}
+
+// plainJob is n tasks over a simulated network all of whose ways are that one.
+func plainJob(t *testing.T, n int, seed uint64, way simnet.Way) *simJob {
+	t.Helper()
+	sc := simnet.NewScenario(seed)
 	sc.Tasks, sc.Addresses, sc.Full, sc.Deaf, sc.Discover = n, nil, 0, 0, false
 	for range n {
 		sc.Addresses = append(sc.Addresses, 1)
 	}
 	for i := range sc.Ways {
-		sc.Ways[i] = simnet.Way{DelayMin: 20 * time.Microsecond, DelayMax: 20 * time.Microsecond}
+		sc.Ways[i] = way
 	}
-	j := newSimJob(new([]*simJob))
-	*j = simJob{sc: sc, net: simnet.New(sc, nil), random: rand.New(rand.NewPCG(1, 4)),
+	j := newSimJob(&plainJobs)
+	*j = simJob{sc: sc, net: simnet.New(sc, nil), random: rand.New(rand.NewPCG(seed, 4)),
 		arena: j.arena}
 	if err := j.start(); err != nil {
 		t.Fatal(err)
@@ -36,9 +43,13 @@ func quietJob(t *testing.T, n int) *simJob {
 			k.TermEnd()
 		}
 		j.net.Close()
+		plainJobs = append(plainJobs, j)
 	})
 	return j
 }
+
+// plainJobs are those that are over: their memory serves later ones.
+var plainJobs []*simJob
 
 // pass lets d go by, or less if nothing happens any more.
 func (j *simJob) pass(d time.Duration) {

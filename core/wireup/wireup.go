@@ -130,6 +130,8 @@ type UDPLink interface {
 	Locals() []netip.AddrPort
 	SetAckThreshold(packets int)
 	Silence(ep transport.Endpoint) (udp.Silence, bool)
+	// Sends is how often the oldest packet to ep without an acknowledgement was sent.
+	Sends(ep transport.Endpoint) int
 	Reserve(ep transport.Endpoint) (tail []byte, messages int)
 	Commit(ep transport.Endpoint, bytes, messages, data int)
 }
@@ -138,6 +140,8 @@ type UDPLink interface {
 type VerbsLink interface {
 	RemoteLink
 	transport.Noticing
+	// Posted says whether nothing that was sent to ep waits for a Progress of this task's.
+	Posted(ep transport.Endpoint) bool
 	// BulkMin is from how many bytes on the adapter moves data by itself.
 	BulkMin() uint64
 	// QueuePairs is how many there are, one for each task that this one talks to.

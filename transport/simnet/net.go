@@ -183,22 +183,23 @@ func (s *Net) arrive(i int32) {
 
 // Node is one task's place in the network. It is the udp.Outlet of that task's machine.
 type Node struct {
-	net     *Net
-	index   int
-	addrs   []netip.AddrPort
-	random  *rand.Rand // of the task's own protocol machines
-	turn    func()
-	next    func() int64
-	dirty   bool  // due is to be asked for anew
-	due     int64 // when the task wants to run even if nothing arrives; MaxInt64: never
-	service int64 // ns that the task needs for a packet
-	busy    int64 // until when it needs them
-	deaf    float64
-	asleep  int   // disturbances that keep it from running
-	woke    int64 // when the last of them ended
-	full    float64
-	stuffed int // disturbances that keep its socket full
-	buffer  int // bytes of its socket
+	net      *Net
+	index    int
+	addrs    []netip.AddrPort
+	random   *rand.Rand // of the task's own protocol machines
+	turn     func()
+	next     func() int64
+	dirty    bool  // due is to be asked for anew
+	due      int64 // when the task wants to run even if nothing arrives; MaxInt64: never
+	service  int64 // ns that the task needs for a packet
+	busy     int64 // until when it needs them
+	deaf     float64
+	asleep   int // disturbances that keep it from running, and Compute
+	computes bool
+	woke     int64 // when the last of them ended
+	full     float64
+	stuffed  int // disturbances that keep its socket full
+	buffer   int // bytes of its socket
 
 	inbox      []int32
 	head       int // of inbox: the first that was not taken
@@ -252,6 +253,19 @@ func (n *Node) Detach(keep bool) {
 
 // Touch: the task was called from outside its turn, so when it wants to run next may have changed.
 func (n *Node) Touch() { n.dirty = true }
+
+// Compute has the task compute, or no longer: it has no turns, and what arrives waits at its socket.
+func (n *Node) Compute(on bool) {
+	if n.computes == on {
+		return
+	}
+	n.computes, n.dirty = on, true
+	if on {
+		n.asleep++
+	} else {
+		n.asleep--
+	}
+}
 
 // LastAsleep is the last time when the node's task did not get the processor; 0: it always did.
 func (n *Node) LastAsleep() int64 {

@@ -96,6 +96,16 @@ func (m *Machine) Flush(now int64, ep transport.Endpoint, op *transport.Op) (tra
 	return transport.Queued, nil
 }
 
+// Sends is how often the oldest packet to ep without an acknowledgement was sent; 0 if there is
+// none.
+func (m *Machine) Sends(ep transport.Endpoint) int {
+	p := m.connected(ep)
+	if p == nil || !p.sender.window.Outstanding() {
+		return 0
+	}
+	return p.sender.window.At(p.sender.window.Base()).Sends()
+}
+
 // flush queues a flush behind all that waits or is in flight.
 func (s *sender) flush(now int64, op *transport.Op) {
 	w := &s.window

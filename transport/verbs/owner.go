@@ -56,6 +56,16 @@ func (l *Link) HasLeft(ep transport.Endpoint) bool {
 	return p != nil && p.left
 }
 
+// Posted says whether the adapter has every packet to ep: it repeats what the network loses.
+func (l *Link) Posted(ep transport.Endpoint) bool {
+	p := l.peers[ep]
+	if p == nil {
+		return true
+	}
+	r := p.ring()
+	return r.Count == 0 || p.open && !p.broken && r.Posted == r.Count
+}
+
 // Expect says that the owner waits for something from ep that is no answer to an operation of the
 // link. While it does (Config.Expected), ep is asked for a sign of life, so that its silence is
 // noticed.

@@ -13,7 +13,8 @@ import (
 // they were called, which must be the same in all tasks: its place in that order, the generation,
 // is how tasks tell them apart.
 //
-//	first in line ──> (Gfence) own fence done ──> log2(tasks) rounds of exchange ──> done
+//	first in line ──> (Gfence) own fence done ──> log2(tasks) rounds of exchange
+//	    ──> own messages delivered ──> done
 type collective struct {
 	generation uint32
 	ticket     uint64
@@ -36,6 +37,7 @@ type exchange struct {
 	round      int
 	sent       bool // what this round sends
 	started    bool
+	deliveries []*delivery // of what was sent
 }
 
 // ahead is how many generations a task may be ahead of another, far more than the protocol allows.
@@ -48,6 +50,8 @@ type CollectiveConfig struct {
 	Out     *send.Sender
 	Fences  *Fences
 	Tickets *Tickets
+	Medium  Medium
+	Clock   transport.Clock
 	// Fault reports a table that cannot be written.
 	Fault func(err error)
 	// Await is told of a task that a collective waits for.
@@ -62,9 +66,10 @@ type Collectives struct {
 	line      []*collective
 	exchanges map[uint32]*exchange // by generation: under way, or begun by others
 	free      []*exchange
-	next      uint32 // generation of the latest collective here
-	done      uint32 // of the latest that is over
-	givenUp   bool   // here, or in a task that shares our collectives: there are none any more
+	delivered []*delivery // for later
+	next      uint32      // generation of the latest collective here
+	done      uint32      // of the latest that is over
+	givenUp   bool        // here, or in a task that shares our collectives: there are none any more
 }
 
 // NewCollectives has none.
@@ -152,7 +157,7 @@ func (c *Collectives) exchangeOf(generation uint32) *exchange {
 		x = c.free[n-1]
 		c.free = c.free[:n-1]
 		clear(x.got)
-		*x = exchange{values: x.values, got: x.got}
+		*x = exchange{values: x.values, got: x.got, deliveries: x.deliveries[:0]}
 	} else {
 		n := len(c.cfg.Peers)
 		x = &exchange{values: make([]byte, 8*n), got: make([]uint32, rounds(n))}
@@ -190,6 +195,7 @@ func (c *Collectives) advance(k *collective, x *exchange) bool {
 			x.sent = true
 			c.sendRound(k, x)
 			n := len(c.cfg.Peers)
+			c.deliver(x, &c.cfg.Peers[(c.cfg.Me-1<<x.round+n)%n])
 			c.cfg.Await(&c.cfg.Peers[(c.cfg.Me+1<<x.round)%n])
 		}
 		if x.got[x.round] < k.wants(x.round, len(c.cfg.Peers)) {
@@ -198,7 +204,7 @@ func (c *Collectives) advance(k *collective, x *exchange) bool {
 		x.round++
 		x.sent = false
 	}
-	return true
+	return c.mayLeave(x)
 }
 
 // sendRound sends this round's values, or an empty message for a fence.

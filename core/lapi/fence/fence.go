@@ -3,6 +3,7 @@
 //
 //	fence.go       Ticket, Fences
 //	collective.go  Collectives: rounds of messages among all tasks
+//	delivery.go    when a task may return from one: its messages need it no more
 package fence
 
 import (
