@@ -31,6 +31,7 @@
 //	rmw.go         read-modify-write
 //	am.go          active messages, the origin's side; multicasts
 //	sync.go        the blocking calls: fences, collectives, LAPI_Term; lists of counters
+//	medium.go      what collectives ask of the links to other nodes
 //	failure.go     tasks that fail or die
 //	ended.go       tasks that end on purpose without LAPI_Term
 //	recovery.go    LAPI_Purge_totask, LAPI_Resume_totask
