@@ -166,13 +166,28 @@ TEST_TARGETS ?= build abi headers conform-build -- \
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
+# `make test` is a selection, which repeats less; `make test-whole`, or WHOLE=1 with any of its
+# suites, runs all (docs/testing.md).
+.PHONY: test-whole
+test-whole:
+	@$(MAKE) WHOLE=1 test
+ifdef WHOLE
+  export WHOLE
+endif
+
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
-RACE_SEEDS ?= 20
+RACE_SEEDS ?= $(if $(WHOLE),20,5)
 TESTED     := ./capi ./cmd/... ./core/... ./transport/... ./cshim/verbs/... \
   ./tests/bench/... ./tests/mutants/... ./tests/dialect
+# Packages in which something runs at the same time: the race detector finds nothing in the others,
+# and makes them take up to ten times as long. WHOLE=1: all packages have it.
+RACED = $(if $(M32),,$(if $(WHOLE),$(TESTED),$(shell scripts/raced.sh)))
+UNRACED = $(filter-out $(if $(RACED),$(shell $(GO) list $(RACED))),$(shell $(GO) list $(TESTED)))
 go-test:
-	SIM_SEEDS=$(RACE_SEEDS) $(GO) test $(if $(M32),,-race) -shuffle=on -timeout 15m \
-	  $(TESTED)
+	@export SIM_SEEDS=$(RACE_SEEDS) status=0; set -x; \
+	[ -z "$(RACED)" ] || $(GO) test -race -shuffle=on -timeout 15m $(RACED) || status=1; \
+	[ -z "$(UNRACED)" ] || $(GO) test -shuffle=on -timeout 15m $(UNRACED) || status=1; \
+	exit $$status
 
 # A 32-bit build, its headers and symbols, a part of the conformance suite, and jobs of 32- and
 # 64-bit tasks. All of it: make M32=1 conform host-test kill-test samples abi.

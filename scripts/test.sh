@@ -103,6 +103,10 @@ for target in "${all[@]}"; do
 	table="$table${line:-$target broke off}"$'\n'
 done
 printf '\n%s\n' "$table"
+# The table of docs/testing.md.
+for target in "${all[@]}"; do
+	sed -nE 's/^([^ ]+) +[A-Za-z]+ +([0-9]+) s .*/| `\1` | \2 |/p' "$logs/$target.line"
+done >$logs/times.md 2>/dev/null
 # At the very end: who sees no more than the end of this output sees what failed.
 for target in "${broken[@]}"; do
 	echo "---- what failed in $logs/$target.log"

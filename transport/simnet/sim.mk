@@ -1,8 +1,8 @@
-# make sim SEEDS=n [FIRST=s]    n seeds (200 if not said) from s (1) on, on all processors
+# make sim SEEDS=n [FIRST=s]    n seeds (80 if not said, 200 with WHOLE=1) from s (1) on, on all processors
 # make sim SEED=s [LOG=file]    one seed alone, with its packet log
 # docs/simulator.md says what a seed is.
 .PHONY: sim
-SEEDS ?= 200
+SEEDS ?= $(if $(WHOLE),200,80)
 SIM_PACKAGES ?= ./transport/simnet ./core/lapi
 sim:
 	@status=0; for package in $(SIM_PACKAGES); do \

@@ -17,7 +17,7 @@ HOST_PROGRAMS    := init_env first_call no_threads crossing own_segv sigwait reg
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
 
-.PHONY: conform conform-lane conform-full conform-huge conform-build host-test kill-test
+.PHONY: conform conform-lane conform-lane-off conform-lane-random conform-full conform-huge conform-build host-test kill-test
 
 $(CONFORM_BUILD)/%.o: $(CONFORM_DIR)/%.c $(CONFORM_DIR)/conform.h include/lapi.h include/css_shared.h
 	@mkdir -p $(CONFORM_BUILD)
@@ -91,22 +91,27 @@ conform: conform-build
 # anyhow.
 CONFORM_LANE := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program multicast handlers completion rmw fence fence_mixed address progress threads errors init util conditions locking \
   recovery interop interop_words beyond atexit nopie cxx
-conform-lane: conform-build
-	@for lane in off random; do \
-	  echo "LAPI_FASTLANE=$$lane"; \
-	  LAPI_FASTLANE=$$lane WAYS="2:only:polling:on:l2 3:yes:interrupt:off:last 8:yes:polling:on:l1" BUILD=$(BUILD) \
-	    bash tests/c/run-tests quick $(CONFORM_LANE) || exit 1; \
-	done
+LANE_WAYS_off    := 2:only:polling:on:l2
+LANE_WAYS_random := 3:yes:interrupt:off:last
+LANE_WAYS_whole  := 2:only:polling:on:l2 3:yes:interrupt:off:last 8:yes:polling:on:l1
+conform-lane: conform-lane-off conform-lane-random
+conform-lane-off conform-lane-random: conform-lane-%: conform-build
+	@echo "LAPI_FASTLANE=$*"
+	@LAPI_FASTLANE=$* WAYS="$(LANE_WAYS_$(if $(WHOLE),whole,$*))" BUILD=$(BUILD) \
+	  bash tests/c/run-tests quick $(CONFORM_LANE)
 
 # Data that is too long for slots, by each route (LAPI_ROUTE, docs/bulk.md); tests/c/conform lets the
 # library choose.
 CONFORM_ROUTES := put get bulk xfer vector amsend fence fence_mixed errors threads
+# A selection: each route once with each program that moves data by itself.
+CONFORM_ROUTES_SHORT := put get xfer vector amsend fence_mixed
 .PHONY: conform-routes
 conform-routes: conform-build
 	@for route in pipeline wide string streaming origin target halves; do \
 	  echo "LAPI_ROUTE=$$route"; \
-	  LAPI_ROUTE=$$route WAYS="2:only:polling:on:l2 3:yes:interrupt:off:last" BUILD=$(BUILD) \
-	    bash tests/c/run-tests quick $(CONFORM_ROUTES) || exit 1; \
+	  LAPI_ROUTE=$$route WAYS="2:only:polling:on:l2 $(if $(WHOLE),3:yes:interrupt:off:last)" \
+	    BUILD=$(BUILD) bash tests/c/run-tests quick \
+	    $(if $(WHOLE),$(CONFORM_ROUTES),$(CONFORM_ROUTES_SHORT)) || exit 1; \
 	done
 
 # UDP/IP where the kernel neither takes nor gives several datagrams at once; tests/c/conform runs
