@@ -72,6 +72,66 @@ func (o *options) chooseProgram(rest []string) error {
 	return nil
 }
 
+// programDivider stands between the programs of a job, as in "-n 1 a : -n 2 b".
+const programDivider = ":"
+
+// divide takes the further programs, each with its number of tasks, out of a command line that has
+// dividers, and returns what comes before the first one. A -- makes all the rest the program's own.
+func divide(args []string) (first []string, further [][]string) {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if arg == programDivider {
+			rest := args[i+1:]
+			for next := slices.Index(rest, programDivider); next >= 0; next = slices.Index(rest,
+				programDivider) {
+				further, rest = append(further, rest[:next]), rest[next+1:]
+			}
+			return args[:i], append(further, rest)
+		}
+	}
+	return args, nil
+}
+
+// addPrograms makes the job one of several programs. further has the options and words of each but
+// the first. Of options only the number of tasks may stand there.
+func (o *options) addPrograms(further [][]string) error {
+	if len(further) == 0 {
+		return nil
+	}
+	if o.commandFile != "" || len(o.nodes) > 0 {
+		return errors.New("programs with : between them go with neither a commands file nor --on")
+	}
+	commands := slices.Repeat([][]string{o.command(0)}, o.procs)
+	for _, words := range further {
+		procs := 1
+		if len(words) > 0 && slices.Contains([]string{"-n", "-np", "-procs"}, words[0]) {
+			if len(words) == 1 {
+				return fmt.Errorf("%s needs a value", words[0])
+			}
+			var err error
+			if procs, err = number(words[1], 1, maxProcs); err != nil {
+				return fmt.Errorf("%s: %w", words[0], err)
+			}
+			words = words[2:]
+		}
+		switch {
+		case len(words) == 0:
+			return errors.New("no program is named after :")
+		case strings.HasPrefix(words[0], "-"):
+			return fmt.Errorf("%s after : is no option there; only -n is, others stand before the "+
+				"first program", words[0])
+		}
+		commands = append(commands, slices.Repeat([][]string{words}, procs)...)
+	}
+	if o.commands, o.procs = commands, len(commands); o.procs > maxProcs {
+		return fmt.Errorf("%d tasks in all; at most %d are possible", o.procs, maxProcs)
+	}
+	o.asked, o.counted = true, true
+	return nil
+}
+
 // commandLines splits a commands file: a line a command, into words as splitWords does. Empty lines
 // and those that begin with # or ! say nothing.
 func commandLines(text []byte) (all [][]string, err error) {

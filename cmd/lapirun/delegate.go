@@ -16,7 +16,9 @@ import (
 
 // A job of several hosts is started by a launcher of the field: srun inside a Slurm allocation,
 // else Hydra's mpiexec or Open MPI's mpirun. lapirun becomes that launcher, with its options said
-// in the launcher's words, so signals, exit statuses and ends of jobs are the launcher's.
+// in the launcher's words, so signals, exit statuses and ends of jobs are the launcher's. With
+// --timeout, which each launcher has in a way of its own or not at all, lapirun stays its parent
+// (oversee.go).
 
 // launcher is what starts tasks on other hosts.
 type launcher struct {
@@ -92,6 +94,9 @@ func delegate(name string, o *options, environ []string) int {
 		if null, err := os.Open(os.DevNull); err == nil {
 			_ = unix.Dup2(int(null.Fd()), 0)
 		}
+	}
+	if o.timeout > 0 {
+		return overseen(name, l.path, argv, d.environment(environ), o)
 	}
 	err = unix.Exec(l.path, argv, d.environment(environ))
 	fmt.Fprintf(os.Stderr, "%s: starting %s: %v\n", name, l.path, err)
@@ -203,9 +208,6 @@ func hydra(d *delegation) error {
 	if o.keepGoing {
 		d.add("-disable-auto-cleanup")
 	}
-	if o.timeout > 0 {
-		d.env["MPIEXEC_TIMEOUT"] = strconv.Itoa(wholeSeconds(o.timeout))
-	}
 	d.add("-wdir", d.dir)
 	d.programs("-n")
 	return nil
@@ -229,9 +231,6 @@ func openMPI(d *delegation) error {
 	}
 	if o.keepGoing {
 		d.add("--mca", "orte_abort_on_non_zero_status", "0")
-	}
-	if o.timeout > 0 {
-		d.add("--timeout", strconv.Itoa(wholeSeconds(o.timeout)))
 	}
 	each := []string{"-wdir", d.dir}
 	for _, name := range slices.Sorted(maps.Keys(d.set)) {
@@ -262,9 +261,6 @@ func slurm(d *delegation) error {
 	}
 	if o.stdin != stdinAll {
 		d.add("--input=" + taskOrAll(o.stdin))
-	}
-	if o.timeout > 0 { // srun counts minutes
-		d.add("--time=" + strconv.Itoa((wholeSeconds(o.timeout)+59)/60))
 	}
 	d.add("--chdir="+d.dir, "-n", strconv.Itoa(o.procs))
 	d.slurmHosts()

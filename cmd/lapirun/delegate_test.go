@@ -20,15 +20,15 @@ func TestDelegation(t *testing.T) {
 	}{
 		{hydra, "-H n1:2,n2:2 -l -x FOO -x BAR=7 p a",
 			"-hosts n1:2,n2:2 -genvall -bind-to none -prepend-rank -wdir DIR -n 4 p a", "BAR=7"},
-		{hydra, "-H n1,n2 -k --bind core --timeout 1.2 -stdinmode all -output o.%t -euidevice eth0 p",
+		{hydra, "-H n1,n2 -k --bind core -stdinmode all -output o.%t -euidevice eth0 p",
 			"-hosts n1:1,n2:1 -genvall -bind-to core -outfile-pattern=o.%r -errfile-pattern=o.%r " +
-				"-s all -disable-auto-cleanup -wdir DIR -n 2 p", "MPIEXEC_TIMEOUT=2 MP_EUIDEVICE=eth0"},
+				"-s all -disable-auto-cleanup -wdir DIR -n 2 p", "MP_EUIDEVICE=eth0"},
 		{hydra, "-H n1:3 -wdir / -error e.%t -cmdfile " + commands,
 			"-hosts n1:3 -genvall -bind-to none -errfile-pattern=e.%r -wdir / " +
 				"-n 2 ./a 1 : -n 1 sh -c its", ""},
-		{openMPI, "-H n1:2,n2:2 -l -k -x FOO -x BAR=7 --timeout 90 -stdinmode none p a",
+		{openMPI, "-H n1:2,n2:2 -l -k -x FOO -x BAR=7 -stdinmode none p a",
 			"-H n1:2,n2:2 --map-by slot --bind-to none --tag-output --stdin none " +
-				"--mca orte_abort_on_non_zero_status 0 --timeout 90 -n 4 -wdir DIR " +
+				"--mca orte_abort_on_non_zero_status 0 -n 4 -wdir DIR " +
 				"-x BAR -x FOO -x LAPI_USE_SHM -x MP_EUILIB -x MP_INFOLEVEL -x MP_MSG_API -x MP_STDINMODE p a", "BAR=7"},
 		{openMPI, "-H n1:3 -cmdfile " + commands, "-H n1:3 --map-by slot --bind-to none -n 2 -wdir DIR " +
 			"-x LAPI_USE_SHM -x MP_EUILIB -x MP_INFOLEVEL -x MP_MSG_API ./a 1 : -n 1 -wdir DIR " +
@@ -36,9 +36,9 @@ func TestDelegation(t *testing.T) {
 		{slurm, "-nodes 2 -tasks_per_node 3 -l p a",
 			"--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=1 --cpu-bind=none --label --input=0 " +
 				"--chdir=DIR -n 6 -N 2 --distribution=block --ntasks-per-node=3 p a", "MP_INFOLEVEL=1"},
-		{slurm, "-n 6 -nodes 4 -k --bind core --timeout 61 -output o.%t -error e.%t -stdinmode all p",
+		{slurm, "-n 6 -nodes 4 -k --bind core -output o.%t -error e.%t -stdinmode all p",
 			"--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=0 --cpu-bind=cores --output=o.%t " +
-				"--error=e.%t --time=2 --chdir=DIR -n 6 -N 4 --distribution=block p", ""},
+				"--error=e.%t --chdir=DIR -n 6 -N 4 --distribution=block p", ""},
 		{slurm, "-H n1:2,n2:2 p", "--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=1 --cpu-bind=none " +
 			"--input=0 --chdir=DIR -n 4 -N 2 --distribution=block --ntasks-per-node=2 --nodelist=n1,n2 p", ""},
 		{slurm, "-H n1:2,n2 p", "--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=1 --cpu-bind=none " +

@@ -76,6 +76,10 @@ func run(args, environ []string) int {
 	if o.place.away {
 		return delegate(name, o, environ)
 	}
+	if err := checkHost("/proc/self/exe", descriptorLimit()); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		return exitFailure
+	}
 	j, err := newJob(name, o, environ)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)

@@ -227,6 +227,7 @@ func parse(args, environ []string) (*options, error) {
 	if err := o.readVariables(environ); err != nil {
 		return nil, err
 	}
+	args, further := divide(args)
 	rest, all, err := o.leading(args)
 	if err != nil {
 		return nil, err
@@ -238,7 +239,8 @@ func parse(args, environ []string) (*options, error) {
 		}
 		rest = append(rest[:1:1], own...)
 	}
-	for _, finish := range []func() error{func() error { return o.chooseProgram(rest) }, o.chooseHosts,
+	for _, finish := range []func() error{func() error { return o.chooseProgram(rest) },
+		func() error { return o.addPrograms(further) }, o.chooseHosts,
 		o.finishNodes, o.checkCommands, o.checkFiles, o.directory, o.noteCorrection} {
 		if err := finish(); err != nil {
 			return nil, err

@@ -43,6 +43,8 @@ Options:
                          if no program is named)
   -pgmmodel spmd|mpmd    spmd: the first of them is for all tasks
                          (MP_PGMMODEL; mpmd with -cmdfile)
+  PROGRAM ... : -n N PROGRAM ...
+                         further programs, each of N tasks
   -wdir FOLDER           where tasks start
   -x NAME[=VALUE]        set a variable for the tasks, or pass it on
   --bind core|none       give each task a core, in turn (none). Unlike with --on

@@ -10,7 +10,8 @@ import (
 )
 
 // Secret memory is off the Go heap, in pages that no core dump contains, no child of fork sees and,
-// if the user may lock memory, no swap file gets. What is in it is wiped by free.
+// if the user may lock memory, no swap file gets. freeSecret wipes it. A kernel or a filter of
+// system calls that refuses any of this ends no job.
 
 // secretMemory returns n bytes, zero, or the kernel's error.
 func secretMemory(n int) ([]byte, error) {
@@ -19,10 +20,7 @@ func secretMemory(n int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory for the job key: %w", err)
 	}
-	if err = unix.Madvise(b, unix.MADV_DONTDUMP); err != nil {
-		unix.Munmap(b)
-		return nil, fmt.Errorf("memory for the job key: %w", err)
-	}
+	_ = unix.Madvise(b, unix.MADV_DONTDUMP)
 	_ = unix.Madvise(b, unix.MADV_WIPEONFORK) // kernels before 4.14 lack it
 	_ = unix.Mlock(b)                         // the limit may be 0
 	return b, nil

@@ -98,11 +98,9 @@ func (f *File) reserve(size int64) error {
 	if err != nil {
 		return os.NewSyscallError("mmap", err)
 	}
-	// A child of fork is not this task.
-	if err := unix.Madvise(mapped, unix.MADV_DONTFORK); err != nil {
-		unix.Munmap(mapped)
-		return os.NewSyscallError("madvise", err)
-	}
+	// A child of fork is not this task. Its calls are refused, so that it writes no trace where the
+	// kernel refuses this, either.
+	_ = unix.Madvise(mapped, unix.MADV_DONTFORK)
 	f.mapped = mapped
 	f.head = (*layout.TraceHead)(unsafe.Pointer(&mapped[0]))
 	f.records = unsafe.Slice((*layout.TraceRecord)(unsafe.Pointer(&mapped[headSize])), capacity)

@@ -12,7 +12,7 @@ ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
 endif
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env first_call no_threads crossing own_segv sigwait registered cancel signal_calls init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted flood left refused_later many routes
+HOST_PROGRAMS    := init_env first_call no_threads no_advice crossing own_segv sigwait registered cancel signal_calls init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted flood left refused_later many routes
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
@@ -48,7 +48,7 @@ $(CONFORM_BUILD)/rejoin: $(HOST_DIR)/rejoin.h
 
 $(CONFORM_BUILD)/sigwait $(CONFORM_BUILD)/dlopened: $(HOST_DIR)/masks.h
 
-$(CONFORM_BUILD)/refused_later $(CONFORM_BUILD)/no_threads: $(HOST_DIR)/refuse.h
+$(CONFORM_BUILD)/refused_later $(CONFORM_BUILD)/no_threads $(CONFORM_BUILD)/no_advice: $(HOST_DIR)/refuse.h
 
 $(CONFORM_BUILD)/no_membarrier: $(HOST_DIR)/no_membarrier.c $(HOST_DIR)/refuse.h
 	@mkdir -p $(CONFORM_BUILD)

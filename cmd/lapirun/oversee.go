@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// overseen runs a launcher of the field, ends it after --timeout, and returns its status, or
+// exitTimeout. Signals that lapirun gets are passed on. Those of the terminal reach the launcher
+// anyway, which is in lapirun's process group. Should lapirun be killed, so is the launcher.
+func overseen(name, path string, argv, environ []string, o *options) int {
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: environ, Stdin: os.Stdin, Stdout: os.Stdout,
+		Stderr: os.Stderr, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT)
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: starting %s: %v\n", name, path, err)
+		return startStatus(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	limit, grace := time.After(o.timeout), (<-chan time.Time)(nil)
+	for late := false; ; {
+		select {
+		case err := <-ended:
+			if late {
+				return exitTimeout
+			}
+			return statusOf(err)
+		case s := <-signals:
+			_ = cmd.Process.Signal(s)
+		case <-limit:
+			fmt.Fprintf(os.Stderr, "%s: the job has not ended within %v; ending its tasks\n", name,
+				o.timeout)
+			late, grace = true, time.After(o.grace)
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		case <-grace:
+			_ = cmd.Process.Kill()
+		}
+	}
+}
+
+// statusOf is a process's exit status as shells have it.
+func statusOf(err error) int {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		if err != nil {
+			return exitFailure
+		}
+		return 0
+	}
+	if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return exit.ExitCode()
+}
