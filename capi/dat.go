@@ -198,13 +198,34 @@ func provides(file string) bool {
 		strings.HasPrefix(name, "libdapllapi")
 }
 
+// confNames are the names that LAPI_DAT_NAMES and dat.conf give.
 func confNames() (list []registry.Entry) {
-	for _, e := range registry.Load(getenv, []string{"/etc/dat.conf"},
-		func(s string) { datHost{}.Message(s) }) {
+	var faults []string
+	warn := func(s string) { faults = append(faults, s) }
+	names, _ := getenv("LAPI_DAT_NAMES")
+	list = registry.Named(names, warn)
+	entries := registry.Load(getenv, []string{"/etc/dat.conf"}, warn)
+	tellFaults(faults)
+	for _, e := range entries {
 		e.Provided = !provides(e.Library)
 		list = append(list, e)
 	}
 	return list
+}
+
+// tellFaults writes what is wrong with dat.conf: a line, or with MP_INFOLEVEL all that is, or with 0
+// nothing.
+func tellFaults(faults []string) {
+	level, set := getenv("MP_INFOLEVEL")
+	if len(faults) == 0 || set && level == "0" {
+		return
+	}
+	if n := len(faults); n > 1 && (!set || level == "") {
+		faults = []string{fmt.Sprintf("%s (and %d more: MP_INFOLEVEL=1 shows them)", faults[0], n-1)}
+	}
+	for _, s := range faults {
+		fmt.Fprintln(os.Stderr, "uDAPL:", s)
+	}
 }
 
 //export godat_adapters

@@ -44,6 +44,20 @@ const (
 	ofSRQ = codes.InvalidHandleSRQ
 )
 
+// flags are those of argument i, of which most are known; another one is refused.
+func (c *datCall) flags(i int, most uint32) (uint32, codes.Return) {
+	if c.u(i)&^most != 0 {
+		return 0, codes.Arg(i + 1)
+	}
+	return c.u(i), codes.Success
+}
+
+// completion are completion flags at argument i.
+func (c *datCall) completion(i int) (dat.CompletionFlags, codes.Return) {
+	f, r := c.flags(i, dat.CompletionAll)
+	return dat.CompletionFlags(f), r
+}
+
 // triplets copies n of them at argument i.
 func (c *datCall) triplets(n, i int) ([]dat.Triplet, codes.Return) {
 	switch {
@@ -61,7 +75,10 @@ func post(e *dat.EP, c *datCall, a dat.PostArgs, segments, local, cookie, flags 
 	if r != codes.Success {
 		return r
 	}
-	a.Triplets, a.Cookie, a.Flags = t, c[cookie], dat.CompletionFlags(c.u(flags))
+	a.Triplets, a.Cookie = t, c[cookie]
+	if a.Flags, r = c.completion(flags); r != codes.Success {
+		return r
+	}
 	return e.Post(a)
 }
 
@@ -85,7 +102,10 @@ func oneSegment(e *dat.EP, c *datCall, a dat.PostArgs, local, cookie, remote,
 	if a.Remote, r = c.remote(remote); r != codes.Success {
 		return r
 	}
-	a.Triplets, a.Cookie, a.Flags = []dat.Triplet{*t}, c[cookie], dat.CompletionFlags(c.u(flags))
+	a.Triplets, a.Cookie = []dat.Triplet{*t}, c[cookie]
+	if a.Flags, r = c.completion(flags); r != codes.Success {
+		return r
+	}
 	return e.Post(a)
 }
 
@@ -276,9 +296,17 @@ func initMemoryCalls() {
 		if t == nil {
 			return codes.Arg(3)
 		}
+		zeroBased, r := c.flags(4, 1)
+		if r != codes.Success {
+			return r
+		}
+		flags, r := c.completion(7)
+		if r != codes.Success {
+			return r
+		}
 		context, r := m.Bind(dat.BindArgs{LMR: c.h(1), Triplet: *t,
 			Privileges: dat.Privileges(c.u(3)),
-			ZeroBased:  c.u(4) != 0, EP: c.h(5), Cookie: c[6], Flags: dat.CompletionFlags(c.u(7))})
+			ZeroBased:  zeroBased != 0, EP: c.h(5), Cookie: c[6], Flags: flags})
 		if r == codes.Success {
 			set(c, 8, context)
 		}
@@ -289,7 +317,10 @@ func initMemoryCalls() {
 func lmrCreate(ia *dat.IA, c *datCall) codes.Return {
 	a := dat.LMRArgs{Type: c.i(1), Region: [2]uint64{c[2], c[3]}, Length: c[4], PZ: c.h(5),
 		Privileges: dat.Privileges(c.u(6)), ZeroBased: c.u(7) != 0}
-	if c.needs(8) {
+	switch { // the region is two words, and one argument
+	case c.u(7) > 1:
+		return codes.Arg(7)
+	case c.needs(8):
 		return codes.Arg(8)
 	}
 	if a.Type == dat.MemShared {
@@ -350,7 +381,11 @@ func initEndpointCalls() {
 		if r != codes.Success {
 			return r
 		}
-		return e.PostReceive(t, c[3], dat.CompletionFlags(c.u(4)))
+		flags, r := c.completion(4)
+		if r != codes.Success {
+			return r
+		}
+		return e.PostReceive(t, c[3], flags)
 	})
 	d[C.DAT_CALL_ep_post_rdma_read] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		return rdma(e, c, dat.PostArgs{Op: rc.Read}, 5)
@@ -429,8 +464,11 @@ func initExtensionCalls() {
 		case ah == nil:
 			return codes.Arg(4)
 		}
-		return e.PostUD(t, dat.Handle(*(*uint64)(ptr(&ah.ah))), uint32(ah.qpn), c[4],
-			dat.CompletionFlags(c.u(5)))
+		flags, r := c.completion(5)
+		if r != codes.Success {
+			return r
+		}
+		return e.PostUD(t, dat.Handle(*(*uint64)(ptr(&ah.ah))), uint32(ah.qpn), c[4], flags)
 	})
 	d[C.DAT_CALL_ib_ud_cm_free] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		return e.FreeUDConnection(c[1])

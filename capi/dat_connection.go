@@ -44,6 +44,9 @@ func initConnectionCalls() {
 		return e.Duplicate(of, timeoutOf(c.u(2)), private)
 	})
 	d[C.DAT_CALL_ep_disconnect] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+		if c.u(1) > 1 {
+			return codes.Arg(2)
+		}
 		return e.Disconnect(c.u(1) != 0)
 	})
 	d[C.DAT_CALL_cr_accept] = on(ofCR, func(cr *dat.CR, c *datCall) codes.Return {
@@ -80,6 +83,8 @@ func initConnectionCalls() {
 			return codes.Arg(2)
 		case c.needs(4):
 			return codes.Arg(5)
+		case c.u(3) > 1:
+			return codes.Arg(4)
 		}
 		p, r := ia.NewPSPAny(c.h(2), c.u(3) == 1)
 		if r == codes.Success {

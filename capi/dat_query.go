@@ -80,6 +80,9 @@ func initAdapterCalls() {
 	}
 	d[C.DAT_CALL_ia_close] = on(ofIA, func(ia *dat.IA,
 		c *datCall) codes.Return {
+		if c.u(1) > 1 {
+			return codes.Arg(2)
+		}
 		return ia.Close(c.u(1) == 1)
 	})
 	d[C.DAT_CALL_ia_query] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
@@ -193,7 +196,7 @@ func fillProvider(ia *dat.IA, a *C.DAT_PROVIDER_ATTR) {
 	}
 	a.srq_supported, a.dto_async_return_guaranteed = C.DAT_TRUE, C.DAT_TRUE
 	a.srq_ep_pz_difference_supported = C.DAT_TRUE
-	a.srq_watermarks_supported, a.srq_info_supported, a.ep_recv_info_supported = 1, 1, 1
+	a.srq_info_supported, a.ep_recv_info_supported = 1, 1
 	a.rmr_scope_supported = C.DAT_RMR_SCOPE_PZ
 	if ia.Limits().RMRsForEP {
 		a.rmr_scope_supported = C.DAT_RMR_SCOPE_ANY
@@ -365,10 +368,11 @@ func fillEndpoint(e *dat.EP, p *C.DAT_EP_PARAM) {
 		connect_evd_handle:   cHandle(dat.HandleOf(e.ConnectE)),
 		srq_handle:           cHandle(dat.HandleOf(e.SRQ)),
 		local_ia_address_ptr: cAddress(e.LocalAddress()),
-		local_port_qual:      C.DAT_PORT_QUAL(e.Qualifier)}
+	}
+	local, remote := e.Ports()
+	p.local_port_qual, p.remote_port_qual = C.DAT_PORT_QUAL(local), C.DAT_PORT_QUAL(remote)
 	if e.Remote.IsValid() {
 		p.remote_ia_address_ptr = cAddress(e.IA().AddressOf(e.Remote.Addr()))
-		p.remote_port_qual = C.DAT_PORT_QUAL(e.Remote.Port())
 	}
 	fillAttr(&p.ep_attr, &e.Attr)
 }

@@ -16,10 +16,17 @@ type Interface struct {
 	Running  bool   // it has a carrier
 }
 
-// interfaceOf is the interface and address of an adapter of that name: those that the name ends
-// with, else the first that are not the loopback's.
-func (l *Library) interfaceOf(name string) Interface {
+// interfaceOf is the interface and address of an adapter of that name: those that device names, an
+// interface or one of its addresses; else those that the name ends with; else the first that are
+// not the loopback's.
+func (l *Library) interfaceOf(name, device string) Interface {
 	list := l.cfg.Interfaces()
+	at, err := netip.ParseAddr(device)
+	for _, i := range list {
+		if device != "" && i.Name == device || err == nil && i.Addr == at.Unmap() {
+			return i
+		}
+	}
 	for _, i := range list {
 		if strings.HasSuffix(name, "-"+i.Name) {
 			return i

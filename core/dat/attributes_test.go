@@ -38,19 +38,21 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestInterfaceOf: a name's end says which interface; else it is one that others reach.
+// TestInterfaceOf: the parameters of a name say which interface, else its end; else it is one that others reach.
 func TestInterfaceOf(t *testing.T) {
 	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::17")
 	lo := Interface{Name: "lo", Addr: netip.MustParseAddr("127.0.0.1")}
 	all := []Interface{lo, {Name: "six", Addr: six}, {Name: "four", Addr: four}}
 	for _, c := range []struct {
-		name string
-		list []Interface
-		want string
-	}{{"lapi-lo", all, "lo"}, {"lapi-six", all, "six"}, {"lapi", all, "four"},
-		{"ofa-v2-ib0", all[:2], "lo"}, {"lapi", nil, "lo"}} {
+		name, device string
+		list         []Interface
+		want         string
+	}{{"lapi-lo", "", all, "lo"}, {"lapi-six", "", all, "six"}, {"lapi", "", all, "four"},
+		{"ofa-v2-ib0", "", all[:2], "lo"}, {"lapi", "", nil, "lo"},
+		{"ib0", "six", all, "six"}, {"lapi-lo", "four", all, "four"},
+		{"ib0", "2001:db8::17", all, "six"}, {"ib0", "mlx5_0", all, "four"}} {
 		l := New(Config{Interfaces: func() []Interface { return c.list }})
-		if got := l.interfaceOf(c.name); got.Name != c.want || !got.Addr.IsValid() {
+		if got := l.interfaceOf(c.name, c.device); got.Name != c.want || !got.Addr.IsValid() {
 			t.Errorf("%s of %d: %+v", c.name, len(c.list), got)
 		}
 	}

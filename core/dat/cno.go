@@ -9,15 +9,16 @@ import (
 // Agent is a DAT_OS_WAIT_PROXY_AGENT: what a CNO calls, by the host.
 type Agent struct{ Instance, Function uint64 }
 
-// CNO wakes one thread, or calls an agent, when one of its EVDs has news.
+// CNO wakes one thread, and calls its agent, if it has one, when one of its EVDs has news.
 type CNO struct {
 	base
-	Agent Agent
-	FD    int // of dat_cno_fd_create; -1: none
+	Agent Agent // called once a trigger
+	FD    int   // of dat_cno_fd_create; -1: none
 
 	evds    []*EVD
 	fired   []*EVD // have triggered it and were not taken yet, each once
 	waiting int
+	called  bool // the agent was, since the CNO was last taken
 }
 
 // NewCNO is dat_cno_create; fd: as dat_cno_fd_create, readable when triggered.
@@ -47,7 +48,7 @@ func (c *CNO) release() {
 }
 
 // ModifyAgent is dat_cno_modify_agent.
-func (c *CNO) ModifyAgent(a Agent) { c.Agent = a }
+func (c *CNO) ModifyAgent(a Agent) { c.Agent, c.called = a, false }
 
 func (c *CNO) remove(e *EVD) {
 	c.evds = slices.DeleteFunc(c.evds, func(o *EVD) bool { return o == e })
@@ -65,12 +66,14 @@ func (c *CNO) settle() {
 	}
 }
 
-// trigger: an EVD has an event. The agent is called for each; a CNO without one is triggered until
-// each EVD that has fired was taken.
+// trigger: an EVD has an event. The CNO is triggered until each EVD that has fired was taken. The
+// agent is called at the first event since one was taken, or since the agent was set.
 func (c *CNO) trigger(e *EVD) {
-	if c.Agent.Function != 0 {
+	if c.Agent.Function != 0 && !c.called {
+		c.called = true
 		c.ia.library.host.CallAgent(c.Agent, e.handle)
-	} else if !slices.Contains(c.fired, e) {
+	}
+	if !slices.Contains(c.fired, e) {
 		c.fired = append(c.fired, e)
 		c.settle()
 	}
@@ -91,6 +94,7 @@ func (c *CNO) Take() (evd Handle, r codes.Return) {
 		return 0, codes.QueueEmpty.Raw() // as programs expect it
 	}
 	evd = c.fired[0].handle
+	c.called = false
 	c.fired = slices.Delete(c.fired, 0, 1)
 	c.settle()
 	return evd, codes.Success

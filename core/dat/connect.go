@@ -28,7 +28,7 @@ func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []b
 	if r != codes.Success {
 		return r
 	}
-	e.Qualifier = qualifier
+	e.Qualifier, e.Active = qualifier, true
 	e.counters[epConnect]++
 	if e.ud != nil {
 		e.ud.attempts = append(e.ud.attempts, c.attempt)
@@ -38,6 +38,9 @@ func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []b
 	e.attempt, e.Local, e.Remote = c.attempt, c.local, c.peer
 	return codes.Success
 }
+
+// unreachable: no way leads to an address.
+var unreachable = codes.InvalidAddress.With(codes.InvalidAddressUnreachable)
 
 // caller is who connects.
 type caller interface {
@@ -49,11 +52,11 @@ func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8,
 	private []byte) (*cm.Conn, *dataLink, codes.Return) {
 	local, err := l.network.LocalFor(to)
 	if err != nil {
-		return nil, nil, codes.InvalidAddress.With(codes.InvalidAddressUnreachable)
+		return nil, nil, refusedBy(err, unreachable)
 	}
 	d, err := l.dataLinkAt(local)
 	if err != nil {
-		return nil, nil, codes.InsufficientResources.With(codes.ResourceDevice)
+		return nil, nil, refusedBy(err, codes.InsufficientResources.With(codes.ResourceDevice))
 	}
 	c, err := l.machine.Connect(l.cfg.Clock(), netip.AddrPortFrom(to, uint16(PortOf(qualifier))),
 		qualifier, service, e.cardOf(d, nil), private, timeout, e)

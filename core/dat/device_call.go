@@ -91,9 +91,9 @@ func (k *device) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 		c.deadline = k.ia.library.cfg.Clock() + timeout
 		k.wakeAt(c.deadline)
 	}
-	if k.d.FindAddress(id, c.peer, findTimeout) != nil {
+	if err := k.d.FindAddress(id, c.peer, findTimeout); err != nil {
 		c.free()
-		return a, codes.InvalidAddress.With(codes.InvalidAddressUnreachable)
+		return a, refusedBy(err, unreachable)
 	}
 	return arrival{attempt: c, local: k.info.Addr, peer: c.peer, qualifier: qualifier}, r
 }

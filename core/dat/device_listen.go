@@ -2,7 +2,6 @@ package dat
 
 import (
 	"errors"
-	"syscall"
 
 	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
@@ -30,23 +29,12 @@ func (k *device) listen(qualifier uint64, sp any) (listening, codes.Return) {
 		}
 		if err != nil {
 			k.unlisten(s)
-			return nil, listenFailed(err)
+			return nil, notListening(err)
 		}
 		k.services[id] = s
 	}
 	k.ia.count(iaCMListen)
 	return s, codes.Success
-}
-
-func listenFailed(err error) codes.Return {
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, syscall.EBUSY),
-		errors.Is(err, syscall.EADDRNOTAVAIL):
-		return codes.ConnQualInUse.With(codes.NoSubtype)
-	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		return codes.PrivilegesViolation.With(codes.NoSubtype)
-	}
-	return codes.InsufficientResources.With(codes.ResourceDevice)
 }
 
 func (k *device) unlisten(l listening) {

@@ -93,7 +93,7 @@ func (q *pair) make(e *EP) (r codes.Return) {
 	qp, number, err := k.d.NewQP(a)
 	if err != nil {
 		q.giveBack()
-		return codes.Arg(6)
+		return refusedBy(err, codes.Arg(6))
 	}
 	q.qp, q.number, q.serial = qp, number, k.newSerial()
 	k.pairs[q.serial], k.numbers[number] = q, q

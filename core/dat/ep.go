@@ -25,6 +25,9 @@ const (
 	Unsignaled CompletionFlags = 0x4
 	Fence      CompletionFlags = 0x8
 	Threshold  CompletionFlags = 0x10
+
+	// CompletionAll is all that there are, with LMR_INVALIDATE_FENCE.
+	CompletionAll = 0x3f
 )
 
 // Attr are the attributes of an endpoint (DAT_EP_ATTR, without names).
@@ -70,6 +73,7 @@ type EP struct {
 	Remote                  netip.AddrPort // of the peer, while connected
 	Local                   netip.Addr
 	Qualifier               uint64
+	Active                  bool // it has connected, at its peer's qualifier
 
 	way      way      // its data's
 	conn     *rc.Conn // its way over links; nil on an RDMA adapter
@@ -154,6 +158,7 @@ func (e *EP) configure(ia *IA, a EPArgs) (r codes.Return) {
 func (e *EP) checkAttr(l *Limits) codes.Return {
 	a := &e.Attr
 	bad := a.Service > ServiceUD || a.QoS != 0 || a.RecvFlags&Suppress != 0 ||
+		(a.RecvFlags|a.RequestFlags)&^CompletionAll != 0 ||
 		a.MaxMessage > MaxMessage<<1 || a.MaxRDMA > MaxMessage<<1
 	for _, n := range []struct{ n, most int32 }{{a.MaxRecv, l.DTOs}, {a.MaxRequest, l.DTOs},
 		{a.MaxRecvIOV, l.IOV}, {a.MaxRequestIOV, l.IOV}, {a.MaxReadsIn, l.ReadsIn},
@@ -251,6 +256,17 @@ func (e *EP) giveUp() {
 
 // now is the library's time.
 func (e *EP) now() int64 { return e.ia.library.cfg.Clock() }
+
+// Ports are the qualifiers, or ports, of its own end and its peer's; 0: not known.
+func (e *EP) Ports() (local, remote uint64) {
+	switch {
+	case !e.Remote.IsValid():
+		return e.Qualifier, 0
+	case e.Active:
+		return 0, e.Qualifier
+	}
+	return e.Qualifier, uint64(e.Remote.Port())
+}
 
 // LocalAddress is where the sockaddr of its own address is: the one that its connection has, if it
 // has one, else the adapter's.

@@ -139,5 +139,11 @@ func collectiveEvent(kind uint32, failed bool, group Handle, context uint64) (e 
 	return e
 }
 
+// setPlace says, in the event of a group that was made, which member this is, and of how many.
+func (e *Event) setPlace(rank, size int) {
+	binary.LittleEndian.PutUint32(e.Extension[32:], uint32(rank))
+	binary.LittleEndian.PutUint32(e.Extension[36:], uint32(size))
+}
+
 // statusCollective is DAT_IB_COLL_COMP_ERR.
 const statusCollective = 2

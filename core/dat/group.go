@@ -261,6 +261,7 @@ func (c *Collective) Completed(o *coll.Operation) {
 			c.EVD.useByCore(-1)
 		}
 		ev := collectiveEvent(uint32(coll.Create), false, c.handle, c.user)
+		ev.setPlace(c.group.Self, c.group.Size)
 		c.EVD.post(&ev)
 	case o.Failed || !o.Suppress:
 		ev := collectiveEvent(uint32(o.Kind), o.Failed, c.handle, o.Context)

@@ -13,9 +13,38 @@ const (
 	FieldRequest = 1 << 9
 	FieldConnect = 1 << 10
 	FieldSRQ     = 1 << 11
-	FieldAttr    = 0x7ffff000
+	FieldAttr    = 0x7ffff000 // all that an Attr has, a bit each: merge
 	fieldsFixed  = 0x7f
 )
+
+// firstAttr is the bit of the first member of DAT_EP_ATTR; those of the others follow.
+const firstAttr = 12
+
+// merge takes from o the members that mask names, in their order in DAT_EP_ATTR.
+func (a *Attr) merge(mask uint64, o *Attr) {
+	bit := firstAttr
+	take := func(set func()) {
+		if mask>>bit&1 != 0 {
+			set()
+		}
+		bit++
+	}
+	take(func() { a.Service = o.Service })
+	take(func() { a.MaxMessage = o.MaxMessage })
+	take(func() { a.MaxRDMA = o.MaxRDMA })
+	take(func() { a.QoS = o.QoS })
+	take(func() { a.RecvFlags = o.RecvFlags })
+	take(func() { a.RequestFlags = o.RequestFlags })
+	take(func() { a.MaxRecv = o.MaxRecv })
+	take(func() { a.MaxRequest = o.MaxRequest })
+	take(func() { a.MaxRecvIOV = o.MaxRecvIOV })
+	take(func() { a.MaxRequestIOV = o.MaxRequestIOV })
+	take(func() { a.MaxReadsIn = o.MaxReadsIn })
+	take(func() { a.MaxReadsOut = o.MaxReadsOut })
+	take(func() { a.SRQSoftHW = o.SRQSoftHW })
+	take(func() { a.MaxRDMAReadIOV = o.MaxRDMAReadIOV })
+	take(func() { a.MaxRDMAWriteIOV = o.MaxRDMAWriteIOV })
+}
 
 // Modify is dat_ep_modify: in a state without connection. a holds all handles and attributes, of
 // which mask says which count.
@@ -48,8 +77,8 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if r := n.configure(e.ia, a); r != codes.Success {
 		return r
 	}
-	if a.Attr != nil && mask&FieldAttr != 0 {
-		n.Attr = *a.Attr
+	if a.Attr != nil {
+		n.Attr.merge(mask, a.Attr)
 	}
 	if r := n.checkAttr(&e.ia.limits); r != codes.Success && e.configured() {
 		return codes.Arg(3)

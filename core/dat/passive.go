@@ -53,7 +53,7 @@ func (ia *IA) listen(qualifier uint64, owner any) (*cm.Listener, codes.Return) {
 	}
 	if err := l.network.Listen(PortOf(qualifier)); err != nil {
 		l.machine.Unlisten(ln)
-		return nil, codes.ConnQualInUse.With(codes.NoSubtype)
+		return nil, notListening(err)
 	}
 	ia.count(iaCMListen)
 	return ln, codes.Success
@@ -215,18 +215,24 @@ func requested(owner any, a arrival, private []byte) {
 		return
 	}
 	ia.count(iaSPCR)
-	number := EventConnectionRequest
-	if a.service == ServiceUD {
-		number = EventUDRequest
-	}
-	ev := requestEvent(number, cr.SP, ia.address(a.local), a.qualifier, cr.handle)
-	if number == EventUDRequest {
-		ev.extend(extUDRequest, 0, 0)
-	}
+	ev := cr.event(a.qualifier)
 	if !evd.post(&ev) {
 		ia.count(iaCMErrRejTX)
 		cr.decide(nil)
 	}
+}
+
+// event is what tells of the request, at a qualifier of its service point's adapter.
+func (cr *CR) event(qualifier uint64) Event {
+	number := EventConnectionRequest
+	if cr.service == ServiceUD {
+		number = EventUDRequest
+	}
+	ev := requestEvent(number, cr.SP, cr.ia.address(cr.local), qualifier, cr.handle)
+	if number == EventUDRequest {
+		ev.extend(extUDRequest, 0, 0)
+	}
+	return ev
 }
 
 // turnDown rejects a request that the consumer does not hear of.
@@ -320,7 +326,7 @@ func (cr *CR) accept(e *EP, private []byte) codes.Return {
 	} else {
 		e.ud.asked[cr.attempt] = cr.data
 	}
-	e.Qualifier = cr.qualifier
+	e.Qualifier, e.Active = cr.qualifier, false
 	cr.attempt.Own(e)
 	cr.ia.count(iaSPCRAccepted)
 	gone := cr.gone
@@ -364,8 +370,7 @@ func (cr *CR) Handoff(qualifier uint64) codes.Return {
 		return codes.Arg(2)
 	}
 	cr.SP = sp.handle
-	ev := requestEvent(EventConnectionRequest, sp.handle, cr.ia.address(cr.local), qualifier,
-		cr.handle)
+	ev := cr.event(qualifier)
 	if sp.ia != cr.ia || !sp.EVD.post(&ev) {
 		return codes.InsufficientResources.With(codes.ResourceTEVD)
 	}

@@ -119,7 +119,7 @@ func (e *EP) Post(a PostArgs) codes.Return {
 		return codes.Arg(local)
 	case a.Op >= rc.CompareSwap && a.Remote.Addr%8 != 0:
 		return codes.Arg(remote)
-	case a.Op == rc.Read && a.Remote.N != uint32(total) && uint64(a.Remote.N) < total:
+	case (a.Op == rc.Read || a.Op == rc.Write) && uint64(a.Remote.N) < total:
 		return codes.LengthError.With(codes.NoSubtype)
 	}
 	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: operations[a.Op],

@@ -116,6 +116,12 @@ typedef struct local_memory {
 	uint64_t n;     /* bytes */
 } local_memory;
 
+/* All that there are: core refuses others. */
+#define DAT_LANE_COMPLETION_FLAGS                                                                  \
+	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |                       \
+	 DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |                     \
+	 DAT_COMPLETION_EVD_THRESHOLD_FLAG | DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
+
 /* Finds it; 0: core says, now or by the completion, what is wrong, or does it. */
 static int find_local(const dat_end *end, const dat_post *post, local_memory *memory)
 {
@@ -127,6 +133,8 @@ static int find_local(const dat_end *end, const dat_post *post, local_memory *me
 
 	memory->ranges = 0;
 	memory->n = 0;
+	if (post->completion & ~DAT_LANE_COMPLETION_FLAGS)
+		return 0;
 	if ((uint32_t)post->num_segments > most || (post->num_segments && !post->local_iov))
 		return 0;
 	for (i = 0; i < post->num_segments; i++) {
@@ -154,7 +162,7 @@ static int fits_remote(const dat_end *end, const dat_post *post, const local_mem
 	case DAT_LANE_SEND:
 		return 1;
 	case DAT_LANE_WRITE:
-		return post->remote_iov != NULL;
+		return post->remote_iov && post->remote_iov->segment_length >= memory->n;
 	case DAT_LANE_READ:
 		return end->reads && post->remote_iov &&
 		       post->remote_iov->segment_length >= memory->n;
@@ -274,7 +282,7 @@ int dat_lane_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	dat_end *end = end_of(ep_handle);
 	dat_receive *receive;
 
-	if (!end || num_segments < 0 || num_segments > 1 || (num_segments && !local_iov) ||
+	if (!end || completion & ~DAT_LANE_COMPLETION_FLAGS || num_segments < 0 || num_segments > 1 || (num_segments && !local_iov) ||
 	    end->received >= end->max_receives || end->received >= end->room)
 		return 0;
 	if (num_segments && local_iov->segment_length &&

@@ -6,6 +6,7 @@
  *     With either number memory that peers may read is open to their atomics too, as the proposal
  *     has it.
  *   - dat_rmr_bind may have 7 arguments: without the LMR, which its triplet names, and va_type.
+ *   - Triplets have the member pad, to be set to 0.
  *   - DAT_RMR_TRIPLET's address is also called target_address.
  *   - <dat/dat_extensions.h> is included, as the proposal has it.
  *
@@ -16,6 +17,7 @@
 #ifndef DAT1_UDAT_H
 #define DAT1_UDAT_H
 
+#define DAT1_TRIPLET_PAD
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat/dat_extensions.h>

@@ -1,6 +1,12 @@
 package main
 
 var dat = []mutation{
+	{name: "modify-all",
+		file:   "core/dat/modify.go",
+		old:    "if mask>>bit&1 != 0 {",
+		new:    "if mask != 0 {",
+		broken: "dat_ep_modify changes attributes that its mask does not name",
+		kill:   "go ./core/dat TestMergeTakesNamedMembers"},
 	{name: "port-not-held",
 		file:   "core/dat/cm/withdraw.go",
 		old:    "	c.m.cfg.Outlet.Hold(c.port)\n",

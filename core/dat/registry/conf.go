@@ -40,6 +40,25 @@ func Parse(file, text string, warn func(string)) []Entry {
 	return entries
 }
 
+// Named reads LAPI_DAT_NAMES: name=device, apart by commas, gives a name to the interface, address or
+// RDMA adapter that device is, port 0 of it. Unlike dat.conf it needs no file. What is no pair is
+// skipped, and warn gets a line.
+func Named(text string, warn func(string)) (entries []Entry) {
+	for pair := range strings.SplitSeq(text, ",") {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		name, device, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || len(name) > NameMax || device == "" ||
+			strings.ContainsAny(device, " \t") {
+			warn(fmt.Sprintf("LAPI_DAT_NAMES: %q is not name=device: it is skipped", pair))
+			continue
+		}
+		entries = append(entries, Entry{Name: name, Major: 2, Default: true, Params: device + " 0"})
+	}
+	return entries
+}
+
 // split takes a line apart.
 func split(line string) (fields []string, err error) {
 	var field strings.Builder

@@ -146,3 +146,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestNamed(t *testing.T) {
+	var warned []string
+	got := Named("ib0=eth0, OpenIB-cma-name=10.0.0.1,,bad,=x,y=,z=a b",
+		func(s string) { warned = append(warned, s) })
+	if len(got) != 2 || got[0].Name != "ib0" || got[0].Params != "eth0 0" ||
+		got[1].Name != "OpenIB-cma-name" || got[1].Params != "10.0.0.1 0" || !got[1].Default {
+		t.Errorf("%+v", got)
+	}
+	if len(warned) != 4 {
+		t.Errorf("warned of %q", warned)
+	}
+}

@@ -173,17 +173,35 @@ typedef DAT_UINT64 DAT_VLEN;        /* a length, bytes */
 typedef DAT_UINT64 DAT_VADDR;       /* a virtual address, or with DAT_VA_TYPE_ZB an offset, bytes */
 typedef DAT_UINT32 DAT_SEG_LENGTH;  /* the length of one segment, bytes */
 
+/*
+ * Under <dat/udat.h> triplets have the member pad, which programs of DAT 1.x set to 0. It is the
+ * highest bit of the length, which is 0 in every length that there can be: so it may be set before
+ * the length or after it.
+ */
+#ifdef DAT1_TRIPLET_PAD
+#define DAT_TRIPLET_LENGTH                           \
+	__extension__ union {                        \
+		DAT_SEG_LENGTH segment_length;       \
+		__extension__ struct {               \
+			DAT_UINT32 dat1_length : 31; \
+			DAT_UINT32 pad : 1;          \
+		};                                   \
+	}
+#else
+#define DAT_TRIPLET_LENGTH DAT_SEG_LENGTH segment_length
+#endif
+
 /* A segment of this process's memory. An array of them is gathered or scattered in order. */
 typedef struct dat_lmr_triplet {
 	DAT_VADDR virtual_address;
-	DAT_SEG_LENGTH segment_length;
+	DAT_TRIPLET_LENGTH;
 	DAT_LMR_CONTEXT lmr_context;
 } DAT_LMR_TRIPLET;
 
 /* A segment of the peer's memory. */
 typedef struct dat_rmr_triplet {
 	DAT_VADDR virtual_address;
-	DAT_SEG_LENGTH segment_length;
+	DAT_TRIPLET_LENGTH;
 	DAT_RMR_CONTEXT rmr_context;
 } DAT_RMR_TRIPLET;
 

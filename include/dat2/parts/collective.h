@@ -152,6 +152,8 @@ typedef DAT_IB_COLLECTIVE_REDUCE_DATA_OP DAT_REDUCE_TYPE;
 typedef struct dat_ib_collective_create_event_data {
 	DAT_CONTEXT user_context;
 	DAT_COLLECTIVE_HANDLE collective_handle;
+	DAT_COLLECTIVE_RANK rank; /* of the member that the event is of */
+	DAT_COUNT size;           /* of the group */
 } DAT_IB_COLLECTIVE_CREATE_EVENT_DATA;
 typedef DAT_IB_COLLECTIVE_CREATE_EVENT_DATA DAT_COLLECTIVE_CREATE_DATA;
 
@@ -168,6 +170,9 @@ dat_ib_collective_created(const DAT_EVENT *event)
 
 	data.user_context = extension->coll.context;
 	data.collective_handle = extension->coll.handle;
+	/* behind the members of coll, where deployed programs look for nothing */
+	data.rank = DAT_CAST(DAT_COLLECTIVE_RANK, event->event_extension_data[4] & 0xffffffff);
+	data.size = DAT_CAST(DAT_COUNT, event->event_extension_data[4] >> 32);
 	return data;
 }
 

@@ -237,6 +237,7 @@ static void events(void)
 	event.event_extension_data[1] = 42;
 	event.event_extension_data[2] = (DAT_UINT64)out;
 	event.event_extension_data[3] = 99;
+	event.event_extension_data[4] = (DAT_UINT64)5 << 32 | 3;
 	kind = data->type;
 	status = data->status;
 	created = dat_ib_collective_created(&event);
@@ -244,7 +245,8 @@ static void events(void)
 	if (kind != DAT_IB_RDMA_WRITE_IMMED_STATUS || status != DAT_OP_SUCCESS ||
 	    data->val.immed != 42 || data->val.coll.context.as_64 != 99 ||
 	    data->val.coll.handle != (DAT_HANDLE)out || created.user_context.as_64 != 99 ||
-	    created.collective_handle != (DAT_HANDLE)out || DAT_IB_CMP_AND_SWAP_STATUS != 1 ||
+	    created.collective_handle != (DAT_HANDLE)out || created.rank != 3 ||
+	    created.size != 5 || DAT_IB_CMP_AND_SWAP_STATUS != 1 ||
 	    DAT_IB_FETCH_AND_ADD_STATUS != 0) {
 		failed++;
 		printf("design2011: an event does not read as the paper has it\n");
