@@ -47,9 +47,13 @@ BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
 # the run-time's symbols. It gives uDAPL's their version.
 # The run-time of Go starts at a call, not at load: scripts/link-core, and cshim/start, which stands
 # in front of the function through which each call from C into Go goes.
+WRAP_MMAP := -Wl,--wrap=x_cgo_mmap
+ifdef M32
+  WRAP_MMAP :=
+endif
 LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extld=$(CURDIR)/scripts/link-core \
   -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map \
-  -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done"
+  -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done $(WRAP_MMAP)"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
 all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc

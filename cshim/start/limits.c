@@ -1,18 +1,77 @@
 /* limits.c - what the run-time needs, tried before it starts, and what it changes. */
 #define _GNU_SOURCE
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "progress.h"
 #include "steps.h"
 
-int cshim_limits_allow(const char *api)
+/*
+ * Bytes that the run-time, a context and their threads map: Go's tables and heap, an arena of
+ * malloc's, and the stacks of as many threads as the start and LAPI_Init may make.
+ */
+enum { TABLES_AND_HEAP = 96 << 20, MALLOC_ARENA = 64 << 20, THREADS = 10, OWN_STACK = 8 << 20 };
+/* Below this much each arena of malloc counts: by itself it makes one of 64 MiB for each thread. */
+#define TIGHT ((rlim_t)1 << 30)
+
+static size_t stack_of_thread(void)
+{
+	size_t bytes = OWN_STACK;
+	pthread_attr_t attributes;
+
+	if (pthread_attr_init(&attributes) == 0) {
+		pthread_attr_getstacksize(&attributes, &bytes);
+		pthread_attr_destroy(&attributes);
+	}
+	return bytes;
+}
+
+static void write_limit(char *text, size_t size, int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		snprintf(text, size, "unlimited");
+	else
+		snprintf(text, size, "%llu MiB", (unsigned long long)limit.rlim_cur >> 20);
+}
+
+/* Private and writable, it counts for RLIMIT_AS and RLIMIT_DATA. Nothing is touched. */
+static int memory_allows(const char *api)
+{
+	const size_t need = TABLES_AND_HEAP + MALLOC_ARENA + THREADS * stack_of_thread();
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	void *tried = mmap(NULL, need, PROT_READ | PROT_WRITE, flags, -1, 0);
+	char space[32], data[32];
+
+	if (tried != MAP_FAILED)
+		return munmap(tried, need) == 0;
+	write_limit(space, sizeof(space), RLIMIT_AS);
+	write_limit(data, sizeof(data), RLIMIT_DATA);
+	cshim_start_say(api,
+	                "%zu MiB of address space are needed beside the program's, and are not to "
+	                "be had: RLIMIT_AS (ulimit -v) is %s, RLIMIT_DATA (ulimit -d) %s",
+	                need >> 20, space, data);
+	return 0;
+}
+
+static int threads_allow(const char *api)
 {
 	int error = cshim_threads_probe();
 
 	if (error != 0)
-		cshim_start_say(api, "no more threads to be had: %s", strerror(error));
+		cshim_start_say(api, "no more threads to be had (RLIMIT_NPROC, ulimit -u): %s",
+		                strerror(error));
 	return error == 0;
+}
+
+int cshim_limits_allow(const char *api)
+{
+	return memory_allows(api) && threads_allow(api);
 }
 
 /* Under the mutex of the start. */
@@ -21,7 +80,13 @@ static int is_saved;
 
 void cshim_limits_save(void)
 {
+	struct rlimit space;
+
 	is_saved = getrlimit(RLIMIT_NOFILE, &saved) == 0;
+#ifdef __GLIBC__
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < TIGHT)
+		mallopt(M_ARENA_MAX, 2);
+#endif
 }
 
 /* Go's package syscall raises the soft limit up to the hard one, and has no switch for that. */

@@ -68,6 +68,7 @@ static int start(const char *api)
 	node_membarrier_register();
 	cshim_descriptors_hold();
 	cshim_limits_save();
+	cshim_reserve_prepare();
 	__atomic_store_n(&cshim_start_state, CSHIM_START_UNDER_WAY, __ATOMIC_RELEASE);
 	cshim_runtime_start();
 	cshim_limits_restore();

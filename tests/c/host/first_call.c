@@ -206,12 +206,74 @@ static int as_task(void)
 	return host_close("first_call", quiet);
 }
 
+/* Leaves so many MiB of a resource to this process, beyond the address space that it has. */
+static void leave_mib(int resource, rlim_t mib)
+{
+	struct rlimit limit;
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	HOST_CHECK(file && fscanf(file, "%lu", &pages) == 1);
+	if (file)
+		fclose(file);
+	HOST_CHECK(getrlimit(resource, &limit) == 0);
+	limit.rlim_cur = mib ? (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (mib << 20)
+	                     : limit.rlim_max;
+	HOST_CHECK(setrlimit(resource, &limit) == 0);
+}
+
+static void cannot_start(void)
+{
+	lapi_info_t info;
+	lapi_handle_t handle;
+	char text[LAPI_MAX_ERR_STRING];
+
+	HOST_CHECK(DAT_GET_TYPE(open_adapter()) == DAT_INSUFFICIENT_RESOURCES);
+	host_info(&info);
+	HOST_CODE(LAPI_ERR_MEMORY_EXHAUSTED, LAPI_Init(&handle, &info));
+	HOST_CODE(LAPI_ERR_MEMORY_EXHAUSTED, LAPI_Msg_string(LAPI_ERR_UNKNOWN, text));
+	HOST_CHECK(threads() == 1);
+}
+
+/* Too little memory, then enough: the same process tries again. */
+static int limited(int resource)
+{
+	leave_mib(resource, 100);
+	cannot_start();
+	leave_mib(resource, 0);
+	HOST_CHECK(use_dat() == 0);
+	return host_case_failures;
+}
+
+static int limited_space(void)
+{
+	return limited(RLIMIT_AS);
+}
+
+static int limited_data(void)
+{
+	return limited(RLIMIT_DATA);
+}
+
+/* Under a limit that Go's run-time by itself could not start with. */
+static int works_in_little_space(void)
+{
+	leave_mib(RLIMIT_AS, 300);
+	HOST_CHECK(use_dat() == 0);
+	return host_case_failures;
+}
+
 static int with_dat(void)
 {
 	nothing_at_load();
 	host_end_case("nothing_at_load", 0);
 	HOST_CHECK(be_daemon(use_dat) == 0);
 	host_end_case("daemon", 0);
+	children(limited_space, 1);
+	children(limited_data, 1);
+	host_end_case("too_little_memory", 0);
+	children(works_in_little_space, CHILDREN);
+	host_end_case("little_memory", 0);
 	children(use_dat, CHILDREN);
 	first_call_of_threads();
 	host_end_case("children_and_parent", 0);
