@@ -232,7 +232,9 @@ DAT_RETURN dat_open_own(const uint64_t *arguments)
 	DAT_RETURN result;
 
 	pthread_mutex_lock(&opening);
+	cshim_descriptors_hold();
 	if (!dat_enter()) {
+		cshim_descriptors_release();
 		pthread_mutex_unlock(&opening);
 		return dat_refused();
 	}
@@ -247,6 +249,7 @@ DAT_RETURN dat_open_own(const uint64_t *arguments)
 	} else {
 		dat_leave(result);
 	}
+	cshim_descriptors_release();
 	pthread_mutex_unlock(&opening);
 	return result;
 }

@@ -114,7 +114,9 @@ int PLAPI_Init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 	if (!lapi_info)
 		return LAPI_ERR_INFO_NULL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	cshim_descriptors_hold();
 	rc = CSHIM_CALL_WITHOUT(init(hndl, lapi_info));
+	cshim_descriptors_release();
 	pthread_setcancelstate(cancel, NULL);
 	return rc;
 }

@@ -1,20 +1,29 @@
-/* descriptors.c - numbers 0, 1 and 2 are the program's, also where it has closed them. */
-#include <sys/eventfd.h>
+/*
+ * descriptors.c - numbers 0, 1 and 2 are the program's, also where it has closed them: what it
+ * prints must not go into a socket of the library's, nor end the process by SIGPIPE.
+ *
+ * A held number is a descriptor that only names a place (O_PATH): to read or write it fails with
+ * EBADF, as if it were closed.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
-#include "steps.h"
+#include "start.h"
 
 enum { STANDARD = 3 };
 
-static int held[STANDARD], num_held; /* under the mutex of the start */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int held[STANDARD], num_held, holders; /* under the mutex */
 
-void cshim_descriptors_hold(void)
+static void hold(void)
 {
 	int fd;
 
 	/* open takes the lowest free number */
 	for (num_held = 0; num_held < STANDARD; num_held++) {
-		fd = eventfd(0, EFD_CLOEXEC);
+		fd = open("/", O_PATH | O_CLOEXEC);
 		if (fd < 0)
 			return;
 		if (fd >= STANDARD) {
@@ -25,8 +34,19 @@ void cshim_descriptors_hold(void)
 	}
 }
 
+void cshim_descriptors_hold(void)
+{
+	pthread_mutex_lock(&mutex);
+	if (holders++ == 0)
+		hold();
+	pthread_mutex_unlock(&mutex);
+}
+
 void cshim_descriptors_release(void)
 {
-	while (num_held > 0)
-		close(held[--num_held]);
+	pthread_mutex_lock(&mutex);
+	if (--holders == 0)
+		while (num_held > 0)
+			close(held[--num_held]);
+	pthread_mutex_unlock(&mutex);
 }

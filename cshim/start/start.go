@@ -1,5 +1,6 @@
 // Package start starts core's run-time (Go's) at a process's first call that needs it, so that
-// nothing of Go is in a process before that. start.h is its contract.
+// nothing of Go is in a process before that, and keeps limits and descriptors as the program has
+// them. start.h is its contract.
 package start
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden

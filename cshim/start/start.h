@@ -35,6 +35,13 @@ static inline int cshim_start(const char *api)
 	return cshim_start_now(api);
 }
 
+/*
+ * Between the two no descriptor that anybody opens is 0, 1 or 2, also where the program has closed
+ * these: around calls that open the library's. Any thread, also several at once.
+ */
+void cshim_descriptors_hold(void);
+void cshim_descriptors_release(void);
+
 /* atomic: 1 in the child of a fork that came after the start, or during it */
 extern int cshim_forked;
 

@@ -23,8 +23,4 @@ void cshim_limits_restore(void);
 /* reserve.c: before the start. Under a limit of address space Go maps what it uses only. */
 void cshim_reserve_prepare(void);
 
-/* descriptors.c: while they are held no descriptor that the start opens is 0, 1 or 2. */
-void cshim_descriptors_hold(void);
-void cshim_descriptors_release(void);
-
 #endif

@@ -77,6 +77,17 @@ static pid_t child(int (*work)(void))
 	return pid;
 }
 
+/* 1 if the process has closed its standard descriptors: nobody may have their numbers. */
+static int are_closed;
+
+static void closed_ones_are_free(void)
+{
+	int fd;
+
+	for (fd = 0; are_closed && fd < 3; fd++)
+		HOST_CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
+}
+
 /* A whole life in a job. 0: all was right. */
 static int use_lapi(void)
 {
@@ -85,8 +96,10 @@ static int use_lapi(void)
 
 	host_info(&info);
 	HOST_OK(LAPI_Init(&handle, &info));
+	closed_ones_are_free();
 	if (host_case_failures == 0)
 		host_use(handle);
+	closed_ones_are_free();
 	HOST_OK(LAPI_Term(handle));
 	return host_case_failures;
 }
@@ -97,6 +110,7 @@ static DAT_RETURN open_adapter(void)
 	DAT_EVD_HANDLE events = DAT_HANDLE_NULL;
 	DAT_RETURN code = dat_ia_open("lapi-lo", 8, &events, &adapter);
 
+	closed_ones_are_free();
 	if (code == DAT_SUCCESS)
 		dat_ia_close(adapter, DAT_CLOSE_ABRUPT_FLAG);
 	return code;
@@ -104,7 +118,26 @@ static DAT_RETURN open_adapter(void)
 
 static int use_dat(void)
 {
-	return open_adapter() != DAT_SUCCESS;
+	return open_adapter() != DAT_SUCCESS || host_case_failures > 0;
+}
+
+static int without_standard(int (*work)(void))
+{
+	are_closed = 1;
+	close(0);
+	close(1);
+	close(2);
+	return work();
+}
+
+static int use_lapi_without_standard(void)
+{
+	return without_standard(use_lapi);
+}
+
+static int use_dat_without_standard(void)
+{
+	return without_standard(use_dat);
 }
 
 static int lapi_is_refused(void)
@@ -195,6 +228,8 @@ static int as_task(void)
 	host_end_case("nothing_at_load", quiet);
 	children(use_lapi, 1); /* each task's child: they meet */
 	host_end_case("children_are_the_tasks", quiet);
+	children(use_lapi_without_standard, 1);
+	host_end_case("standard_descriptors_closed", quiet);
 	HOST_CHECK(threads() == 1);
 	use_lapi();
 	HOST_CHECK(files().rlim_cur == 256);
@@ -269,6 +304,8 @@ static int with_dat(void)
 	host_end_case("nothing_at_load", 0);
 	HOST_CHECK(be_daemon(use_dat) == 0);
 	host_end_case("daemon", 0);
+	children(use_dat_without_standard, 1);
+	host_end_case("standard_descriptors_closed", 0);
 	children(limited_space, 1);
 	children(limited_data, 1);
 	host_end_case("too_little_memory", 0);
