@@ -263,6 +263,16 @@ func (c *Context) endOffer(o *offer) {
 	c.offers.Free(o)
 }
 
+// offersTo says whether p has not fetched something yet.
+func (c *Context) offersTo(p *peer.Peer) bool {
+	for o := c.offers.Oldest(); o != nil; o = c.offers.Next(o) {
+		if o.p == p {
+			return true
+		}
+	}
+	return false
+}
+
 // giveUpOffers forgets what p was to fetch.
 func (c *Context) giveUpOffers(p *peer.Peer) {
 	for o := c.offers.Oldest(); o != nil; {

@@ -76,9 +76,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		if now := c.clock(); now-c.pace.sessionAt >= sessionPause {
 			c.pace.sessionAt = now
 			c.pollSession()
-			if c.term == nil {
-				c.checkLeft()
-			}
+			c.checkLeft()
 		}
 	}
 	c.publish()

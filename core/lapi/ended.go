@@ -68,6 +68,8 @@ func (c *Context) settled(e unsettled) bool {
 	c.collectives.Advance()
 	since := c.clock() - e.since
 	switch short := c.isShortOf(p); {
+	case c.holds(p) && since < latePatience:
+		return false
 	case short && !p.Shared && since < latePatience:
 		return false
 	case !short && c.isTogether() && since < endPatience:

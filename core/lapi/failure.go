@@ -10,6 +10,7 @@ import (
 	"lapi/core/lapi/wire"
 	"lapi/core/wireup"
 	"lapi/transport"
+	"lapi/transport/layout"
 )
 
 // NextError takes the oldest error that no handler has seen.
@@ -33,6 +34,10 @@ func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 			c.answered(o)
 		}
 	}
+	if kind := codes.ErrType(h.Kind); kind == codes.PutErr || kind == codes.AmErr {
+		c.hearLane()
+		c.counters.Cancelled(int(m.From))
+	}
 	if codes.Code(h.Code) == codes.ErrHdrHndlrNull {
 		c.dropped(p, codes.ErrHdrHndlrNull)
 	}
@@ -41,7 +46,7 @@ func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 }
 
 // dropped: p has dropped a message of this task's. The fences under way return code, or the next.
-func (c *Context) dropped(p *peer.Peer, code codes.Code) { c.fences.Lose(p.ID, code, 0) }
+func (c *Context) dropped(p *peer.Peer, code codes.Code) { c.fences.Lose(p.ID, code, 0, 0) }
 
 // peerFailed is what links call when a peer does not answer or breaks the protocol. A time-out
 // always hits an operation: links wait for an answer only when they have sent something.
@@ -147,32 +152,40 @@ func (c *Context) leftBefore(p *peer.Peer, kind codes.ErrType) {
 	}
 }
 
-// checkLeft tells of tasks that have left while this one waits for them. What they had sent is
-// taken in first.
+// checkLeft reports tasks that have left while this one waits for them. What they had sent is
+// taken in first. A task that is in LAPI_Term ends what it waits for without a report.
 func (c *Context) checkLeft() {
+	c.hearLane()
 	for i := range c.peers {
 		p := &c.peers[i]
 		if p.Dead() || !c.awaits(p) || !c.hasLeft(p) {
 			continue
 		}
 		c.lastMessages(p)
-		if _, waits := c.waitsForAnswer(p); waits {
-			c.left(p)
-		} else if _, waits := c.laneKind(p); waits {
-			c.left(p)
-		} else {
+		if p.Dead() || c.holds(p) {
+			continue // the lane takes the rest in its next turn
+		}
+		c.hearLane()
+		switch {
+		case !c.isShortOf(p):
 			c.out.Confirm(p)
+		case c.term != nil:
+			c.cutOff(p)
+			c.wake.Changed()
+		default:
+			c.left(p)
 		}
 	}
 }
 
-// awaits says whether this task is yet to hear of p what became of an operation.
+// awaits says whether something of this task is not over that p has to do with.
 func (c *Context) awaits(p *peer.Peer) bool {
-	_, asked := c.waitsForAnswer(p)
-	_, lane := c.laneKind(p)
 	_, owes := c.out.Owes(p)
-	return asked || lane || owes
+	return owes || c.isShortOf(p)
 }
+
+// holds says whether p's messages have come that are not taken in.
+func (c *Context) holds(p *peer.Peer) bool { return p.Shared && c.net.Shm.Holds(p.Ep) }
 
 // fail takes p out of the job: once for each peer and failure the error handler hears of it.
 // Everything under way to and from p ends without changing a counter; collectives end with
@@ -224,31 +237,65 @@ func (c *Context) noteLost(p *peer.Peer) {
 	if p.Purged() {
 		return
 	}
-	_, asked := c.waitsForAnswer(p)
-	_, lane := c.laneKind(p)
 	c.out.Confirm(p)
-	switch seq, owes := c.out.Owes(p); {
-	case asked || lane:
-		c.fences.Lose(p.ID, p.Gone(), c.out.Issued())
-	case owes:
-		c.fences.Lose(p.ID, p.Gone(), seq)
+	if first, last, some := c.underWay(p); some {
+		c.fences.Lose(p.ID, p.Gone(), first, last)
 	}
+}
+
+// underWay says whether operations towards p are not over, and the numbers of the first and the
+// last; 0 for the first if that is not known.
+func (c *Context) underWay(p *peer.Peer) (first, last uint64, some bool) {
+	note := func(from, to uint64) {
+		if !some || from < first {
+			first = from
+		}
+		some, last = true, max(last, to)
+	}
+	for o := c.answers.Oldest(); o != nil; o = c.answers.Next(o) {
+		if o.p == p {
+			note(o.Seq(), o.Seq())
+		}
+	}
+	for o := c.offers.Oldest(); o != nil; o = c.offers.Next(o) {
+		if o.p == p {
+			note(o.Seq(), o.Seq())
+		}
+	}
+	for o := range c.laneOps {
+		if int(o.Task) == p.ID {
+			note(o.Tag[layout.TagSeq], o.Tag[layout.TagSeq])
+		}
+	}
+	if seq, owes := c.out.Owes(p); owes || c.counters.Outstanding(p.ID) > 0 {
+		note(0, seq)
+	}
+	return first, last, some
 }
 
 // concerned is the kind of operation that a failure of p hits, IntErr if none is known to be under
 // way.
 func (c *Context) concerned(p *peer.Peer) codes.ErrType {
-	if kind, ok := c.out.Waits(p); ok {
+	if kind, _, ok := c.out.Holds(p); ok {
 		return kind
 	}
-	if kind, ok := c.waitsForAnswer(p); ok {
+	if kind, ok := c.waitsFor(p); ok {
 		return kind
-	}
-	if kind, ok := c.laneKind(p); ok {
-		return kind
-	}
-	if c.counters.Outstanding(p.ID) > 0 {
-		return c.counters.Last(p.ID)
 	}
 	return codes.IntErr
+}
+
+// waitsFor is the kind of an operation that links have taken, and that waits for p: for an answer,
+// for p to fetch its data, or for its completion counter.
+func (c *Context) waitsFor(p *peer.Peer) (codes.ErrType, bool) {
+	if kind, ok := c.waitsForAnswer(p); ok {
+		return kind, ok
+	}
+	if kind, ok := c.laneKind(p); ok {
+		return kind, ok
+	}
+	if c.offersTo(p) {
+		return codes.AmErr, true
+	}
+	return c.counters.Last(p.ID), c.counters.Outstanding(p.ID) > 0
 }

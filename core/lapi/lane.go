@@ -188,8 +188,11 @@ func (c *Context) hearOf(task int, noted *[3]uint32) {
 	if noted[layout.PeerKind] != 0 {
 		kind = codes.ErrType(noted[layout.PeerKind] - 1)
 	}
-	if noted[layout.PeerUsed] != 0 {
-		c.out.Used(&c.peers[task], kind)
+	if used := kind; noted[layout.PeerUsed] != 0 {
+		if noted[layout.PeerKind] == 0 {
+			used = codes.IntErr // answers and completions alone
+		}
+		c.out.Used(&c.peers[task], used)
 	}
 	c.counters.IssuedMany(task, kind, int(int32(noted[layout.PeerExpected])))
 	*noted = [len(noted)]uint32{}

@@ -1,6 +1,7 @@
 package lapi
 
 import (
+	"fmt"
 	"testing"
 
 	"lapi/core/job"
@@ -8,6 +9,7 @@ import (
 	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
+	"lapi/transport/layout"
 )
 
 // leave is LAPI_Term.
@@ -194,4 +196,86 @@ func (j *testJob) fence(task int) {
 func (j *testJob) until1(k *testTask, what string, done func() bool) {
 	j.t.Helper()
 	(&testJob{t: j.t, tasks: []*testTask{k}}).until(what, done)
+}
+
+// TestReportsWhatLaneHadUnderWay: C counts the completions that a task owes, and core learns of them
+// when it asks. One that does not come is an error when that task has left.
+func TestReportsWhatLaneHadUnderWay(t *testing.T) {
+	j := newJob(t, 2, paths["shm"])
+	k := j.tasks[0]
+	if k.lane == nil {
+		t.Skip("skipped: no lane")
+	}
+	owner := &k.lane.nodes[1].Owner
+	owner[layout.PeerUsed], owner[layout.PeerKind] = 1, uint32(codes.PutErr)+1
+	owner[layout.PeerExpected], k.lane.Dirty = 1, 1
+	j.tasks[1].leave()
+	j.until1(k, "the error", func() bool { return k.faults.Pending() > 0 })
+	if all := k.events(); len(all) != 1 || all[0].Code != codes.ErrNoConnectivity ||
+		all[0].Type != codes.PutErr || all[0].Of != 1 {
+		t.Errorf("errors %+v", all)
+	}
+	for _, want := range []codes.Code{codes.ErrNoConnectivity, codes.Success} {
+		id, _ := k.FenceBegin()
+		j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
+		if code := k.TicketResult(id); code != want {
+			t.Errorf("fence: %s, want %s", codes.Name(code), codes.Name(want))
+		}
+	}
+}
+
+// TestReportsOnceHoweverMuchIsUnderWay: read-modify-writes, fewer or more than the link keeps in
+// flight, to a task that leaves: they all end, with one error.
+func TestReportsOnceHoweverMuchIsUnderWay(t *testing.T) {
+	for _, n := range []int{layout.NodeOps / 2, 3 * layout.NodeOps} {
+		for path, env := range paths {
+			t.Run(fmt.Sprint(path, n), func(t *testing.T) { leaveWith(t, env, n) })
+		}
+	}
+}
+
+func leaveWith(t *testing.T, env map[string]string, n int) {
+	j := newJob(t, 2, env)
+	k := j.tasks[0]
+	var word, one uint64
+	var cntr int32
+	j.ok(k.Put(1, 8, at(&word), at(&one), 0, 0, 0)) // a session
+	j.fence(0)
+	for range n {
+		j.ok(k.Rmw(8, wire.FetchAndAdd, 1, at(&word), at(&one), 0, at(&cntr)))
+	}
+	j.tasks[1].leave()
+	j.until1(k, "the error", func() bool { return k.faults.Pending() > 0 })
+	if k.answers.Oldest() != nil {
+		t.Error("an operation waits for a task that has left")
+	}
+	j.lost(t, cntr)
+}
+
+// TestFenceUnderWayReportsLoss: a fence that has begun returns the loss of what it covers, though
+// messages of the library itself were sent since; the next one returns success.
+func TestFenceUnderWayReportsLoss(t *testing.T) {
+	for path, env := range paths {
+		t.Run(path, func(t *testing.T) {
+			j := newJob(t, 2, env)
+			k := j.tasks[0]
+			var word, one uint64
+			j.ok(k.Put(1, 8, at(&word), at(&one), 0, 0, 0))
+			j.fence(0)
+			j.ok(k.Rmw(8, wire.FetchAndAdd, 1, at(&word), at(&one), 0, 0))
+			id, _ := k.FenceBegin()
+			k.out.Control(&k.peers[1], wire.MsgCounter, codes.IntErr,
+				(&wire.Completion{Cntr: at(new(int32))}).Encode)
+			k.fail(&k.peers[1], codes.ErrNoConnectivity, "it is gone")
+			j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
+			if code := k.TicketResult(id); code != codes.ErrNoConnectivity {
+				t.Errorf("fence: %s", codes.Name(code))
+			}
+			id, _ = k.FenceBegin()
+			j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
+			if code := k.TicketResult(id); code != codes.Success {
+				t.Errorf("the next fence: %s", codes.Name(code))
+			}
+		})
+	}
 }

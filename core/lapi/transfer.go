@@ -174,6 +174,7 @@ func (c *Context) singleCopied(p *peer.Peer, x *Transfer, kind codes.ErrType, n 
 	if fault, ok := err.(*transport.FaultError); ok {
 		c.faults.SingleCopy(p, fault, kind)
 		if kind == codes.PutErr {
+			c.counters.Cancelled(p.ID)
 			c.due.Sent(x.done(), p, codes.Success) // its data will not be read again
 		}
 		return true
@@ -223,6 +224,7 @@ func (c *Context) sendFailed(m *send.Message, err error) {
 		case wire.MsgGetData:
 			c.faults.Target(e, codes.GetErr, p, m.Token())
 		default:
+			c.counters.Cancelled(p.ID)
 			c.faults.SingleCopy(p, e, m.Kind())
 		}
 	case *dgsm.Error:

@@ -107,6 +107,7 @@ type SharedLink interface {
 	transport.Link
 	Reset(ep transport.Endpoint) error
 	Await(ep transport.Endpoint) error
+	Holds(ep transport.Endpoint) bool
 	HasLeft(ep transport.Endpoint) bool
 	SetTimeout(d time.Duration)
 }

@@ -236,6 +236,9 @@ func IsDue(l *layout.NodeLink, ring int) (due bool, heard uint64) {
 // IsOver says whether a peer has left and all that it sent was received.
 func IsOver(l *layout.NodeLink, ring int) bool { return C.node_is_over(peerOf(l, ring)) != 0 }
 
+// Holds says whether a ring holds a message.
+func Holds(l *layout.NodeLink, ring int) bool { return C.node_holds(peerOf(l, ring)) != 0 }
+
 // Leave tells all peers that this task reads no more.
 func Leave(l *layout.NodeLink) { C.node_leave(of(l)) }
 

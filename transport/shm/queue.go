@@ -174,12 +174,13 @@ func (l *Link) tellFault(p *peer, kind transport.NoticeKind, at uint64) {
 	}
 }
 
-// dropQueues ends what waits for p, or is in flight to it.
+// dropQueues ends what waits for p, or is in flight to it. A Done function may disconnect p, and so
+// call this again: each step looks at what is still there.
 func (l *Link) dropQueues(p *peer, err error) {
 	l.queued -= len(p.answers)
 	p.answers = p.answers[:0]
-	for i, op := range l.inFlight {
-		if op != nil && op.Link.Ep == p.ep {
+	for i := range l.inFlight { // by index: a range over the array's values would copy it
+		if op := l.inFlight[i]; op != nil && op.Link.Ep == p.ep {
 			l.inFlight[i] = nil
 			node.FreeOp(l.node, i)
 			op.Done(op, err)

@@ -69,6 +69,15 @@ func (l *Link) Await(ep transport.Endpoint) error {
 	return nil
 }
 
+// Holds says whether messages of the peer of ep have come that were not taken. Some are the fast
+// path's to take. Once HasLeft has said so, and Holds says no, nothing comes any more.
+func (l *Link) Holds(ep transport.Endpoint) bool {
+	if uint(ep) >= uint(len(l.peers)) || l.peers[ep] == nil || l.peers[ep].gone {
+		return false
+	}
+	return node.Holds(l.node, l.peers[ep].ring)
+}
+
 // HasLeft says whether the peer of ep has closed its link, so that there is nobody to reconnect
 // with.
 func (l *Link) HasLeft(ep transport.Endpoint) bool {

@@ -43,6 +43,13 @@ func (c *Counters) Completed(task int, h *wire.Completion) {
 	c.AddMany(h.Cntr, p.last, task, n)
 }
 
+// Cancelled: one of the completions that a task owes does not come, as an address was bad. Where
+// the operation has no completion counter another's is counted off in its place: then the end of
+// that task may go unreported, but none is reported that nothing waits for.
+func (c *Counters) Cancelled(task int) {
+	c.peers[task].outstanding = max(0, c.peers[task].outstanding-1)
+}
+
 // Forget: nothing is outstanding of a task any more, and it is told of nothing.
 func (c *Counters) Forget(task int) {
 	c.peers[task].outstanding = 0

@@ -116,13 +116,14 @@ func (s *Fences) Begin(done func(code codes.Code)) {
 	s.Advance()
 }
 
-// Lose says that operations up to seq are lost, as a task is gone: the fences under way that cover
-// them say so, or the next one.
-func (s *Fences) Lose(task int, code codes.Code, seq uint64) {
+// Lose says that operations from number first to last are lost, as a task is gone: the fences under
+// way that cover one of them return code, and if none covers all of them so does the next.
+func (s *Fences) Lose(task int, code codes.Code, first, last uint64) {
 	covered := false
 	for _, f := range s.all {
-		if f.seq >= seq {
-			f.code, covered = code, true
+		if f.seq >= first {
+			f.code = code
+			covered = covered || f.seq >= last
 		}
 	}
 	if !covered {

@@ -120,13 +120,28 @@ func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
 	return 0, false
 }
 
-// Owes says whether data of the user's on its way to p is not known to be delivered, and the number
-// of the last such operation, or of a later one.
-func (s *Sender) Owes(p *peer.Peer) (seq uint64, owes bool) {
-	q := s.known(p)
-	if q.head != nil {
-		return s.Issued(), true
+// Holds says whether operations of the user's wait for room on the way to p, not messages of the
+// library alone: the kind of the oldest, and the number of the latest.
+func (s *Sender) Holds(p *peer.Peer) (kind codes.ErrType, latest uint64, holds bool) {
+	for e := s.known(p).head; e != nil; e = e.next {
+		if e.kind() == codes.IntErr {
+			continue
+		}
+		if !holds {
+			kind = e.kind()
+		}
+		latest, holds = e.seq, true
 	}
+	return kind, latest, holds
+}
+
+// Owes says whether data of the user's on its way to p is not known to be delivered, and the number
+// of the last such operation, also if it is delivered.
+func (s *Sender) Owes(p *peer.Peer) (seq uint64, owes bool) {
+	if _, seq, owes = s.Holds(p); owes {
+		return seq, true
+	}
+	q := s.known(p)
 	return q.dataSeq, q.flushed < q.dataAt
 }
 
