@@ -48,6 +48,14 @@ func golapi_counter_unlist(context C.int, cntr C.cshim_addr) {
 	entered(context).UnlistCounter(addr(cntr))
 }
 
+//export golapi_take_loss
+func golapi_take_loss(context C.int) C.int {
+	if entered(context).TakeLoss() {
+		return 1
+	}
+	return 0
+}
+
 //export golapi_counter_purged
 func golapi_counter_purged(context C.int, cntr C.cshim_addr) C.int {
 	return C.int(entered(context).CounterPurged(addr(cntr)))

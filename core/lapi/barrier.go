@@ -2,6 +2,7 @@ package lapi
 
 import (
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/fence"
 	"lapi/core/lapi/peer"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -77,7 +78,7 @@ func (c *Context) BarrierBroken(task int) {
 			"it has left the job, or does not keep to the protocol, while this task is in "+
 				"LAPI_Gfence")
 	}
-	c.collectives.Fail(codes.ErrNoConnectivity)
+	c.collectives.Fail(codes.ErrNoConnectivity, fence.Unknown)
 	c.wake.Changed()
 	c.publish()
 }
@@ -89,7 +90,7 @@ func (c *Context) BarrierRefused(code codes.Code) {
 	if code == codes.ErrTgtPurged {
 		c.collectives.GiveUp()
 	} else {
-		c.collectives.Fail(code)
+		c.collectives.Fail(code, fence.Unknown)
 	}
 	c.wake.Changed()
 	c.publish()

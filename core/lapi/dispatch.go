@@ -60,6 +60,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	}
 	if c.collectives.UnderWay() > 0 {
 		c.collectives.Advance()
+		c.checkCollectives()
 	}
 	if c.term != nil {
 		c.advanceTerm()
@@ -84,7 +85,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if n > 0 {
 		flags |= DispatchProgress
 	}
-	if c.faults.Pending() > 0 {
+	if c.faults.Pending() > 0 || c.counters.LossPending() {
 		flags |= DispatchError
 	}
 	if wanted != 0 && c.tickets.Done(wanted) {

@@ -83,7 +83,7 @@ func (c *Context) settled(e unsettled) bool {
 		c.faults.Message(wireup.LevelFailure, "task %d %s", p.ID, e.why)
 	}
 	c.cutOff(p)
-	c.collectives.Fail(codes.ErrNoConnectivity)
+	c.collectives.Fail(codes.ErrNoConnectivity, p.ID)
 	c.wake.Changed()
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/faults"
+	"lapi/core/lapi/fence"
 	"lapi/core/lapi/peer"
 	"lapi/core/lapi/wire"
 	"lapi/core/wireup"
@@ -187,6 +188,20 @@ func (c *Context) awaits(p *peer.Peer) bool {
 // holds says whether p's messages have come that are not taken in.
 func (c *Context) holds(p *peer.Peer) bool { return p.Shared && c.net.Shm.Holds(p.Ep) }
 
+// checkCollectives takes in another task's report that a task is lost which collectives need: the
+// one under way, or about to begin, cannot end. Not in a link's call.
+func (c *Context) checkCollectives() {
+	task := c.collectives.Lost()
+	if task == fence.Unknown {
+		return
+	}
+	if p := &c.peers[task]; !p.Dead() {
+		c.lastMessages(p)
+		c.fail(p, codes.ErrNoConnectivity, "it has ended or left, as another task in a collective "+
+			"call reports")
+	}
+}
+
 // fail takes p out of the job: once for each peer and failure the error handler hears of it.
 // Everything under way to and from p ends without changing a counter; collectives end with
 // LAPI_ERR_NO_CONNECTIVITY.
@@ -201,7 +216,8 @@ func (c *Context) fail(p *peer.Peer, code codes.Code, why string) {
 // failWith is fail where it is known what kind of operation it hits.
 func (c *Context) failWith(p *peer.Peer, code codes.Code, kind codes.ErrType, why string) {
 	c.cutOff(p)
-	c.collectives.Fail(codes.ErrNoConnectivity)
+	c.counters.NoteLoss()
+	c.collectives.Fail(codes.ErrNoConnectivity, p.ID)
 	if !c.leaves {
 		c.faults.RaiseLoss(code, kind, p.ID,
 			fmt.Sprintf("no connectivity to task %d: %s", p.ID, why))
@@ -218,6 +234,7 @@ func (c *Context) cutOff(p *peer.Peer) {
 	c.noteLost(p)
 	c.dropLaneOps(p)
 	c.counters.Forget(p.ID)
+	c.counters.NotePurged(p.ID)
 	c.rejoins.setAbsent(p.ID, false)
 	for _, e := range c.emuls {
 		e.Disconnect(p.Ep, transport.ErrUnreachable)

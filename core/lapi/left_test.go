@@ -6,6 +6,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
+	"lapi/core/lapi/counter"
 	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
@@ -277,5 +278,85 @@ func TestFenceUnderWayReportsLoss(t *testing.T) {
 				t.Errorf("the next fence: %s", codes.Name(code))
 			}
 		})
+	}
+}
+
+// TestCollectiveEndsInAllTasks: a task leaves while the others are in a collective. Each returns 434
+// in all of them, also where the messages that a task waits for are not those of the one that has
+// left.
+func TestCollectiveEndsInAllTasks(t *testing.T) {
+	for path, env := range paths {
+		if path == "shm" {
+			continue // the barrier, in C: tests/c/host
+		}
+		for _, last := range []int{1, 5} {
+			t.Run(fmt.Sprint(path, " left ", last), func(t *testing.T) { collectiveWithout(t, env, last) })
+		}
+	}
+}
+
+func collectiveWithout(t *testing.T, env map[string]string, left int) {
+	const n = 6
+	j := newJob(t, n, env)
+	gfence := func(k *testTask) uint64 {
+		id, code := k.GfenceBegin()
+		j.ok(code)
+		return id
+	}
+	var ids [n]uint64
+	for i, k := range j.tasks {
+		ids[i] = gfence(k)
+	}
+	for i, k := range j.tasks {
+		j.until("the first", func() bool { return k.tickets.Done(ids[i]) })
+		j.ok(k.TicketResult(ids[i]))
+	}
+	j.tasks[left].leave()
+	rest := &testJob{t: t}
+	for i, k := range j.tasks {
+		if i != left {
+			ids[i] = gfence(k)
+			rest.tasks = append(rest.tasks, k)
+		}
+	}
+	for i, k := range j.tasks {
+		if i == left {
+			continue
+		}
+		rest.until("the end", func() bool { return k.tickets.Done(ids[i]) })
+		if code := k.TicketResult(ids[i]); code != codes.ErrNoConnectivity {
+			t.Errorf("task %d: %s", i, codes.Name(code))
+		}
+		if all := k.events(); len(all) != 1 || all[0].Of != left {
+			t.Errorf("task %d: errors %+v", i, all)
+		}
+	}
+}
+
+// TestLossReportedOncePerCounter: a counter without a list learns of each loss once, though it asks
+// afterwards; one that was set anew does not.
+func TestLossReportedOncePerCounter(t *testing.T) {
+	j := newJob(t, 3, paths["shm"])
+	k := j.tasks[0]
+	var a, b int32
+	var word, other uint64
+	if k.CounterPurged(at(&a)) != counter.Unlisted || k.TakeLoss() {
+		t.Error("a loss before there was one")
+	}
+	for _, task := range []uint32{1, 2} {
+		j.ok(k.Put(task, 8, at(&word), at(&other), 0, 0, 0))
+		k.fail(&k.peers[task], codes.ErrNoConnectivity, "it is gone")
+		if !k.TakeLoss() || k.TakeLoss() {
+			t.Error("waiting threads are not woken once")
+		}
+		k.UnlistCounter(at(&b))
+		for i, want := range []int{counter.Purged, counter.Unlisted} {
+			if got := k.CounterPurged(at(&a)); got != want {
+				t.Errorf("task %d, asked %d times: %d, want %d", task, i+1, got, want)
+			}
+		}
+		if got := k.CounterPurged(at(&b)); got != counter.Unlisted {
+			t.Errorf("a counter set anew: %d", got)
+		}
 	}
 }

@@ -65,6 +65,7 @@ func (c *Context) Resume(dest uint32) codes.Code {
 		return codes.ErrNoConnectivity
 	}
 	p.Resume()
+	c.collectives.Found(p.ID)
 	c.fences.Forget(p.ID)
 	c.mayRun(p)
 	c.publish()

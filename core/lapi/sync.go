@@ -61,8 +61,11 @@ func (c *Context) beginCollective(begin func() uint64) (uint64, codes.Code) {
 	case c.collectives.GivenUp():
 		return 0, codes.ErrTgtPurged
 	}
+	c.checkCollectives()
 	for i := range c.peers {
 		if c.peers[i].Dead() {
+			c.collectives.Notify(i)
+			c.publish()
 			return 0, codes.ErrNoConnectivity
 		}
 	}
@@ -168,6 +171,10 @@ func (c *Context) UnlistCounter(cntr transport.Addr) {
 	c.counters.Unlist(cntr)
 	c.tellLane()
 }
+
+// TakeLoss says, once for each loss, whether threads in LAPI_Nopoll_wait are to look whether it
+// concerns them.
+func (c *Context) TakeLoss() bool { return c.counters.TakeLoss() }
 
 // CounterPurged says what a purge means to a thread that waits for the counter: counter.Quiet,
 // Purged or Unlisted.

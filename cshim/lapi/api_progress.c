@@ -10,7 +10,7 @@ static uint32_t call_once(cshim_context *context)
 	uint32_t flags = cshim_progress_call(&context->progress, 0);
 
 	if (flags & CSHIM_PROGRESS_ERROR)
-		cshim_run_errors(&context->progress, 1);
+		cshim_run_losses(context, 1);
 	return flags;
 }
 

@@ -1,4 +1,5 @@
 /* counter.c - waiting for counters: LAPI_Waitcntr and LAPI_Nopoll_wait. */
+#include "handlers.h"
 #include "lane_send.h"
 #include "waits.h"
 
@@ -141,6 +142,22 @@ static int purge_concerns(cshim_progress *progress, const cshim_goal *goal)
 {
 	return golapi_counter_purged(cshim_index_of(cshim_context_of(progress)),
 	                             CSHIM_ADDR(goal->object)) != CSHIM_COUNTER_QUIET;
+}
+
+static int loss_concerns(cshim_progress *progress, const cshim_goal *goal)
+{
+	return golapi_counter_purged(cshim_index_of(cshim_context_of(progress)),
+	                             CSHIM_ADDR(goal->object)) == CSHIM_COUNTER_PURGED;
+}
+
+void cshim_run_losses(cshim_context *context, int polls)
+{
+	if (golapi_take_loss(cshim_index_of(context))) {
+		/* counters that are set from now on are not concerned: core must know of them */
+		__atomic_store_n(&context->listed, 1, __ATOMIC_SEQ_CST);
+		cshim_wait_interrupt(&context->progress, &nopoll, loss_concerns);
+	}
+	cshim_run_errors(&context->progress, polls);
 }
 
 void cshim_end_purged_waits(cshim_context *context)

@@ -141,12 +141,16 @@ extern int golapi_resume(int context, uint32_t dest);
 extern int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest,
                                cshim_addr status, cshim_addr member);
 extern void golapi_counter_unlist(int context, cshim_addr cntr);
-/* What a purge means to a thread that waits for a counter; news is told once. */
+/* What a purge, or the loss of a task, means to a thread that waits for a counter; each is reported
+ * once. */
 /* nothing: no task of its list was purged since it was asked last */
 #define CSHIM_COUNTER_QUIET 0
 #define CSHIM_COUNTER_PURGED 1   /* one was */
 #define CSHIM_COUNTER_UNLISTED 2 /* it has no list: every purge concerns it */
 extern int golapi_counter_purged(int context, cshim_addr cntr);
+/* 1, once for each loss of a task: threads in LAPI_Nopoll_wait are to look whether it concerns them.
+ */
+extern int golapi_take_loss(int context);
 
 /* C for Go: user handlers, called on the current thread's own stack with the lock held. */
 typedef struct cshim_header_result {

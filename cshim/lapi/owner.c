@@ -51,6 +51,11 @@ static void polling(cshim_progress *progress, int polls)
 	golapi_away(cshim_index_of(cshim_context_of(progress)), !polls);
 }
 
+static void errors(cshim_progress *progress, int polls)
+{
+	cshim_run_losses(cshim_context_of(progress), polls);
+}
+
 static void trace(cshim_progress *progress, const char *what, int32_t how)
 {
 	cshim_trace(cshim_context_of(progress), CSHIM_TRACE_HANDLERS,
@@ -64,7 +69,7 @@ const cshim_owner cshim_lapi_owner = {
 	.arm = arm,
 	.disarm = disarm,
 	.polling = polling,
-	.errors = cshim_run_errors,
+	.errors = errors,
 	.trace = trace,
 	.handlers = cshim_completion_run,
 	.wake_handlers = cshim_completion_wake,

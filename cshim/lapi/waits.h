@@ -54,6 +54,9 @@ int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remai
  * any task if it lists none.
  */
 int cshim_nopoll_counter(cshim_context *context, int *counter, int val, int *remainder);
+/* Errors have come up: lets the calls of LAPI_Nopoll_wait end that the loss of a task concerns, and
+ * calls the error handler (cshim_run_errors). */
+void cshim_run_losses(cshim_context *context, int polls);
 /* A task was purged: lets the calls of LAPI_Nopoll_wait end that it concerns. */
 void cshim_end_purged_waits(cshim_context *context);
 

@@ -34,6 +34,7 @@ type Counters struct {
 	lists     map[transport.Addr]*list // by counter
 	coalesced coalesced
 	peers     []peer
+	losses    losses
 }
 
 // New is without lists.

@@ -95,8 +95,11 @@ func (c *Counters) List(cntr transport.Addr, n int32, dest, status, member trans
 	return codes.Success
 }
 
-// Unlist takes a counter's list off it.
-func (c *Counters) Unlist(cntr transport.Addr) { delete(c.lists, cntr) }
+// Unlist takes a counter's list off it: it is set anew, and no loss so far concerns it.
+func (c *Counters) Unlist(cntr transport.Addr) {
+	delete(c.lists, cntr)
+	c.noteReported(cntr)
+}
 
 // Listed says whether any counter has a list: then each count must pass this package.
 func (c *Counters) Listed() bool { return len(c.lists) > 0 }
@@ -121,7 +124,7 @@ func (c *Counters) noteReceived(a transport.Addr, peer int) {
 	}
 }
 
-// NotePurged marks a purged task in every list.
+// NotePurged marks a task that is purged, or lost, in every list.
 func (c *Counters) NotePurged(purged int) {
 	for a, l := range c.lists {
 		if !l.believed() {
@@ -152,11 +155,55 @@ const (
 	Unlisted = 2
 )
 
-// Purged says what a purge means to a thread that waits for the counter. News of a list is told
-// once, so that the thread can go on waiting for the other tasks.
+// lossesMax bounds the counters for which it is noted that a loss was reported. Beyond it each may
+// be reported once more.
+const lossesMax = 4096
+
+// losses are those of tasks that were under way with something, which concern every counter without
+// a list: which of its operations were lost is not known.
+type losses struct {
+	count    uint64
+	reported map[transport.Addr]uint64 // by counter: count when it was reported, or set anew
+	pending  bool                      // waiting threads have yet to look
+}
+
+// NoteLoss: a task is lost with operations of this task under way.
+func (c *Counters) NoteLoss() {
+	c.losses.count++
+	c.losses.pending = true
+}
+
+// LossPending says whether waiting threads are to look whether a loss concerns them; TakeLoss, also,
+// that they do.
+func (c *Counters) LossPending() bool { return c.losses.pending }
+
+// TakeLoss is LossPending, once.
+func (c *Counters) TakeLoss() bool {
+	pending := c.losses.pending
+	c.losses.pending = false
+	return pending
+}
+
+// noteReported: no loss so far concerns a counter any more.
+func (c *Counters) noteReported(cntr transport.Addr) {
+	l := &c.losses
+	if l.count == 0 {
+		return
+	}
+	if l.reported == nil || len(l.reported) >= lossesMax {
+		l.reported = make(map[transport.Addr]uint64)
+	}
+	l.reported[cntr] = l.count
+}
+
+// Purged says what a purge, or the loss of a task, means to a thread that waits for the counter.
+// Each is reported once, so that the thread can go on waiting for the other tasks.
 func (c *Counters) Purged(cntr transport.Addr) int {
 	l := c.lists[cntr]
 	switch {
+	case l == nil && c.losses.reported[cntr] < c.losses.count:
+		c.noteReported(cntr)
+		return Purged
 	case l == nil:
 		return Unlisted
 	case l.news:

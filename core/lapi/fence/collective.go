@@ -69,6 +69,7 @@ type Collectives struct {
 	delivered []*delivery // for later
 	next      uint32      // generation of the latest collective here
 	done      uint32      // of the latest that is over
+	lost      int         // a task that is lost, as another one reports: 1 more; 0: none
 	givenUp   bool        // here, or in a task that shares our collectives: there are none any more
 }
 
@@ -234,6 +235,10 @@ func (c *Collectives) Received(m *transport.Msg) transport.Verdict {
 		c.refuse(p, h.Round)
 		return transport.Accept
 	}
+	if ok && h.Round == wire.LostRound && h.First < uint32(n) && int(h.First) != c.cfg.Me {
+		c.lost = int(h.First) + 1
+		return transport.Accept
+	}
 	if !ok || h.Round >= uint32(rounds(n)) || h.Generation-c.done-1 > ahead {
 		return p.Malformed()
 	}
@@ -263,8 +268,12 @@ func (c *Collectives) store(k *collective, x *exchange) codes.Code {
 	return codes.Success
 }
 
-// Fail ends all collectives under way: a task is gone that they need.
-func (c *Collectives) Fail(code codes.Code) {
+// Fail ends all collectives under way: a task is gone that they need. If that is known, the tasks
+// that wait for this one in a collective are notified, as they need not hear of it otherwise.
+func (c *Collectives) Fail(code codes.Code, task int) {
+	if len(c.line) > 0 && task != Unknown {
+		c.Notify(task)
+	}
 	for _, k := range c.line {
 		c.cfg.Tickets.End(k.ticket, code)
 	}
@@ -272,10 +281,35 @@ func (c *Collectives) Fail(code codes.Code) {
 	c.cfg.Failed(code)
 }
 
+// Unknown is for Fail: it is not known which task is gone, or others learn of it by themselves.
+const Unknown = -1
+
+// Notify tells the tasks that wait for this one in a collective that it fails here, as a task is
+// lost.
+func (c *Collectives) Notify(task int) {
+	n := len(c.cfg.Peers)
+	h := wire.Exchange{Round: wire.LostRound, First: uint32(task)}
+	for round := range rounds(n) {
+		if p := &c.cfg.Peers[(c.cfg.Me-1<<round+n)%n]; !p.Dead() && !p.IsSelf {
+			c.cfg.Out.Control(p, wire.MsgExchange, codes.IntErr, h.Encode)
+		}
+	}
+}
+
+// Lost is a task that is lost, as another one reports by Notify, or Unknown.
+func (c *Collectives) Lost() int { return c.lost - 1 }
+
+// Found: that task is there again.
+func (c *Collectives) Found(task int) {
+	if c.lost == task+1 {
+		c.lost = 0
+	}
+}
+
 // GiveUp ends them for good: tasks no longer agree on how many there were.
 func (c *Collectives) GiveUp() {
 	c.givenUp = true
-	c.Fail(codes.ErrTgtPurged)
+	c.Fail(codes.ErrTgtPurged, Unknown)
 }
 
 // refuse is Received once collectives have been given up, here or there. Only a task that still
