@@ -109,6 +109,7 @@ type Op struct {
 	Operand uint64 // of an atomic operation
 	Compare uint64 // of AtomicCAS
 	Single  bool   // of Send: by one path only, where the link has several
+	Part    bool   // of Send: of a long message, whose data the link need not copy
 	Route   Route  // of PutNotice and GetNotice
 	Notice  Notice // likewise
 	// Done runs once if the operation was Queued: when Local may be reused (Send), when the

@@ -105,7 +105,7 @@ type Config struct {
 	RexmitBufCount     int           // MP_REXMIT_BUF_CNT; default 128
 	RexmitBufSize      int           // MP_REXMIT_BUF_SIZE; default 16384
 	SendQueue          int           // LAPI_SEND_QUEUE, bytes; default 4 MiB
-	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(128, RexmitBufSize)
+	RexmitBufSizeSet   bool          // then BUF_CP_SIZE is its value, else min(4096, RexmitBufSize)
 
 	UseBulk bool // MP_USE_BULK_XFER
 	BulkMin int  // MP_BULK_MIN_MSG_SIZE, bytes, at least 4096; default 153600

@@ -55,6 +55,10 @@ const (
 	qLast
 )
 
+// defaultBufCopy is BUF_CP_SIZE, bytes, unless MP_REXMIT_BUF_SIZE is set: to copy so much takes less
+// time than to tell the program later that its buffer is free.
+const defaultBufCopy = 4096
+
 // attributes are what LAPI_Senv sets, and what LAPI_Init has found.
 type attributes struct {
 	errorCheck   bool

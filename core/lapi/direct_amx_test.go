@@ -77,9 +77,9 @@ func TestHintsOfMulticast(t *testing.T) {
 	}
 	name := j.tasks[0].group(t, 3, 0, 1)
 	for flags, least := range map[uint32]int{0: singlecopy.AmMin,
-		singlecopy.UseBulkXfer: 129, singlecopy.NotUseBulkXfer: 1 << 30,
+		singlecopy.UseBulkXfer: 4097, singlecopy.NotUseBulkXfer: 1 << 30,
 		singlecopy.UseBulkXfer | singlecopy.NotUseBulkXfer: 1 << 30} {
-		for _, n := range []int{1, 128, 129, 16383, 16384, 200000} {
+		for _, n := range []int{1, 4096, 4097, 16383, 16384, 200000} {
 			r := receiveAll(j, n)
 			data := pattern(n, uint64(n))
 			j.ok(j.tasks[0].Xfer(XferMc, &Transfer{Tgt: name, HdrHdl: 0x1000, OrgAddr: addrOf(data),

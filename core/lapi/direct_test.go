@@ -190,7 +190,7 @@ func TestHints(t *testing.T) {
 			for _, kind := range types {
 				forced := 1
 				if kind == XferAm || kind == XferAmv {
-					forced = 129 // BUF_CP_SIZE and 1
+					forced = 4097 // BUF_CP_SIZE and 1
 				}
 				for flags, least := range map[uint32]int{0: s.least[kind],
 					singlecopy.UseBulkXfer: forced, singlecopy.NotUseBulkXfer: huge,

@@ -7,6 +7,7 @@ import (
 	"lapi/core/lapi/peer"
 	"lapi/transport"
 	"lapi/transport/layout"
+	"lapi/transport/udp"
 )
 
 // outboxes is core's side of the outboxes (cshim/lane/outbox.h): small puts over UDP that C writes
@@ -31,7 +32,8 @@ func (s *setup) openOutboxes() codes.Code {
 	if s.outboxes = newOutboxes(len(s.peers)); s.outboxes.Outboxes == nil {
 		return codes.Success
 	}
-	s.outboxes.Most = uint32(s.attributes.bufCopy)
+	// a longer one does not wait in a packet
+	s.outboxes.Most = uint32(min(s.attributes.bufCopy, udp.ShortData))
 	for i := range s.peers {
 		if p := &s.peers[i]; p.Link == s.net.UDP {
 			s.outboxes.Most = min(s.outboxes.Most, uint32(p.AtOnce()))

@@ -67,7 +67,7 @@ func New(o *Options) (*Context, codes.Code) {
 		shared: o.Shared, wake: progress.NewBlock(&o.Shared.Progress, &o.Shared.CompletionSeq),
 		host: o.Host, cfg: cfg, clock: o.clock(), instance: o.Instance, me: cfg.Task,
 		attributes: attributes{timeout: defaultTimeout, ackThreshold: cfg.AckThreshold,
-			bufCopy: min(128, cfg.RexmitBufSize), persistent: o.Persistent},
+			bufCopy: min(defaultBufCopy, cfg.RexmitBufSize), persistent: o.Persistent},
 	}}
 	if cfg.RexmitBufSizeSet {
 		s.attributes.bufCopy = cfg.RexmitBufSize

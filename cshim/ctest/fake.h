@@ -95,6 +95,7 @@ void test_push(void);
 void test_lane(void);
 void test_rules(void);
 void test_fence(void);
+void test_sent(void);
 void test_hostile(void);
 void test_outbox(void);
 void test_packets(void);

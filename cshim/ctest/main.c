@@ -30,6 +30,7 @@ static const struct {
 	{"lane", test_lane, 0},
 	{"rules", test_rules, 0},
 	{"fence", test_fence, 0},
+	{"sent", test_sent, 0},
 	{"hostile", test_hostile, 0},
 	{"barrier", test_barrier, 0},
 	{"outbox", test_outbox, 0},

@@ -139,28 +139,60 @@ void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, 
 	cshim_header_said(block, &call, result);
 }
 
+cshim_sent cshim_sents[CSHIM_MAX_CONTEXTS];
+
 /*
  * Also outside of progress calls, at the end of a call that sends. While the handler runs a
  * progress call counts as being made by this thread, so that a call which would wait inside the
  * handler is refused as in all handlers that hold the lock.
  */
-void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt,
-                                uint32_t reason)
+static void run_sent(cshim_context *context, cshim_addr handler, cshim_addr info,
+                     lapi_sh_info_t *why)
 {
-	cshim_context *block = &cshim_contexts[context];
-	cshim_progress *progress = &block->progress;
+	cshim_progress *progress = &context->progress;
 	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
 	uint32_t was = progress->calling, caller = progress->caller;
 	cshim_handler before;
-	lapi_sh_info_t why = {.src = tgt, .reason = reason};
 
 	cshim_call_begins(progress);
-	handler_begins(block, &before);
-	send_handler(cshim_handle_of(block), (void *)(uintptr_t)info, &why);
-	handler_ends(block, &before);
+	handler_begins(context, &before);
+	send_handler(cshim_handle_of(context), (void *)(uintptr_t)info, why);
+	handler_ends(context, &before);
 	if (!was)
 		cshim_call_ends(progress);
 	progress->caller = caller;
+}
+
+/* Runs the oldest one that waits. */
+static void run_waiting(cshim_context *context, cshim_sent *sent)
+{
+	lapi_sh_info_t why = {.src = sent->due[0].tgt, .reason = sent->due[0].reason};
+	cshim_addr handler = sent->due[0].handler, info = sent->due[0].info;
+
+	sent->waiting--;
+	memmove(&sent->due[0], &sent->due[1], sent->waiting * sizeof(sent->due[0]));
+	run_sent(context, handler, info, &why);
+}
+
+/* One after the other, however they send: handlers inside each other would fill the stack. */
+void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt,
+                                uint32_t reason)
+{
+	cshim_sent *sent = &cshim_sents[context];
+	lapi_sh_info_t why = {.src = tgt, .reason = reason};
+
+	if (sent->running && sent->waiting < CSHIM_SENT_MOST) {
+		sent->due[sent->waiting].handler = handler;
+		sent->due[sent->waiting].info = info;
+		sent->due[sent->waiting].tgt = tgt;
+		sent->due[sent->waiting++].reason = reason;
+		return;
+	}
+	sent->running++;
+	run_sent(&cshim_contexts[context], handler, info, &why);
+	while (sent->running == 1 && sent->waiting)
+		run_waiting(&cshim_contexts[context], sent);
+	sent->running--;
 }
 
 void cshim_call_completion(int context, cshim_addr handler, cshim_addr info)

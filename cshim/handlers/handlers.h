@@ -63,6 +63,22 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 	cshim_handler_ends(&context->progress, &before);
 }
 
+/*
+ * Send completion handlers that are due, of one context, under its lock. They run one after the
+ * other (cshim_call_send_completion): so many wait in C while another one runs. More are core's,
+ * which has memory for any number.
+ */
+enum { CSHIM_SENT_MOST = 16 };
+typedef struct cshim_sent {
+	uint32_t running; /* how many run, inside each other */
+	uint32_t waiting; /* how many wait, oldest first */
+	struct {
+		cshim_addr handler, info;
+		uint32_t tgt, reason;
+	} due[CSHIM_SENT_MOST];
+} cshim_sent;
+extern cshim_sent cshim_sents[CSHIM_MAX_CONTEXTS]; /* by context */
+
 /* header.c: what core needs to know of it. */
 void cshim_header_said(cshim_context *context, const cshim_header_call *call,
                        cshim_header_result *result);

@@ -5,6 +5,7 @@
 #ifndef CSHIM_TRANSFER_H
 #define CSHIM_TRANSFER_H
 
+#include "handlers.h"
 #include "internal.h"
 #include "lane_origin.h"
 #include "lane_send.h"
@@ -16,11 +17,25 @@
  */
 #define CSHIM_SENDS_PER_CALL 64
 
-/* 1: the fast path has done all of it. It has no flags and no handlers of LAPI_Xfer. */
+/*
+ * 1 if the fast path may do a transfer with a handler of LAPI_Xfer: it copies all of the data, so
+ * the send completion handler is due at once. A get's handler is not, and core knows when it is.
+ */
+static inline int cshim_copies_all(const cshim_context *context, uint32_t type,
+                                   const cshim_transfer *t)
+{
+	const cshim_lane *lane = (const cshim_lane *)(uintptr_t)context->lane;
+
+	return cshim_sents[cshim_index_of(context)].waiting < CSHIM_SENT_MOST &&
+	       (type == LAPI_AM_XFER ||
+	        (type == LAPI_PUT_XFER && (!lane || t->len <= lane->copy_max)));
+}
+
+/* 1: the fast path has done all of it but the handler. It has no flags of LAPI_Xfer. */
 static inline int cshim_transfer_fast(cshim_context *context, uint32_t type,
                                       const cshim_transfer *t)
 {
-	if (t->flags || t->handler)
+	if (t->flags || (t->handler && !cshim_copies_all(context, type, t)))
 		return 0;
 	switch (type) {
 	case LAPI_PUT_XFER:
@@ -63,8 +78,13 @@ cshim_transfer_in(cshim_context *context, uint32_t type, cshim_transfer transfer
 	if (__builtin_expect(++context->sends % CSHIM_SENDS_PER_CALL == 0, 0) &&
 	    !cshim_progress_for_sends(context))
 		return LAPI_ERR_HNDL_INVALID;
-	if (cshim_transfer_fast(context, type, &transfer))
+	if (cshim_transfer_fast(context, type, &transfer)) {
+		if (transfer.handler)
+			cshim_call_send_completion(cshim_index_of(context), transfer.handler,
+			                           transfer.info, transfer.tgt,
+			                           LAPI_SUCCESS);
 		return LAPI_SUCCESS;
+	}
 	whole = transfer;
 	rc = golapi_xfer(cshim_index_of(context), type, &whole);
 	if (whole.room)

@@ -62,6 +62,35 @@ static void am_rounds(task *t, size_t size, uint64_t n)
 	}
 }
 
+static void sent(lapi_handle_t *hndl, void *info, lapi_sh_info_t *why)
+{
+	(void)hndl;
+	(void)info;
+	(void)why;
+}
+
+static void am_handler_rounds(task *t, size_t size, uint64_t n)
+{
+	uint peer = (uint)(1 - t->id);
+	lapi_xfer_t x;
+
+	memset(&x, 0, sizeof(x));
+	x.Am.Xfer_type = LAPI_AM_XFER;
+	x.Am.tgt = peer;
+	x.Am.hdr_hdl = (uintptr_t)handler_at[peer];
+	x.Am.udata = t->out;
+	x.Am.udata_len = size;
+	x.Am.shdlr = sent;
+	x.Am.tgt_cntr = (uintptr_t)t->arrived_at[peer];
+	for (; n > 0; n--) {
+		if (t->id == 1)
+			task_wait(t, &t->arrived, 1);
+		CHECK(LAPI_Xfer(t->handle, &x));
+		if (t->id == 0)
+			task_wait(t, &t->arrived, 1);
+	}
+}
+
 static void probe_until_handled(task *t)
 {
 	for (awaited++; handled < awaited;)
@@ -130,6 +159,7 @@ static const struct operation {
 	effect leaves;
 } operations[] = {
 	{"am", am_rounds, ONE_WAY_US, DATA_AT_BOTH},
+	{"am-handler", am_handler_rounds, ONE_WAY_US, DATA_AT_BOTH},
 	{"am-probe", am_probe_rounds, ONE_WAY_US, DATA_AT_BOTH},
 	{"put", put_rounds, ONE_WAY_US, DATA_AT_BOTH},
 	{"put-completed", put_completed_rounds, WHOLE_US, DATA_AT_TARGET},

@@ -14,6 +14,8 @@ const (
 	// packet in this sense is what is handed to the kernel at once: burstBytes, in as many
 	// datagrams as the packet size makes of it.
 	MaxPacketsOut = 64
+	// ShortData is up to how many bytes of data a message waits for others in its packet.
+	ShortData = packet.Short
 	// DefaultAckThreshold packets are received before a batch of acknowledgements goes back:
 	// MP_ACK_THRESH.
 	DefaultAckThreshold = 30

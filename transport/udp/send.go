@@ -36,8 +36,9 @@ type packetLimits struct {
 	mostInFlight int // packets, on all paths
 }
 
-// Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done). Of more,
-// the packet borrows op.Local until the peer has acknowledged it (Queued). ErrBusy: too many
+// Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done), but for
+// parts of long messages. Of more, and of these, the packet borrows op.Local until the peer has
+// acknowledged it (Queued). ErrBusy: too many
 // packets wait for this peer, or for all, or every retransmit buffer is taken.
 func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte,
 	op *transport.Op) (transport.Status, error) {
@@ -80,7 +81,7 @@ func (m *Machine) target(ep transport.Endpoint) (*peer, error) {
 
 // join puts a message into the open packet, if there is one with room.
 func (s *sender) join(id transport.MsgID, hdr []byte, op *transport.Op) (joined bool, err error) {
-	if s.window.Unsent() == 0 || int(op.N) > s.m.cfg.CopyMax {
+	if s.window.Unsent() == 0 || !(packet.Limits{CopyMax: s.m.cfg.CopyMax}).Copies(op) {
 		return false, nil
 	}
 	k := s.window.Last()

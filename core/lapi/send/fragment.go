@@ -30,6 +30,7 @@ func (s *Sender) newFragment(m *Message) *fragment {
 	}
 	f.m, f.moves = m, false
 	f.op.Single = m != nil && m.single
+	f.op.Part = m != nil && m.n > uint64(s.cfg.CopyMax)+m.uhdrLen
 	return f
 }
 

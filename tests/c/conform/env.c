@@ -25,7 +25,7 @@ static void env_defaults(void)
 		CHECK_EQUAL(query(NUM_REX_BUFS), 128);
 	if (!*variable("MP_REXMIT_BUF_SIZE")) {
 		CHECK_EQUAL(query(REX_BUF_SZ), 16384);
-		CHECK_EQUAL(query(BUF_CP_SIZE), 128);
+		CHECK_EQUAL(query(BUF_CP_SIZE), 4096);
 	}
 }
 

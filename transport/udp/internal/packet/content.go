@@ -23,10 +23,23 @@ const (
 	Overhead = wire.HeaderSize + wire.MessageSize
 )
 
+// Short is up to how many bytes of data a message waits for company in its packet; a longer one goes
+// when the entry ends. Parts of long messages that are no longer are copied too.
+const Short = 128
+
 // Limits are what a packet may hold.
 type Limits struct {
 	Size    int // bytes of a packet
 	CopyMax int // bytes of data that are copied; of more the packet borrows the user's memory
+}
+
+// Copies says whether the data of op is copied into its packet.
+func (l Limits) Copies(op *transport.Op) bool {
+	most := l.CopyMax
+	if op.Part { // retransmit buffers are for messages whose data must be free at once
+		most = min(most, Short)
+	}
+	return op.N <= uint64(max(most, 0))
 }
 
 // Content is what is in one datagram. Its memory is outside the Go heap: the kernel and, through
@@ -47,6 +60,7 @@ type Content struct {
 	counts   int // user bytes of all messages, for the statistics
 	messages int
 	open     bool // more messages may join: nothing borrowed, not sent, no flush behind it
+	long     bool // a message is longer than Short
 	single   bool // must not be spread over paths
 	cut
 }
@@ -69,7 +83,7 @@ func (k *Content) Begin(id transport.MsgID, hdr []byte, op *transport.Op, l Limi
 	rexes *Blocks) (transport.Status, error) {
 	k.n = wire.HeaderSize
 	k.single = op.Single
-	if int(op.N) <= l.CopyMax || op.N == 0 {
+	if l.Copies(op) {
 		n := Overhead + len(hdr) + int(op.N)
 		if n > min(len(k.buf), l.Size) {
 			if k.rex = rexes.Get(); k.rex == nil {
@@ -112,6 +126,7 @@ func (k *Content) Join(id transport.MsgID, hdr []byte, op *transport.Op) error {
 	k.n = end
 	k.messages++
 	k.counts += int(op.N)
+	k.long = k.long || op.N > Short
 	return nil
 }
 
@@ -139,7 +154,9 @@ func (k *Content) Shut()      { k.open = false } // lets nothing join k any more
 func (k *Content) Open() bool { return k.open }  // whether messages may join k
 
 // Full says whether it is of no use to wait for more messages.
-func (k *Content) Full() bool { return k.n >= ShareBytes || k.messages == MaxMessages }
+func (k *Content) Full() bool {
+	return k.long || k.n >= ShareBytes || k.messages == MaxMessages
+}
 
 // Bytes is k's own memory in use, the packet's header first. The borrowed data come behind it.
 func (k *Content) Bytes() []byte { return k.buf[:k.n] }

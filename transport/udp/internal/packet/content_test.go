@@ -114,6 +114,37 @@ func TestWhereDataLie(t *testing.T) {
 	}
 }
 
+// TestPartsAreBorrowed: a part of a long message takes no retransmit buffer, unless it is short.
+func TestPartsAreBorrowed(t *testing.T) {
+	memory.Guard()
+	data, rexes := user(t, 60000), blocks(t, 20000)
+	for n, want := range map[uint64]transport.Status{Short: transport.Done,
+		Short + 1: transport.Queued, 1400: transport.Queued} {
+		k := New(blocks(t, HeadSize).Get())
+		op := &transport.Op{Local: memory.AddrOf(data), N: n, Part: true}
+		status, err := k.Begin(1, nil, op, Limits{Size: 65507, CopyMax: 4096}, rexes)
+		if err != nil || status != want || rexes.InUse() != 0 {
+			t.Errorf("%d bytes: %v, %v, %d buffers", n, status, err, rexes.InUse())
+		}
+	}
+}
+
+// TestLongDataWaitForNothing: a packet is held for more messages only while all in it are short.
+func TestLongDataWaitForNothing(t *testing.T) {
+	memory.Guard()
+	data := user(t, 60000)
+	k := New(blocks(t, HeadSize).Get())
+	op := &transport.Op{Local: memory.AddrOf(data), N: Short}
+	if _, err := k.Begin(1, nil, op, Limits{Size: 65507, CopyMax: 4096}, nil); err != nil ||
+		k.Full() {
+		t.Fatalf("%v; full: %v", err, k.Full())
+	}
+	op.N++
+	if err := k.Join(1, nil, op); err != nil || !k.Full() || !k.Open() {
+		t.Errorf("%v; full: %v, open: %v", err, k.Full(), k.Open())
+	}
+}
+
 // Data that cannot be read any more leave the packet, with what was in it before them.
 func TestVoid(t *testing.T) {
 	memory.Guard()
