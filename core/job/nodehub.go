@@ -54,7 +54,6 @@ type nodeHub struct {
 const (
 	hubLimit   = 60 * time.Second // for all hubs to reach each other, or be reached
 	dialLimit  = 5 * time.Second  // for one address of a hub
-	maxComing  = 64               // connections that have not proved anything yet
 	acceptRest = 10 * time.Second // longer than hubLimit, so that who dials says why it failed
 	// a hub answers a call at once, unless its machine is loaded
 	firstCall = time.Second
@@ -293,7 +292,7 @@ func (n *nodeHub) admit(conn int) {
 
 // hearHubs takes the calls of other nodes' hubs, as long as the process lives.
 func (n *nodeHub) hearHubs() {
-	coming := make(chan struct{}, maxComing)
+	var some coming
 	for {
 		conn, err := n.in.door.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -303,14 +302,14 @@ func (n *nodeHub) hearHubs() {
 			time.Sleep(lastRetry)
 			continue
 		}
-		coming <- struct{}{}
+		some.add(conn)
 		go func() {
-			defer func() { <-coming }()
 			w, err := hub.Hear(conn, n.key, len(n.nodes))
+			in := some.leave(conn)
 			if err != nil {
 				return
 			}
-			if h := n.lead(); h != nil {
+			if h := n.lead(); in && h != nil {
 				_ = h.Attach(w)
 			} else {
 				w.Close()
