@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -81,5 +82,19 @@ func FuzzFiles(f *testing.F) {
 				t.Errorf("%q: a command without words", text)
 			}
 		}
+	})
+}
+
+// FuzzStat: whatever name a process has given itself, it is a child of the process that the kernel
+// says.
+func FuzzStat(f *testing.F) {
+	f.Add([]byte("cat"), uint32(12))
+	f.Add([]byte(") R 1 (x) S 2"), uint32(0))
+	f.Fuzz(func(t *testing.T, name []byte, parent uint32) {
+		line := fmt.Appendf(nil, "7 (%s) S %d 1 1 0", name, parent)
+		if !isChild(line, fmt.Append(nil, parent)) || isChild(line, fmt.Append(nil, parent+1)) {
+			t.Errorf("%q is not a child of %d only", line, parent)
+		}
+		isChild(name, []byte("1")) // what is no such line
 	})
 }

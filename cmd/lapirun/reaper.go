@@ -201,10 +201,15 @@ func ownChildren() (all []int) {
 		if err != nil {
 			continue // it is gone
 		}
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) > statParent && bytes.Equal(fields[statParent], self) {
+		if isChild(stat, self) {
 			all = append(all, pid)
 		}
 	}
 	return all
+}
+
+// isChild says whether a line of /proc/PID/stat names a process as the parent.
+func isChild(stat, parent []byte) bool {
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	return len(fields) > statParent && bytes.Equal(fields[statParent], parent)
 }

@@ -222,3 +222,29 @@ func TestGroupRequestsBounded(t *testing.T) {
 		w.collective(m, uint32(coll.Create), 0)
 	}
 }
+
+// TestClaimedMember: in a group of blobs a process with another key than a member's blob has is not
+// taken for that member, and the group comes about with the right one.
+func TestClaimedMember(t *testing.T) {
+	w, server, _, thief := thieves(t)
+	list := w.members(2)
+	list[1].p = w.procs[1]
+	w.must("create_group", list[0].create(list, 0, 5))
+	private := make([]byte, joinSize)
+	for i, v := range []uint32{joinMagic, 5, 2, 1, 0} {
+		binary.LittleEndian.PutUint32(private[4*i:], v)
+	}
+	x := &fellow{c: &Collective{base: base{ia: thief.ia}, over: true}}
+	_, _, r := thief.l.dial(x, server.addr, list[0].blob.Qualifier, serviceGroup, 0, private)
+	w.must("dial", r)
+	w.until(func() bool { return len(server.l.groups.requests) > 0 })
+	for _, c := range server.l.groups.making {
+		if f := c.fellows[1]; f.peer != nil || f.attempt != nil {
+			t.Fatal("a process with another key is taken for the member")
+		}
+	}
+	w.must("create_group", list[1].create(list, 1, 5))
+	for _, m := range list {
+		w.collective(m, uint32(coll.Create), 0)
+	}
+}

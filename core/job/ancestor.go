@@ -82,8 +82,13 @@ func parentOf(pid int) int {
 	if err != nil {
 		return 0
 	}
+	return parentIn(b)
+}
+
+// parentIn is the parent that a line of /proc/PID/stat names; 0: none.
+func parentIn(stat []byte) int {
 	// behind the name in brackets, which may hold anything: state, parent
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(f) < 2 {
 		return 0
 	}

@@ -118,3 +118,19 @@ func FuzzEnvironment(f *testing.F) {
 		}
 	})
 }
+
+// FuzzStat: whatever name a process has given itself, its parent is the one that the kernel says.
+func FuzzStat(f *testing.F) {
+	f.Add([]byte("cat"), 12)
+	f.Add([]byte(") R 1 (x) S 2"), 0)
+	f.Fuzz(func(t *testing.T, name []byte, parent int) {
+		if parent < 0 {
+			return
+		}
+		line := fmt.Appendf(nil, "7 (%s) S %d 1 1 0", name, parent)
+		if got := parentIn(line); got != parent {
+			t.Errorf("the parent in %q is %d", line, got)
+		}
+		parentIn(name) // what is no such line
+	})
+}

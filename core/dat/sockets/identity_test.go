@@ -3,7 +3,11 @@ package sockets
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"lapi/core/dat"
 )
@@ -71,5 +75,49 @@ func TestClaimedNumber(t *testing.T) {
 			byShm(t, 1, server)
 			byShm(t, 0, thief)
 		}
+	}
+}
+
+// TestOtherUser: a process of another user that dials is shown the door, however often, and the
+// processes of this user share memory as before.
+func TestOtherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	p, q := newProcess(t), newProcess(t)
+	const nobody = 65534
+	fds := make(chan int, 3*silentMax)
+	go func() {
+		defer close(fds)
+		runtime.LockOSThread() // and never unlocked: the thread ends with its user
+		if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), nobody, ^uintptr(0)); e != 0 {
+			t.Errorf("setresuid: %v", e)
+			return
+		}
+		for range cap(fds) {
+			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err = unix.Connect(fd, &unix.SockaddrUnix{Name: doorName(p.l.Process())}); err != nil {
+				t.Error(err)
+			}
+			fds <- fd
+		}
+	}()
+	n := 0
+	for fd := range fds {
+		n++
+		defer unix.Close(fd)
+		p.l.Progress()
+		p.network.Woken()
+	}
+	a, b := q.end(nil, 0), p.end(nil, 0)
+	connect(t, a, b)
+	exchange(t, a, b)
+	byShm(t, 1, p, q)
+	if len(p.network.door.lines) != 1 || n != cap(fds) {
+		t.Errorf("%d lines, after %d strangers", len(p.network.door.lines), n)
 	}
 }

@@ -1,8 +1,10 @@
 package sockets
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -107,4 +109,21 @@ func TestSlowPeer(t *testing.T) {
 		l.other = processID{}
 	}
 	expect(t, a.con, dat.EventBroken, p)
+}
+
+// FuzzStat: whatever name a process has given itself, its state and start are what the kernel says.
+func FuzzStat(f *testing.F) {
+	f.Add([]byte("cat"), byte('S'), uint64(99))
+	f.Add([]byte(") Z 1 (x) S 2"), byte('R'), uint64(0))
+	f.Fuzz(func(t *testing.T, name []byte, state byte, start uint64) {
+		if state <= ' ' || state > '~' || state == ')' {
+			return
+		}
+		line := fmt.Appendf(nil, "7 (%s) %c%s %d 0", name, state,
+			strings.Repeat(" 1", statStart-1), start)
+		if s, when := readStat(line); s != state || when != fmt.Sprint(start) {
+			t.Errorf("%q reads as %c and %s", line, s, when)
+		}
+		readStat(name) // what is no such line
+	})
 }
