@@ -59,6 +59,7 @@ static const struct {
 	{"group_give", test_group_give, 1},
 	{"direct", test_direct, 0},
 	{"ends", test_ends, 0},
+	{"dat_hostile", test_dat_hostile, 1},
 	{"polls", test_polls, 1},
 	{"dat_threads", test_dat_threads, 1},
 	{"completions", test_completions, 0},

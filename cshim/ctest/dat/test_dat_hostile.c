@@ -1,0 +1,191 @@
+/*
+ * test_dat_hostile.c - uDAPL's lane against a peer that writes anything into its ring: messages of
+ * every kind, whose head words lie about lengths, with headers that are random, or nearly right. A
+ * message that does not fit is left to core. Whatever comes, only memory that the peer may write
+ * changes, no more receives and requests complete than there are, and the sanitizers find nothing.
+ *
+ * CSHIM_FUZZ is how many messages there are, CSHIM_SEED where they begin.
+ */
+#include "fake_dat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MESSAGES = 20000, /* by default */
+	ROUND = 50,       /* messages to one connection */
+	RECEIVES = 6,
+	REQUESTS = 4,
+	NAMED = 1 << 18, /* where the memory that the connection's context names begins, and its */
+	NAMED_SIZE = 1 << 16,     /* size */
+	READ_TO = NAMED + 0x8000, /* where the first's own reads go */
+	READ_SIZE = 256,
+	BODY = 200
+};
+
+static uint64_t state;
+static int noise; /* the message has fields that are wrong by chance */
+
+static uint64_t next_random(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state >> 29 ^ state << 20;
+}
+
+static uint32_t below(uint32_t n)
+{
+	return (uint32_t)(next_random() >> 8) % n;
+}
+
+/* A value near one of those that are looked for, or any. */
+static uint32_t near(uint32_t value)
+{
+	switch (noise ? below(8) : 2) {
+	case 0:
+		return value + below(3) - 1;
+	case 1:
+		return (uint32_t)next_random();
+	default:
+		return value;
+	}
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+/* A connection whose first end has receives and requests; what the peer may do differs. */
+static void begin_round(void)
+{
+	static const uint8_t ops[] = {DAT_LANE_SEND, DAT_LANE_WRITE, DAT_LANE_READ};
+	dat_name *name;
+	unsigned i;
+
+	fake_dat_open(0);
+	name = &fake_dat[0].table->names[FAKE_DAT_NAME];
+	fake_node_peer(0)->direct = (uint8_t)below(2);
+	for (i = below(RECEIVES + 1); i > 0; i--) {
+		const DAT_LMR_TRIPLET to = fake_dat_local(0, NAMED + 1000 * i, below(700));
+
+		CHECK(dat_lane_receive(fake_dat[0].ep, 1, &to, i, 0) == 1);
+	}
+	for (i = below(REQUESTS + 1); i > 0; i--) {
+		const DAT_LMR_TRIPLET own = fake_dat_local(0, READ_TO, 1 + below(READ_SIZE));
+		const DAT_RMR_TRIPLET there = fake_dat_remote(1, 64 * i, own.segment_length);
+		const dat_post post = {.op = ops[below(3)],
+		                       .num_segments = 1,
+		                       .local_iov = &own,
+		                       .remote_iov = &there};
+
+		dat_lane_post(fake_dat[0].ep, &post);
+	}
+	name->addr += NAMED;
+	name->n = NAMED_SIZE;
+	name->privileges &= (uint16_t)(below(2) ? -1 : (int)next_random());
+}
+
+static int is_zero(const unsigned char *b, size_t n)
+{
+	return b[0] == 0 && memcmp(b, b + 1, n - 1) == 0;
+}
+
+static void end_round(void)
+{
+	const unsigned char *memory = fake_dat[0].memory;
+
+	CHECK(is_zero(memory, NAMED));
+	CHECK(is_zero(memory + NAMED + NAMED_SIZE, FAKE_DAT_MEMORY - NAMED - NAMED_SIZE));
+	fake_dat_close();
+}
+
+static dat_ask body_of(void)
+{
+	const dat_end *end = &fake_dat[0].end;
+	dat_ask b;
+
+	noise = (int)below(2);
+	memset(&b, 0, sizeof(b));
+	b.header.conn = near(FAKE_DAT_INDEX);
+	b.header.tag = near(end->tag);
+	b.header.seq = near(below(3) ? end->expected : end->oldest + below(REQUESTS + 1));
+	b.header.op = (uint8_t)(below(2) ? below(2) : below(4) ? below(8) : next_random());
+	b.header.flags = (uint8_t)(below(3) ? 0 : next_random());
+	b.header.attempt = (uint8_t)(below(6) ? 0 : next_random());
+	b.header.status = (uint8_t)(below(6) ? 0 : next_random());
+	b.header.total = below(3) ? below(1200) : near(below(1 << 22));
+	b.header.offset = below(3) ? end->got : near(below(2048));
+	b.header.addr = (uintptr_t)fake_dat[0].memory + NAMED - 64 + below(NAMED_SIZE + 128);
+	if (!below(8))
+		b.header.addr = next_random();
+	b.header.context = near(FAKE_DAT_CONTEXT);
+	b.header.immediate = (uint32_t)next_random();
+	b.header.number = near(end->base);
+	b.header.done = near(end->oldest + below(REQUESTS + 1));
+	b.operand = below(4) ? (uintptr_t)fake_dat[1].memory + below(FAKE_DAT_MEMORY) : next_random();
+	b.compare = below(2) ? 0 : below(2) ? below(1 << 20) : next_random();
+	return b;
+}
+
+/* The peer publishes a message, which the first lane takes or leaves; what is left is removed. */
+static void deliver(void)
+{
+	static const uint64_t kinds[] = {DAT_MSG_DATA, DAT_MSG_DATA, DAT_MSG_ASK,  DAT_MSG_REPLY,
+	                                 DAT_MSG_DONE, DAT_MSG_READY, DAT_MSG_PULL, DAT_MSG_HALF};
+	node_peer *peer = fake_node_peer(0);
+	uint64_t kind = below(10) ? kinds[below(8)] : next_random() & 0xff;
+	uint64_t header = kind == DAT_MSG_ASK || kind == DAT_MSG_PULL ? sizeof(dat_ask) / 8
+	                                                              : sizeof(dat_header) / 8;
+	uint64_t data = below(3) ? below(160) : below(4) ? 0 : next_random() & 0xffff;
+	uint64_t head = peer->receiver.head, position = head % NODE_RING_SLOTS, word;
+	unsigned char *slot = (unsigned char *)(uintptr_t)peer->in_slots + position * NODE_SLOT_SIZE;
+	dat_ask body = body_of();
+	uint64_t room = (NODE_RING_SLOTS - position) * NODE_SLOT_SIZE - 8, i;
+
+	if (!below(12))
+		header = next_random() & 0xff;
+	if (kind == DAT_MSG_DATA && header == sizeof(dat_header) / 8 && below(2))
+		body.header.total = body.header.offset + (uint32_t)data; /* the last */
+	for (i = 0; i < room && i < BODY; i++)
+		slot[8 + i] = (unsigned char)(1 + i);
+	memcpy(slot + 8, &body, room < sizeof(body) ? room : sizeof(body));
+	word = kind << 32 | header << 40 | data << 48 | (uint32_t)head | NODE_SEQUENCE_VALID;
+	memcpy(slot, &word, 8);
+	dat_lane_turn();
+	if (peer->receiver.head != head)
+		return;
+	memset(slot, 0, 8);
+	peer->receiver.head = peer->receiver.published = head + 1 + below(8);
+	if (below(4) == 0) /* core has dealt with it, and gives the connection back */
+		fake_dat[0].end.stuck = 0;
+}
+
+static void check(void)
+{
+	const dat_end *end = &fake_dat[0].end;
+
+	CHECK(fake_dat[0].recv->length <= RECEIVES && end->received <= RECEIVES);
+	CHECK(fake_dat[0].request->length <= REQUESTS && end->posted <= REQUESTS);
+	CHECK(end->coming_as || end->got == 0);
+}
+
+void test_dat_hostile(void)
+{
+	uint64_t messages = number_of("CSHIM_FUZZ", MESSAGES), i, received = 0, completed = 0;
+
+	state = number_of("CSHIM_SEED", 1);
+	for (i = 0; i < messages; i++) {
+		if (i % ROUND == 0)
+			begin_round();
+		deliver();
+		check();
+		if (i % ROUND == ROUND - 1 || i == messages - 1) {
+			received += fake_dat[0].recv->length;
+			completed += fake_dat[0].request->length;
+			end_round();
+		}
+	}
+	CHECK(received > messages / 2000 && completed > messages / 10000); /* some are right */
+}
