@@ -75,6 +75,7 @@ func TestCopyFaults(t *testing.T) {
 		if f.Addr-bad.a >= transport.Addr(bad.n) {
 			t.Errorf("%s as source: fault at %#x, outside the bad range", name, uint64(f.Addr))
 		}
+		wantFault(t, name+" onto itself", Copy(bad.a, bad.a, bad.n))
 		if bad.n <= 8 {
 			f = wantFault(t, name+" as destination", Copy(bad.a, p.start, bad.n))
 			if f.Addr-bad.a >= transport.Addr(bad.n) {

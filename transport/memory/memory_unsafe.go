@@ -140,9 +140,20 @@ func Copy(dst, src transport.Addr, n uint64) (err error) {
 		base = src
 	}
 	defer recoverFault(&err, base)
-	copy(unsafe.Slice((*byte)(pointer(dst)), n), unsafe.Slice((*byte)(pointer(src)), n))
+	to := unsafe.Slice((*byte)(pointer(dst)), n)
+	if dst == src { // copy would touch nothing, whatever n is
+		touch(&to[0])
+		touch(&to[n-1])
+		return nil
+	}
+	copy(to, unsafe.Slice((*byte)(pointer(src)), n))
 	return nil
 }
+
+// touch faults if b cannot be read.
+//
+//go:noinline
+func touch(b *byte) byte { return *b }
 
 // unaligned serialises atomics on words that the processor cannot update in one piece without
 // splitting a line; it is process-wide because several contexts may name one word.
