@@ -246,6 +246,7 @@ clean:
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk
 -include tests/launch/launch.mk
+-include tests/storm/storm.mk
 -include tests/fortran/fortran.mk
 -include tests/man.mk
 -include tests/dat.mk

@@ -1,0 +1,20 @@
+# The kill storm (docs/ends.md): jobs in which tasks end in random ways at random moments. Included by
+# the top Makefile.
+#
+#   make storm SECONDS=n SEED=s   on demand: n seconds (600) of jobs from a seed (random). MODES="shm udp
+#                                 nodes hand hydra hydra-nodes": some of the ways to start them
+#   make storm-test               two minutes of it
+
+STORM := $(BUILD)/storm/storm
+
+.PHONY: storm storm-test
+$(STORM): tests/storm/storm.c tests/storm/operations.c tests/storm/storm.h $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $(filter %.c,$^) -L$(BUILD)/lib -llapi_r -lpthread \
+	  -Wl,-rpath,'$$ORIGIN/../lib' -o $@
+
+storm: $(STORM) $(RUN)
+	@BUILD=$(BUILD) bash tests/storm/run "$(or $(SECONDS),600)" "$(SEED)" $(MODES)
+
+storm-test: $(STORM) $(RUN)
+	@BUILD=$(BUILD) bash tests/storm/run 120
