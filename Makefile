@@ -46,12 +46,14 @@ BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
 # The version script keeps everything but the APIs inside: a plain c-shared build exports dozens of
 # the run-time's symbols. It gives uDAPL's their version.
 # The run-time of Go starts at a call, not at load: scripts/link-core, and cshim/start, which stands
-# in front of the function through which each call from C into Go goes.
+# in front of the function through which each call from C into Go goes. asyncpreemptoff: it sends no
+# SIGURG, which is the program's. gcshrinkstackoff: its stacks have guard pages (transport/memory).
 WRAP_MMAP := -Wl,--wrap=x_cgo_mmap
 ifdef M32
   WRAP_MMAP :=
 endif
 LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extld=$(CURDIR)/scripts/link-core \
+  -X runtime.godebugDefault=asyncpreemptoff=1,gcshrinkstackoff=1 \
   -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map \
   -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done $(WRAP_MMAP)"
 

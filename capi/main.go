@@ -15,6 +15,7 @@ import (
 	"lapi/core/lapi"
 	_ "lapi/cshim" // the C entry points
 	"lapi/transport"
+	"lapi/transport/memory"
 )
 
 // contexts holds the context behind each block of cshim, by index.
@@ -26,6 +27,12 @@ func entered(context C.int) *lapi.Context {
 	c.Enter()
 	return c
 }
+
+// golapi_thread prepares a thread of the program's for entries: cshim/start/stacks.c calls it
+// with the thread's signals blocked.
+//
+//export golapi_thread
+func golapi_thread() { memory.Prepare() }
 
 func addr(a C.cshim_addr) transport.Addr { return transport.Addr(a) }
 

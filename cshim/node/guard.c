@@ -432,9 +432,9 @@ int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t com
 #endif
 
 /* One of the signals that the run-time handles: mostly it does still. */
-static void find_runtime(void)
+void node_guard_runtime(void)
 {
-	static const int its[] = {SIGURG, SIGFPE, SIGBUS, SIGSEGV, SIGPIPE};
+	static const int its[] = {SIGBUS, SIGSEGV};
 	struct sigaction action;
 	size_t i;
 
@@ -467,7 +467,7 @@ static void put_in_front(int number, others *who)
 static void install(void)
 {
 	choose();
-	find_runtime();
+	node_guard_runtime();
 	sigaction(SIGSEGV, NULL, &segv.first);
 	sigaction(SIGBUS, NULL, &bus.first);
 }

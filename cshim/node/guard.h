@@ -33,6 +33,8 @@ uint64_t node_bad_address(uint64_t from, uint64_t n);
  * has installed one since. Any number of times; two or four system calls.
  */
 void node_guard_install(void);
+/* Remembers the handler of Go's run-time, before a program can put its own in its place. */
+void node_guard_runtime(void);
 
 /* The last byte is stored last (x86-64): a thread that polls it then sees the others. */
 int node_guarded_copy(void *to, const void *from, size_t n);

@@ -25,3 +25,9 @@ void cshim_signals_restore(const sigset_t *before)
 {
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
+
+void cshim_signals_open_faults(sigset_t *mask)
+{
+	sigdelset(mask, SIGSEGV);
+	sigdelset(mask, SIGBUS);
+}

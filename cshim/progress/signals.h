@@ -10,6 +10,8 @@
  * those on user addresses into errors.
  */
 void cshim_signals_block(sigset_t *before);
+/* Takes the faults out of a mask that the thread is to get back: now it runs code of core's. */
+void cshim_signals_open_faults(sigset_t *mask);
 /* Gives the calling thread its mask back. */
 void cshim_signals_restore(const sigset_t *before);
 

@@ -16,10 +16,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../node/guard.h"
 #include "../node/membarrier.h"
 #include "../progress/membarrier.h"
 #include "progress.h"
 #include "signals.h"
+#include "stacks.h"
 #include "start.h"
 #include "steps.h"
 
@@ -70,7 +72,10 @@ static int start(const char *api)
 	cshim_limits_save();
 	cshim_reserve_prepare();
 	__atomic_store_n(&cshim_start_state, CSHIM_START_UNDER_WAY, __ATOMIC_RELEASE);
+	cshim_go_signals_clear();
+	cshim_stacks_begin();
 	cshim_runtime_start();
+	node_guard_runtime();
 	cshim_limits_restore();
 	cshim_descriptors_release();
 	return CSHIM_STARTED;
@@ -106,6 +111,8 @@ int cshim_start_now(const char *api)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	cshim_signals_block(&before);
 	result = start_once(api);
+	if (result == CSHIM_STARTED)
+		cshim_signals_open_faults(&before);
 	cshim_signals_restore(&before);
 	pthread_setcancelstate(cancel, NULL);
 	return result;
@@ -113,7 +120,8 @@ int cshim_start_now(const char *api)
 
 /*
  * Each function that Go exports begins with a call of _cgo_wait_runtime_init_done, which the linker
- * leads here (--wrap). Weak: builds without that option have no such name, and do not come here.
+ * leads here (--wrap). A thread's first call prepares it (stacks.h). Weak: builds without that
+ * option have no such name, and do not come here.
  */
 extern uintptr_t __real__cgo_wait_runtime_init_done(void) __attribute__((weak));
 uintptr_t __wrap__cgo_wait_runtime_init_done(void);
@@ -127,5 +135,6 @@ uintptr_t __wrap__cgo_wait_runtime_init_done(void)
 		cshim_start_say("liblapi_r", "core cannot start, and this call cannot fail");
 		abort();
 	}
+	cshim_stacks_enter();
 	return __real__cgo_wait_runtime_init_done();
 }

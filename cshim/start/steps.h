@@ -13,6 +13,9 @@ int cshim_runtime_prepare(void);
 /* Returns when all packages are initialised. */
 void cshim_runtime_start(void);
 
+/* go_signals.c: before the run-time starts. */
+void cshim_go_signals_clear(void);
+
 /* limits.c: 1 if the process may have the memory and threads that the run-time needs; else it
  * writes a line. */
 int cshim_limits_allow(const char *api);

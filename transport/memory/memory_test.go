@@ -255,15 +255,15 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// A goroutine starts with a few KiB; after room, an array of 60 KiB below must not make the stack
-// grow (and move) any more.
+// A goroutine starts with a few KiB; after room, 1.2 MiB below must not make the stack grow (and
+// move) any more.
 func TestRoomForSignalHandlers(t *testing.T) {
 	done := make(chan [2]uintptr)
 	go func() {
 		var here int
-		Guard()
+		room()
 		before := stackAddress(&here)
-		touchDeep(60 << 10 / 1024)
+		touchDeep(1200 << 10 / 1024)
 		done <- [2]uintptr{before, stackAddress(&here)}
 	}()
 	if got := <-done; got[0] != got[1] {

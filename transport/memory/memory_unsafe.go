@@ -18,11 +18,8 @@ import (
 )
 
 // Guard must run on a goroutine before any other function of this package that returns an error:
-// each entry from C calls it. It also makes room on the stack for the program's signal handlers.
-func Guard() {
-	room()
-	debug.SetPanicOnFault(true)
-}
+// each entry from C calls it.
+func Guard() { debug.SetPanicOnFault(true) }
 
 func pointer(a transport.Addr) unsafe.Pointer {
 	p := uintptr(a)

@@ -5,6 +5,6 @@
 
 // func room()
 // The check of the stack that the assembler puts in front of a frame of this size is all that it is for.
-TEXT ·room(SB), 0, $65536-0
+TEXT ·room(SB), 0, $2359296-0
 	NO_LOCAL_POINTERS
 	RET
