@@ -126,6 +126,7 @@ install: build
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	for file in $(SAMPLES); do [ -x tests/c/samples/$$file ] && mode=755 || mode=644; \
 	  install -D -m $$mode tests/c/samples/$$file $(SAMPLES_DIR)/$$file || exit 1; done
+	install -D -m 644 packaging/valgrind.supp $(INSTALL_DIR)/share/lapi/valgrind.supp
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
 	  folder=$(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES; \
@@ -157,7 +158,7 @@ uninstall:
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
 	  bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
-	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%)
+	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%) $(INSTALL_DIR)/share/lapi/valgrind.supp
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 
 # Stages (--) one after the other; in a stage, lanes (+) side by side: one of suites that compute, one

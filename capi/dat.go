@@ -49,6 +49,8 @@ var udapl struct {
 	names  map[string]*C.char // strings that programs were given
 	files  watched
 	start  time.Time
+	// it is not entered again (guard.go), and C knows
+	broken, closed bool
 }
 
 type agentCall struct {
@@ -144,6 +146,7 @@ func datLane(lane unsafe.Pointer) *layout.DatLane {
 
 //export godat_block
 func godat_block(block, lane unsafe.Pointer) {
+	defer datBroke("godat_block", 0)
 	udapl.start = time.Now()
 	udapl.words = (*layout.Progress)(block)
 	udapl.block = progress.NewBlock(udapl.words, &udapl.due)
@@ -229,7 +232,10 @@ func tellFaults(faults []string) {
 }
 
 //export godat_adapters
-func godat_adapters() C.int { return C.int(udapl.lib.Adapters()) }
+func godat_adapters() (rc C.int) {
+	defer datBroke("godat_adapters", 0)
+	return C.int(udapl.lib.Adapters())
+}
 
 // How long threads wait before they sleep, in turns. Those of a group whose members share
 // processors do not spin.
@@ -237,6 +243,7 @@ const datSpin, datYield = 100, 100
 
 //export godat_begin
 func godat_begin() {
+	defer datBroke("godat_begin", 0)
 	files := append(udapl.lib.Descriptors(), udapl.files.descriptor())
 	if err := udapl.block.Open(datSpin, datYield, files); err != nil {
 		datHost{}.Message(err.Error())
@@ -246,17 +253,19 @@ func godat_begin() {
 
 //export godat_end
 func godat_end() {
+	defer datBroke("godat_end", 0)
 	udapl.lib.Shut()
 	udapl.block.Close()
 	udapl.files.close()
 }
 
 //export godat_progress
-func godat_progress() C.uint32_t {
+func godat_progress() (flags C.uint32_t) {
+	defer datBroke("godat_progress", 0)
+	datEntered()
 	datAwake()
 	n := udapl.lib.Progress()
 	datEnd()
-	flags := C.uint32_t(0)
 	if n > 0 {
 		flags |= layout.ProgressMade
 	}
@@ -281,7 +290,10 @@ func datEnd() {
 }
 
 //export godat_arm
-func godat_arm(timeout *C.int64_t) C.int {
+func godat_arm(timeout *C.int64_t) (work C.int) {
+	*timeout = brokenSleep
+	defer datBroke("godat_arm", 0)
+	datEntered()
 	memory.Guard()
 	datAwake()
 	until, ok := udapl.lib.Arm()
@@ -298,6 +310,7 @@ func godat_arm(timeout *C.int64_t) C.int {
 
 //export godat_disarm
 func godat_disarm() {
+	defer datBroke("godat_disarm", 0)
 	udapl.block.Disarm()
 	udapl.lib.Disarm()
 }
@@ -313,6 +326,10 @@ func datAwake() {
 
 //export godat_agent
 func godat_agent(function, instance, evd *C.uint64_t) C.int {
+	if udapl.broken && !udapl.closed {
+		udapl.closed = true
+		return C.DAT_BROKEN
+	}
 	if len(udapl.agents) == 0 {
 		udapl.words.Due = 0
 		return 0
@@ -379,7 +396,10 @@ func datString(s string) *C.char {
 }
 
 //export godat_call
-func godat_call(number C.int, arguments *C.uint64_t) C.uint32_t {
+func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
+	result = C.uint32_t(codes.InternalError.With(0)) // if it does not get to its end
+	defer datBroke("godat_call", number)
+	datEntered()
 	memory.Guard()
 	datAwake()
 	c := (*datCall)(unsafe.Pointer(arguments))

@@ -272,7 +272,10 @@ func createGroup(e *dat.EVD, c *datCall) codes.Return {
 }
 
 //export godat_exit
-func godat_exit() { udapl.lib.LeaveGroups() }
+func godat_exit() {
+	defer datBroke("godat_exit", 0)
+	udapl.lib.LeaveGroups()
+}
 
 // pointerTo is a call with one argument, which points to what is to be read.
 func pointerTo(p uint64) *datCall { return &datCall{p} }

@@ -96,7 +96,11 @@ func getenv(name string) (string, bool) {
 }
 
 //export golapi_next_error
-func golapi_next_error(context C.int, e *C.cshim_error) C.int {
+func golapi_next_error(context C.int, e *C.cshim_error) (found C.int) {
+	defer broke(context, "golapi_next_error", nil)
+	if brokenContexts[context].is {
+		return nextBroken(context, e)
+	}
 	event, ok := entered(context).NextError()
 	if !ok {
 		return 0
@@ -105,13 +109,19 @@ func golapi_next_error(context C.int, e *C.cshim_error) C.int {
 	e.code, e._type, e.task, e.src = C.int32_t(event.Code), C.int32_t(event.Type),
 		C.int32_t(event.Task), C.int32_t(event.Of)
 	e.patience_ms = C.int32_t(event.Patience.Milliseconds())
-	text := unsafe.Slice((*byte)(unsafe.Pointer(&e.text[0])), len(e.text))
-	text[copy(text[:len(text)-1], event.Text)] = 0
+	e.ends = 0
+	setText(e, event.Text)
 	return 1
 }
 
+func setText(e *C.cshim_error, s string) {
+	text := unsafe.Slice((*byte)(unsafe.Pointer(&e.text[0])), len(e.text))
+	text[copy(text[:len(text)-1], s)] = 0
+}
+
 //export golapi_next_completion
-func golapi_next_completion(context C.int, q *C.cshim_completion) C.int {
+func golapi_next_completion(context C.int, q *C.cshim_completion) (rc C.int) {
+	defer broke(context, "golapi_next_completion", &rc)
 	handler, info, id, ok := entered(context).NextCompletion()
 	if !ok {
 		return 0
@@ -122,5 +132,6 @@ func golapi_next_completion(context C.int, q *C.cshim_completion) C.int {
 
 //export golapi_completion_done
 func golapi_completion_done(context C.int, id C.uint64_t) {
+	defer broke(context, "golapi_completion_done", nil)
 	entered(context).CompletionDone(uint64(id))
 }

@@ -78,7 +78,8 @@ func freeInstance(context C.int) {
 }
 
 //export golapi_init
-func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
+func golapi_init(context C.int, infoAddr C.cshim_addr) (rc C.int) {
+	defer brokeInit(context, &rc)
 	info := (*C.lapi_info_t)(pointer(infoAddr))
 	flags := uint32(info.protocol)
 	if info.info6 != 0 {
@@ -112,7 +113,8 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) C.int {
 		return C.int(code)
 	}
 	info.protocol = C.UDP_DEV
-	contexts[context] = c
+	errorHandlers[context] = C.cshim_addr(uintptr(unsafe.Pointer(info.err_hndlr)))
+	contexts[context], brokenContexts[context] = c, broken{}
 	return C.int(codes.Success)
 }
 
@@ -258,7 +260,8 @@ func toNetwork(p uint16) (n C.in_port_t) {
 }
 
 //export golapi_msg_string
-func golapi_msg_string(code C.int, buf C.cshim_addr) C.int {
+func golapi_msg_string(code C.int, buf C.cshim_addr) (rc C.int) {
+	defer broke(-1, "golapi_msg_string", &rc)
 	text, known := codes.String(int(code))
 	out := unsafe.Slice((*byte)(pointer(buf)), C.LAPI_MAX_ERR_STRING)
 	out[copy(out[:len(out)-1], text)] = 0

@@ -18,12 +18,17 @@ import (
 	"lapi/transport/memory"
 )
 
-// contexts holds the context behind each block of cshim, by index.
+// contexts holds the context behind each block of cshim, by index; nil: none, or a broken one.
 var contexts [C.CSHIM_MAX_CONTEXTS]*lapi.Context
 
-// entered is the context whose lock the caller holds, at the beginning of an entry into it.
+// entered is the context whose lock the caller holds, at the beginning of an entry into it. Into
+// one that is broken it does not return (broke).
 func entered(context C.int) *lapi.Context {
 	c := contexts[context]
+	inject(false)
+	if c == nil || brokenProcess.Load() != nil {
+		refuse(context)
+	}
 	c.Enter()
 	return c
 }

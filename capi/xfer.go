@@ -10,7 +10,8 @@ import (
 )
 
 //export golapi_xfer
-func golapi_xfer(context C.int, kind C.uint32_t, x *C.cshim_transfer) C.int {
+func golapi_xfer(context C.int, kind C.uint32_t, x *C.cshim_transfer) (rc C.int) {
+	defer broke(context, "golapi_xfer", &rc)
 	return C.int(entered(context).Xfer(uint32(kind), (*lapi.Transfer)(unsafe.Pointer(x))))
 }
 

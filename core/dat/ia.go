@@ -264,6 +264,13 @@ func (ia *IA) asyncError(number EventNumber, h Handle, reason uint32) {
 	}
 }
 
+// Break reports to each adapter that the library cannot go on.
+func (l *Library) Break() {
+	for _, ia := range l.ias {
+		ia.asyncError(EventIACatastrophic, ia.handle, 0)
+	}
+}
+
 // Reasons of asynchronous errors of an SRQ.
 const asyncSRQLow = 2
 

@@ -17,6 +17,7 @@ import (
 	"lapi/core/job/hub"
 	"lapi/core/job/wire"
 	"lapi/core/poll"
+	"lapi/invariant"
 )
 
 // Tasks that were started by hand, and list each other in MP_COMMON_TASKS, have a hub as those of
@@ -84,8 +85,9 @@ func joinByHand(c *Config) (*handHub, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.name = os.NewFile(uintptr(name), "name")                 // non-blocking, so the poller takes it
-	go admitTasks(n.name, func(conn int) { unix.Close(conn) }) // who comes only looks
+	n.name = os.NewFile(uintptr(name), "name") // non-blocking, so the poller takes it
+	// a caller only looks
+	invariant.Go(func() { admitTasks(n.name, func(conn int) { unix.Close(conn) }) })
 	if EndsAnswered != nil {
 		EndsAnswered()
 	}
@@ -187,16 +189,18 @@ func (n *handHub) lead(listener int) {
 	h.ByHand(n.members, n.c.Task, func() { unlisten(socket) })
 	for _, t := range n.members {
 		if t != n.c.Task {
-			go look(h, t, firstRetry, func() bool {
-				fd, err := find(&n.c, strconv.Itoa(t))
-				if err == nil {
-					unix.Close(fd)
-				}
-				return err == unix.ECONNREFUSED
+			invariant.Go(func() {
+				look(h, t, firstRetry, func() bool {
+					fd, err := find(&n.c, strconv.Itoa(t))
+					if err == nil {
+						unix.Close(fd)
+					}
+					return err == unix.ECONNREFUSED
+				})
 			})
 		}
 	}
-	go admitTasks(socket, func(conn int) { _ = h.Admit(conn) })
+	invariant.Go(func() { admitTasks(socket, func(conn int) { _ = h.Admit(conn) }) })
 }
 
 // byHandSession is a session of a task that was started by hand.

@@ -18,6 +18,7 @@ import (
 	"lapi/core/job/adapters"
 	"lapi/core/job/hub"
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // In a job whose tasks have met (Meet) one task of each node has the node's hub
@@ -124,9 +125,9 @@ func (m *meeting) reachHub(c *Config, all []fieldCard, in entrances) (control in
 	if EndsAnswered != nil {
 		EndsAnswered()
 	}
-	go admitTasks(n.in.socket, n.admit)
+	invariant.Go(func() { admitTasks(n.in.socket, n.admit) })
 	if several {
-		go n.hearHubs()
+		invariant.Go(n.hearHubs)
 	} else {
 		in.shut()
 	}
@@ -215,19 +216,21 @@ func (n *nodeHub) make() *hub.Hub {
 		if t < n.task {
 			h.TaskEnded(t, "has ended")
 		} else if t > n.task {
-			go look(h, t, firstLook, func() bool {
-				fd, _, err := dial(hubName(n.sockets[t]))
-				if err == nil {
-					unix.Close(fd)
-				}
-				return err != nil && n.hasEnded(t, err)
+			invariant.Go(func() {
+				look(h, t, firstLook, func() bool {
+					fd, _, err := dial(hubName(n.sockets[t]))
+					if err == nil {
+						unix.Close(fd)
+					}
+					return err != nil && n.hasEnded(t, err)
+				})
 			})
 		}
 	}
 	me := n.nodes[n.task]
 	for node := range slices.Max(n.nodes) + 1 {
 		if node < me || node != me && !first { // of the first hubs the higher ones call
-			go n.call(h, node)
+			invariant.Go(func() { n.call(h, node) })
 		}
 	}
 	if first {
@@ -276,7 +279,7 @@ func admitTasks(socket *os.File, admit func(conn int)) {
 			default: // EAGAIN, or no descriptors: the next connection wakes it again
 				return false
 			}
-			go admit(conn)
+			invariant.Go(func() { admit(conn) })
 		}
 	})
 }
@@ -303,7 +306,7 @@ func (n *nodeHub) hearHubs() {
 			continue
 		}
 		some.add(conn)
-		go func() {
+		invariant.Go(func() {
 			w, err := hub.Hear(conn, n.key, len(n.nodes))
 			in := some.leave(conn)
 			if err != nil {
@@ -314,7 +317,7 @@ func (n *nodeHub) hearHubs() {
 			} else {
 				w.Close()
 			}
-		}()
+		})
 	}
 }
 

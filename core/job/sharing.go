@@ -12,6 +12,7 @@ import (
 	"lapi/core/job/pmi"
 	"lapi/core/job/wire"
 	"lapi/core/poll"
+	"lapi/invariant"
 )
 
 // Where a launcher's space is slow, one task of each node gets all cards and passes them on to the
@@ -80,10 +81,10 @@ func fetch(shelf pmi.Shelf, cards [][]byte, node *fieldCard, listener int) (err 
 		all = append(all, wire.Contribution{Task: rank, Data: cards[rank]})
 	}
 	data, _ := wire.EncodeParts(all) // a copy
-	go func() {
+	invariant.Go(func() {
 		defer unix.Close(listener)
 		pass(listener, mates, data)
-	}()
+	})
 	return nil
 }
 

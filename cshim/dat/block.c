@@ -74,6 +74,10 @@ static void run_agents(void)
 	while (dat_enter()) {
 		int some = godat_agent(&function, &instance, &evd);
 
+		if (some == DAT_BROKEN) {
+			cshim_progress_close(&dat_progress);
+			return;
+		}
 		cshim_lock_drop(&dat_progress);
 		if (!some)
 			return;

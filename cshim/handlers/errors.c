@@ -81,6 +81,8 @@ void cshim_run_errors(cshim_progress *progress, int polls)
 		call_error_handler(context, &error);
 		cshim_outside_ends(before);
 		cshim_lock_forfeit(progress);
+		if (error.ends)
+			cshim_end_broken(context, handle);
 		cshim_lock_restore(progress, depth);
 		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER,
 		            "", 0);

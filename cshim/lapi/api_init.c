@@ -40,6 +40,17 @@ static int tear_down(cshim_context *context)
 	return rc;
 }
 
+void cshim_end_broken(cshim_context *context, uint32_t handle)
+{
+	cshim_lock(&context->progress);
+	if (!cshim_alive(&context->progress, handle) || context->leaving) {
+		cshim_lock_drop(&context->progress);
+		return;
+	}
+	context->leaving = 1;
+	(void)tear_down(context);
+}
+
 /* LAPI_SUCCESS, or why the threads of the context cannot be had. */
 static int start_threads(cshim_context *context, const com_thread_info_t *attributes)
 {

@@ -62,7 +62,9 @@ int cshim_refused(const char *call)
 	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
 		cshim_complain(NULL,
 		               "%s called from a signal handler that has interrupted LAPI in the "
-		               "same thread: it fails, as all such calls do",
+		               "same thread: it fails, as all such calls do. If a signal handler "
+		               "has left LAPI by siglongjmp before, this thread cannot call LAPI "
+		               "any more",
 		               call + (*call == 'P'));
 	return LAPI_ERR_UNKNOWN;
 }

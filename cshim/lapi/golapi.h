@@ -57,8 +57,9 @@ extern void golapi_away(int context, int away);
 typedef struct cshim_error {
 	cshim_addr handler;
 	int32_t code, type, task, src;
+	int32_t ends;        /* 1: the context is broken; it ends when the handler has returned */
 	int32_t patience_ms; /* without a handler: for who may end the task before it does so itself */
-	char text[240];
+	char text[400];
 } cshim_error;
 extern int golapi_next_error(int context, cshim_error *error);
 

@@ -239,6 +239,10 @@ static inline int cshim_may_wait(cshim_context *context, const char *call)
 	                                                 : cshim_may_call(context, call);
 }
 
+/* api_init.c: the incarnation ends as by LAPI_Term, without a word to core about what is under way.
+ * The caller does not own the lock. */
+void cshim_end_broken(cshim_context *context, uint32_t handle);
+
 /* share.c; under the lock */
 
 /* What LAPI_Util(LAPI_GET_THREAD_FUNC) hands out. */

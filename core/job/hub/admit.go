@@ -6,6 +6,7 @@ import (
 
 	"lapi/core/job/wire"
 	"lapi/core/poll"
+	"lapi/invariant"
 )
 
 // Admit serves the control socket of a task of this node, which has connected to a listening socket
@@ -19,7 +20,7 @@ func (h *Hub) Admit(socket int) error {
 		link.close()
 		return errRetired
 	}
-	go func() {
+	invariant.Go(func() {
 		defer h.guestGoes()
 		task, err := h.identify(link)
 		if err != nil {
@@ -27,7 +28,7 @@ func (h *Hub) Admit(socket int) error {
 			return
 		}
 		h.control(task, link, true)
-	}()
+	})
 	return nil
 }
 
@@ -115,9 +116,9 @@ func watchProcess(link *link) {
 		return
 	}
 	link.process = f
-	go func() {
+	invariant.Go(func() {
 		_ = raw.Read(func(fd uintptr) bool { return poll.Readable(int(fd)) })
 		f.Close()
 		link.shutdown()
-	}()
+	})
 }

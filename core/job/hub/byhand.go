@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // byHand is what the hub of tasks that were started by hand (ByHand) knows besides. Nobody starts
@@ -429,7 +430,7 @@ func (h *Hub) receivedByHand(s *session, m wire.Message) bool {
 		h.missing(s)
 	case m.Kind == wire.Settle:
 		if t := int(m.Number); h.takesPart(t) {
-			go h.settleFor(s, t)
+			invariant.Go(func() { h.settleFor(s, t) })
 		}
 	default:
 		return false

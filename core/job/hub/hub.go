@@ -35,6 +35,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // reapDelay is how long the hub waits for the rest of a socket's messages after TaskEnded, and,
@@ -122,7 +123,7 @@ func (h *Hub) Serve(taskID int, socket int) error {
 	h.mu.Lock()
 	h.tasks[taskID].control, h.tasks[taskID].came = link, true
 	h.mu.Unlock()
-	go h.control(taskID, link, false)
+	invariant.Go(func() { h.control(taskID, link, false) })
 	return nil
 }
 
@@ -269,8 +270,8 @@ func (h *Hub) join(s *session) {
 		}
 	}
 	h.changed.Broadcast()
-	go s.readAll()
-	go s.writeAll()
+	invariant.Go(s.readAll)
+	invariant.Go(s.writeAll)
 }
 
 // group is the one with that name, which it begins if need be. mu is held.

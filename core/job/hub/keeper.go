@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // Keeper stands between the sessions of a process and its node's hub, in whichever process that is.
@@ -66,8 +67,8 @@ func Keep(o Owner) (control int, retire func(), err error) {
 		return -1, nil, err
 	}
 	k := &Keeper{Owner: o, front: front}
-	go k.serve()
-	go k.run(socket)
+	invariant.Go(k.serve)
+	invariant.Go(func() { k.run(socket) })
 	return control, k.retire, nil
 }
 
@@ -178,7 +179,7 @@ func (k *Keeper) come(control *link) error {
 		s.repeat()
 	}
 	k.hub = newOutlet(control)
-	go k.hub.writeAll()
+	invariant.Go(k.hub.writeAll)
 	g := wire.Greeting{Purpose: wire.Join, Task: k.Task, NumTasks: k.NumTasks, PID: os.Getpid()}
 	k.hub.send(wire.Message{Kind: wire.Hello, Data: stands.encode(g.Encode()), Files: theirs},
 		func() { closeFiles(theirs) })
@@ -216,8 +217,8 @@ func (k *Keeper) open(l *link, g wire.Greeting) {
 	k.opened[g.Instance]++
 	k.all = append(k.all, s)
 	s.send(wire.Message{Kind: wire.Welcome}, nil)
-	go s.writeAll()
-	go s.readAll()
+	invariant.Go(s.writeAll)
+	invariant.Go(s.readAll)
 	if k.hub == nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // kept is a session, seen from its keeper. Guarded by Keeper.mu, but for the outlet.
@@ -54,8 +55,9 @@ func (s *kept) begin() (theirs int, err error) {
 		return -1, err
 	}
 	s.way = &keptWay{newOutlet(l), make(chan struct{})}
-	go s.way.writeAll()
-	go s.hear(s.way)
+	way := s.way
+	invariant.Go(way.writeAll)
+	invariant.Go(func() { s.hear(way) })
 	return theirs, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
 	"lapi/core/poll"
+	"lapi/invariant"
 )
 
 // link is a wire.Conn whose goroutines sleep in the runtime's poller. One goroutine receives, one
@@ -69,10 +70,10 @@ func (l *link) send(m wire.Message) (err error) {
 }
 
 func (l *link) sendAndClose(m wire.Message) {
-	go func() {
+	invariant.Go(func() {
 		_ = l.send(m) // who does not listen to the answer does not need it
 		l.close()
-	}()
+	})
 }
 
 // shutdown lets receive read what has arrived and then see the end.
@@ -235,7 +236,7 @@ func (s *session) answer(kind wire.Kind) {
 	case h.hand == nil:
 		s.answerOnce(kind)
 	default:
-		go s.answerKnown(kind)
+		invariant.Go(func() { s.answerKnown(kind) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // A job that lapirun has not started has a hub on each node, in the process of one of its tasks.
@@ -269,7 +270,7 @@ func (h *Hub) drain(then func()) {
 	left.Store(1)
 	done := func() {
 		if left.Add(-1) == 0 {
-			go then()
+			invariant.Go(then)
 		}
 	}
 	for _, g := range h.groups {

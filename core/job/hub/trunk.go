@@ -13,6 +13,7 @@ import (
 
 	"lapi/core/job/proved"
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // A trunk is what two hubs of a job say to each other, over one TCP connection after another, each
@@ -172,8 +173,8 @@ func (h *Hub) Attach(w *Way) error {
 		w.queue.put(b)
 	}
 	h.changed.Broadcast()
-	go t.writeAll(w)
-	go t.readAll(w)
+	invariant.Go(func() { t.writeAll(w) })
+	invariant.Go(func() { t.readAll(w) })
 	return nil
 }
 

@@ -15,7 +15,8 @@ CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
 HOST_PROGRAMS    := init_env first_call no_threads no_advice crossing own_segv sigwait registered cancel signal_calls init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted flood left refused_later many routes
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
-HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
+GUESTS := guest guest_pg $(if $(M32),,guest_address guest_thread)
+HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) broken $(GUESTS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
 
 .PHONY: conform conform-lane conform-lane-off conform-lane-random conform-full conform-huge conform-build host-test kill-test
 
@@ -77,6 +78,29 @@ $(CONFORM_BUILD)/profiled_linked: $(HOST_DIR)/profile/profiled.c $(HOST_DIR)/hos
 $(CONFORM_BUILD)/profiled_plain: $(HOST_DIR)/profile/profiled.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -ldl -o $@
+
+# The same program as it is, for gprof, and under sanitizers.
+$(CONFORM_BUILD)/guest: GUEST_EXTRA :=
+$(CONFORM_BUILD)/guest_pg: GUEST_EXTRA := -pg
+$(CONFORM_BUILD)/guest_address: GUEST_EXTRA := -fsanitize=address,undefined
+$(CONFORM_BUILD)/guest_thread: GUEST_EXTRA := -fsanitize=thread
+$(addprefix $(CONFORM_BUILD)/,$(GUESTS)): $(HOST_DIR)/guest.c $(HOST_DIR)/guest.h $(HOST_DIR)/host.h $(LIB)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) $(GUEST_EXTRA) -Iinclude $< $(CONFORM_LINK) -lm -o $@
+
+# A library in which invariants can be broken (capi/inject_tag.go).
+INJECT := $(BUILD)/inject/liblapi_r.so.1
+$(INJECT): $(LIB)
+	@mkdir -p $(@D)
+	@rm -f $@
+	LINK_CC='$(CC)' CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -tags lapi_inject \
+	  -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $@ ./capi
+	@rm -f $(@D)/*.h
+
+$(CONFORM_BUILD)/broken: $(HOST_DIR)/broken.c $(HOST_DIR)/host.h $(INJECT)
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< -L$(BUILD)/lib -llapi_r -lpthread \
+	  -Wl,-rpath,'$$ORIGIN/../inject' -o $@
 
 $(CONFORM_BUILD)/header_only: $(HOST_DIR)/header_only_a.c $(HOST_DIR)/header_only_b.c include/lapi.h
 	@mkdir -p $(CONFORM_BUILD)

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/cshim/watch"
+	"lapi/invariant"
 )
 
 // settleMax bounds how often Acquire asks whether memory is still being changed, with pauses in the
@@ -80,7 +81,7 @@ func leave(c *Cache) {
 
 func newWatcher(kernel source) *watcher {
 	w := &watcher{kernel: kernel, swept: make(chan struct{})}
-	go w.sweep()
+	invariant.Go(w.sweep)
 	return w
 }
 
