@@ -204,6 +204,14 @@ func initEventCalls() {
 		set(c, 4, int32(more))
 		return r
 	})
+	d[C.DAT_CALL_evd_wait_cancel] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return {
+		e.WaitCancel()
+		return codes.Success
+	})
+	d[C.DAT_CALL_cno_wait_cancel] = on(ofCNO, func(n *dat.CNO, _ *datCall) codes.Return {
+		n.WaitCancel()
+		return codes.Success
+	})
 	d[C.DAT_CALL_cno_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		if c.needs(3) {
 			return codes.Arg(3)

@@ -82,6 +82,9 @@ func (c *CNO) trigger(e *EVD) {
 // WaitBegin begins dat_cno_wait: the caller waits until the slot is ready.
 func (c *CNO) WaitBegin() { c.waiting++ }
 
+// WaitCancel ends it without an EVD: the thread is cancelled.
+func (c *CNO) WaitCancel() { c.waiting-- }
+
 // WaitEnd ends it. evd is the one that has fired.
 func (c *CNO) WaitEnd() (evd Handle, r codes.Return) {
 	c.waiting--

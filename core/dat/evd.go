@@ -321,6 +321,9 @@ func (e *EVD) WaitBegin(threshold int, blocks bool) codes.Return {
 	return codes.Success
 }
 
+// WaitCancel ends it without an event: the thread is cancelled.
+func (e *EVD) WaitCancel() { e.queue.set(layout.QueueWaiting, false) }
+
 // WaitEnd ends it: with the oldest event if there are enough; more is how many are left.
 func (e *EVD) WaitEnd(threshold int) (ev Event, more int, r codes.Return) {
 	if e.solicited > 0 && e.queue.length() < threshold {

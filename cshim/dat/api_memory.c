@@ -1,4 +1,5 @@
 /* api_memory.c - protection zones and memory regions. Each has core do it. */
+#include "../node/guard.h"
 #include "providers.h"
 
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
@@ -30,6 +31,8 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	DAT_PROVIDED_IA(lmr_create, ia_handle, mem_type, region, length, pz_handle, mem_privileges,
 	                va_type, lmr_handle, lmr_context, rmr_context, registered_length,
 	                registered_address);
+	/* faults in it are the library's, also if the program has put its own handler before it */
+	node_guard_install();
 	return DAT_CALL(lmr_create, DAT_P(ia_handle), DAT_I(mem_type),
 	                DAT_P(region.for_shared_memory.virtual_address),
 	                DAT_P(region.for_shared_memory.shared_memory_id), length, DAT_P(pz_handle),

@@ -1,7 +1,10 @@
 /* block.c - the block of uDAPL: its owner, the first and the last adapter, agents. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "../node/guard.h"
 #include "godat.h"
 #include "lane_calls.h"
 #include "lock.h"
@@ -42,6 +45,7 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 	dat_table *own = dat_the_lane.on ? (dat_table *)(uintptr_t)dat_the_lane.table : NULL;
 	int work;
 
+	node_guard_install(); /* a program may have put its own handler before it meanwhile */
 	/* relaxed: the links are armed after it, with a barrier in all peers */
 	if (own)
 		__atomic_store_n(&own->waits, progress->waits.at != NULL, __ATOMIC_RELAXED);
@@ -67,6 +71,7 @@ static void polling(cshim_progress *progress, int polls)
 {
 }
 
+/* Outside of the lock, and of a call. */
 static void run_agents(void)
 {
 	uint64_t function, instance, evd;
@@ -79,6 +84,7 @@ static void run_agents(void)
 			return;
 		}
 		cshim_lock_drop(&dat_progress);
+		cshim_inside_ends();
 		if (!some)
 			return;
 		((DAT_AGENT_FUNC)(uintptr_t)function)((DAT_PVOID)(uintptr_t)instance,
@@ -88,7 +94,20 @@ static void run_agents(void)
 
 static void errors(cshim_progress *progress, int polls)
 {
+	uint32_t depth;
+	cshim_outside before;
+
+	if (polls)
+		cshim_poll_end(progress);
+	cshim_hand_over(progress);
+	depth = cshim_lock_release_all(progress);
+	before = cshim_outside_begins();
 	run_agents();
+	cshim_outside_ends(before);
+	cshim_lock_forfeit(progress);
+	cshim_lock_restore(progress, depth);
+	if (polls)
+		cshim_poll_begin(progress);
 }
 
 static void trace(cshim_progress *progress, const char *what, int32_t code)
@@ -132,7 +151,8 @@ static void prepare(void)
 /* The process may not have the threads or the memory that core needs. */
 #define NO_RESOURCES (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE)
 
-int dat_enter(void)
+/* dat_enter, in a call that has begun already. */
+static int enter(void)
 {
 	uint32_t unusual = __atomic_load_n(&dat_unusual, __ATOMIC_ACQUIRE);
 
@@ -149,19 +169,54 @@ int dat_enter(void)
 	return 1;
 }
 
-DAT_RETURN dat_refused(void)
+int dat_enter(void)
+{
+	if (!cshim_inside_begins())
+		return 0;
+	if (enter())
+		return 1;
+	cshim_inside_ends();
+	return 0;
+}
+
+/* A call comes from a signal handler that has interrupted another one: says so, once. */
+static DAT_RETURN interrupted(void)
+{
+	static const char text[] =
+		"uDAPL: a call from a signal handler that has interrupted a call of uDAPL's or "
+		"LAPI's in the same thread fails, as all such calls do\n";
+	static int told; /* atomic */
+
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) &&
+	    syscall(SYS_write, STDERR_FILENO, text, sizeof text - 1) < 0)
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE; /* nowhere left to say so */
+	return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+}
+
+static DAT_RETURN cannot_start(void)
 {
 	return __atomic_load_n(&cshim_forked, __ATOMIC_RELAXED)
 	               ? DAT_CLASS_ERROR | DAT_INVALID_STATE
 	               : NO_RESOURCES;
 }
 
-DAT_RETURN dat_leave(DAT_RETURN result)
+static void leave(void)
 {
 	cshim_notify(&dat_progress);
 	if (__builtin_expect(__atomic_load_n(&dat_progress.lock_waiters, __ATOMIC_RELAXED) != 0, 0))
 		cshim_lock_be_fair(&dat_progress);
 	cshim_lock_drop(&dat_progress);
+}
+
+DAT_RETURN dat_refused(void)
+{
+	return cshim_this_thread.inside ? interrupted() : cannot_start();
+}
+
+DAT_RETURN dat_leave(DAT_RETURN result)
+{
+	leave();
+	cshim_inside_ends();
 	if (__builtin_expect(dat_progress.due != 0, 0))
 		run_agents();
 	return result;
@@ -209,12 +264,31 @@ static DAT_RETURN close_adapter(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	const uint64_t arguments[] = {DAT_P(ia_handle), DAT_I(flags)};
 	DAT_RETURN result;
 
-	if (!dat_enter())
-		return dat_refused();
+	if (!enter())
+		return cannot_start();
 	result = godat_call(DAT_CALL_ia_close, (uint64_t *)arguments);
 	if (dat_progress.state != CSHIM_ACTIVE || godat_adapters() > 0)
-		return dat_leave(result);
-	end();
+		leave();
+	else
+		end();
+	return result;
+}
+
+/* A call that opens or closes adapters; 0: it is refused, as it has interrupted another one. */
+static int begin_opening(void)
+{
+	if (!cshim_inside_begins())
+		return 0;
+	pthread_mutex_lock(&opening);
+	return 1;
+}
+
+static DAT_RETURN end_opening(DAT_RETURN result)
+{
+	pthread_mutex_unlock(&opening);
+	cshim_inside_ends();
+	if (__builtin_expect(dat_progress.due != 0, 0))
+		run_agents();
 	return result;
 }
 
@@ -222,12 +296,32 @@ DAT_RETURN dat_may_enter(void)
 {
 	DAT_RETURN result = DAT_SUCCESS;
 
+	if (!begin_opening())
+		return interrupted();
 	if (cshim_start("DAT") != CSHIM_STARTED)
-		return dat_refused();
-	pthread_mutex_lock(&opening);
-	if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0)
+		result = cannot_start();
+	else if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0)
 		result = NO_RESOURCES;
-	pthread_mutex_unlock(&opening);
+	return end_opening(result);
+}
+
+/* Opens an adapter; under opening. */
+static DAT_RETURN open_adapter(const uint64_t *arguments)
+{
+	DAT_RETURN result;
+
+	if (!enter())
+		return cannot_start();
+	result = godat_call(DAT_CALL_ia_openv, (uint64_t *)arguments);
+	if (result == DAT_SUCCESS)
+		dat_extensions_found();
+	if (result != DAT_SUCCESS || dat_progress.state == CSHIM_ACTIVE) {
+		leave();
+		return result;
+	}
+	result = begin();
+	if (result != DAT_SUCCESS)
+		close_adapter(*(DAT_IA_HANDLE *)(uintptr_t)arguments[3], DAT_CLOSE_ABRUPT_FLAG);
 	return result;
 }
 
@@ -235,35 +329,17 @@ DAT_RETURN dat_open_own(const uint64_t *arguments)
 {
 	DAT_RETURN result;
 
-	pthread_mutex_lock(&opening);
+	if (!begin_opening())
+		return interrupted();
 	cshim_descriptors_hold();
-	if (!dat_enter()) {
-		cshim_descriptors_release();
-		pthread_mutex_unlock(&opening);
-		return dat_refused();
-	}
-	result = godat_call(DAT_CALL_ia_openv, (uint64_t *)arguments);
-	if (result == DAT_SUCCESS)
-		dat_extensions_found();
-	if (result == DAT_SUCCESS && dat_progress.state != CSHIM_ACTIVE) {
-		result = begin();
-		if (result != DAT_SUCCESS)
-			close_adapter(*(DAT_IA_HANDLE *)(uintptr_t)arguments[3],
-			              DAT_CLOSE_ABRUPT_FLAG);
-	} else {
-		dat_leave(result);
-	}
+	result = open_adapter(arguments);
 	cshim_descriptors_release();
-	pthread_mutex_unlock(&opening);
-	return result;
+	return end_opening(result);
 }
 
 DAT_RETURN dat_close_own(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 {
-	DAT_RETURN result;
-
-	pthread_mutex_lock(&opening);
-	result = close_adapter(ia_handle, flags);
-	pthread_mutex_unlock(&opening);
-	return result;
+	if (!begin_opening())
+		return interrupted();
+	return end_opening(close_adapter(ia_handle, flags));
 }

@@ -9,6 +9,8 @@ enum {
 	DAT_CALL_evd_wait_end,
 	DAT_CALL_cno_wait_begin,
 	DAT_CALL_cno_wait_end,
+	DAT_CALL_evd_wait_cancel,
+	DAT_CALL_cno_wait_cancel,
 	DAT_CALL_evd_dequeue,
 	DAT_CALL_registry_list_providers,
 	DAT_CALL_registry_add_provider,

@@ -1,4 +1,5 @@
 /* wait.c - dat_evd_wait, dat_cno_wait and dat_evd_dequeue. */
+#include <pthread.h>
 #include <sched.h>
 
 #include "godat.h"
@@ -24,10 +25,31 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 	       __atomic_load_n(&wait->slot->poked, __ATOMIC_RELAXED) != wait->poked;
 }
 
-static const cshim_goal_kind event_kind = {.over = over};
+static const cshim_goal_kind event_kind = {.over = over, .cancels = 1};
 /* What comes from a peer comes by a progress call, so each look has one. */
 static const cshim_patience patience = {
 	.looks = 64, .looks_per_call = 1, .call_first = 1, .sockets = 1};
+
+/* The thread is cancelled in its sleep: its call was left, and the object forgets the wait. */
+typedef struct cancelled_wait {
+	int call; /* of core's */
+	uint64_t handle;
+	uint32_t incarnation; /* of the block */
+} cancelled_wait;
+
+static void cancelled(void *argument)
+{
+	const cancelled_wait *wait = argument;
+	const uint64_t arguments[] = {wait->handle};
+
+	if (!dat_enter())
+		return;
+	if (dat_progress.handle == wait->incarnation) {
+		godat_call(wait->call, (uint64_t *)arguments);
+		cshim_poll_end(&dat_progress);
+	}
+	dat_leave(DAT_SUCCESS);
+}
 
 /* Waits, under the lock; timeout in microseconds. CSHIM_WAIT_ENDED: no adapter is open any more. */
 static int wait_for(const dat_slot *slot, uint32_t threshold, DAT_TIMEOUT timeout)
@@ -46,6 +68,18 @@ static int wait_for(const dat_slot *slot, uint32_t threshold, DAT_TIMEOUT timeou
 		return CSHIM_WAIT_LATE;
 	}
 	return cshim_wait_for(&dat_progress, &goal);
+}
+
+/* The same, where the thread may be cancelled: call has core forget the wait then. */
+static int wait_cancellable(const void *handle, uint32_t threshold, DAT_TIMEOUT timeout, int call)
+{
+	cancelled_wait wait = {call, DAT_P(handle), dat_progress.handle};
+	int how;
+
+	pthread_cleanup_push(cancelled, &wait);
+	how = wait_for((const dat_slot *)handle, threshold, timeout);
+	pthread_cleanup_pop(0);
+	return how;
 }
 
 /* The arguments of dat_evd_wait. */
@@ -115,7 +149,8 @@ static DAT_RETURN wait_by(const dat_wait *wait, const uint64_t *arguments)
 	if (result != DAT_SUCCESS)
 		return result;
 	cshim_poll_begin(&dat_progress);
-	late = wait_for((const dat_slot *)wait->evd, (uint32_t)wait->threshold, wait->timeout);
+	late = wait_cancellable(wait->evd, (uint32_t)wait->threshold, wait->timeout,
+	                        DAT_CALL_evd_wait_cancel);
 	if (late == CSHIM_WAIT_ENDED)
 		result = ABORTED;
 	else if (!queue || !wait_end(wait, queue))
@@ -149,7 +184,7 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 	if (result != DAT_SUCCESS)
 		return dat_leave(result);
 	cshim_poll_begin(&dat_progress);
-	if (wait_for((const dat_slot *)cno_handle, 1, timeout) == CSHIM_WAIT_ENDED)
+	if (wait_cancellable(cno_handle, 1, timeout, DAT_CALL_cno_wait_cancel) == CSHIM_WAIT_ENDED)
 		result = ABORTED;
 	else
 		result = ended(godat_call(DAT_CALL_cno_wait_end, (uint64_t *)arguments));
