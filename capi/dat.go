@@ -168,6 +168,7 @@ func godat_block(block, lane unsafe.Pointer) {
 			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm(),
 				Drop: drop, Route: datRoute()})
 		},
+		Attention:  func(text string) { fmt.Fprintln(os.Stderr, "uDAPL:", text) },
 		Lane:       udapl.lane,
 		Adapters:   rdmaAdapters{},
 		Kernel:     kernel{},

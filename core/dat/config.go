@@ -87,9 +87,11 @@ type Config struct {
 	// Adapters are the RDMA adapters; nil: there are none.
 	Adapters Adapters
 	Registry *registry.Registry
-	Random   func() uint64
-	Clock    transport.Clock
-	Kernel   coll.Kernel // does reductions
+	// Attention prints a line that a user needs whatever MP_INFOLEVEL is; nil: nobody does.
+	Attention func(text string)
+	Random    func() uint64
+	Clock     transport.Clock
+	Kernel    coll.Kernel // does reductions
 	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none
 	// can.
 	LinkErrors func(device string) (LinkErrors, bool)

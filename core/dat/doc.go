@@ -17,6 +17,7 @@
 //	ud.go             endpoints of datagrams, address handles
 //	srq.go            shared receive queues
 //	connect.go        the side that connects; events of connections
+//	silence.go        reports of peers that do not answer
 //	passive.go        service points, connection requests
 //	peers.go          other processes, and the links to them
 //	node.go           those of this node

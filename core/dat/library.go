@@ -51,6 +51,7 @@ type Library struct {
 	ended     []ending // empty between calls
 
 	groups groupTable
+	silent map[netip.Addr]bool // addresses whose silence was reported
 }
 
 // New makes the library without an adapter.
@@ -79,7 +80,8 @@ func (l *Library) open() (err error) {
 		binary.LittleEndian.PutUint64(l.process[i:], l.random())
 	}
 	l.machine = cm.New(cm.Config{Outlet: l.network, Owner: l, Key: cm.NewKey(l.random),
-		Shared: l.cfg.Shared, Random: l.random, Stats: l})
+		Shared: l.cfg.Shared, Random: l.random, Stats: l,
+		Unanswered: l.unanswered})
 	l.peers = map[peerKey]*peer{}
 	l.engine.Attach(l.self)
 	l.attachGroups(l.self)

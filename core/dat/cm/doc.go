@@ -11,6 +11,7 @@
 //	active.go   the side that connects
 //	passive.go  the side that listens
 //	withdraw.go the side that listens closes what it has accepted
+//	silence.go  reports of peers that do not answer
 //	timers.go   repetition, and when it ends
 //
 // # A connection

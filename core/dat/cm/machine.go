@@ -60,6 +60,9 @@ type Config struct {
 	Shared []byte           // a key that all processes were given; may be empty
 	Random func() uint64    // unpredictable numbers
 	Stats  Stats            // nil: nobody counts
+	// Unanswered is called, once, for an active connection whose requests have had no answer for
+	// 5 s. Nil: nobody wants that.
+	Unanswered func(c *Conn)
 }
 
 // Stats is told of messages, for who counts them.
@@ -157,6 +160,7 @@ type Conn struct {
 	said     uint16 // kinds of messages that were sent, a bit each
 	heard    uint16 // that have come
 	timer    timer
+	reported bool // Config.Unanswered was called
 	held     bool // port is, of a passive one
 }
 

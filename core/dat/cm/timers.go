@@ -18,6 +18,7 @@ type timer struct {
 	due       int64
 	pause     int64
 	sent      int64 // when the message was last sent
+	begun     int64 // when it was first sent
 	end       int64 // 0: never
 	refusedAt int64 // the sending that was last refused
 	at        int   // place in timers, from 1; 0: it does not run
@@ -26,6 +27,7 @@ type timer struct {
 // begin sets a timer of a message that is being sent; timeout 0: it is repeated for ever.
 func (t *timer) begin(now, timeout int64) {
 	t.pause, t.sent, t.due, t.end, t.refusedAt = firstPause, now, now+firstPause, 0, -1
+	t.begun = now
 	if timeout > 0 {
 		t.end = now + timeout
 		t.due = min(t.due, t.end)
@@ -127,6 +129,7 @@ func (c *Conn) onTimer(now int64) {
 		c.send(Reject)
 	case requesting, waiting:
 		c.send(Request)
+		c.noteUnanswered(now)
 	}
 }
 

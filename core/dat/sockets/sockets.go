@@ -33,6 +33,9 @@ type Network struct {
 	turns  int
 	cfg    Config
 	door   door
+
+	lastErr error // of the last datagram of the connection manager
+	lastTo  netip.AddrPort
 }
 
 // socket is one of the connection manager's.
@@ -188,7 +191,16 @@ func (n *Network) Send(by cm.Port, local netip.Addr, to netip.AddrPort, b []byte
 	if s == nil {
 		return
 	}
-	_ = unix.Sendmsg(s.fd, b, s.from(local), s.sockaddr(to), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	n.lastErr, n.lastTo = unix.Sendmsg(s.fd, b, s.from(local), s.sockaddr(to),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL), to
+}
+
+// LastError implements dat.Reasoner.
+func (n *Network) LastError(to netip.AddrPort) error {
+	if n.lastTo != to {
+		return nil
+	}
+	return n.lastErr
 }
 
 // from is the control message that makes a datagram come from an address.
