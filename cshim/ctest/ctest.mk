@@ -11,13 +11,15 @@ CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second_%.
 CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) $(addprefix cshim/dat/,block.c wait.c api_endpoint.c) \
   $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c) \
   cshim/rdma/completions.c cshim/rdma/open.c
-CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) \
+# What asks launchers' libraries: the test program is these libraries, and exports their functions.
+CSHIM_TEST_LAUNCHERS := cshim/munge/munge.c cshim/pmix/pmix.c
+CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) $(CSHIM_TEST_LAUNCHERS) \
   $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
 CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h cshim/ctest/*/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -Icshim/ctest -fvisibility=hidden -Wno-unused-parameter -DCSHIM_SAFETY_NS=-1 -pthread
-# Stores that the tests count.
-CSHIM_TEST_LINK := -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string
+# Stores that the tests count; what the launchers' libraries are asked.
+CSHIM_TEST_LINK := -rdynamic -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
 # There is no thread sanitizer for i386.

@@ -116,6 +116,8 @@ void test_polls(void);
 void test_dat_threads(void);
 void test_completions(void);
 void test_rdma_open(void);
+void test_munge_hostile(void);
+void test_pmix_hostile(void);
 /* Part of test_lane, after first. */
 void test_lane_after(void (*first)(void));
 /* 1 if the lock's releases have barriers of their own, which is where membarrier is refused. */

@@ -64,6 +64,8 @@ static const struct {
 	{"dat_threads", test_dat_threads, 1},
 	{"completions", test_completions, 0},
 	{"rdma_open", test_rdma_open, 0},
+	{"munge_hostile", test_munge_hostile, 0},
+	{"pmix_hostile", test_pmix_hostile, 0},
 };
 
 static const char *running;

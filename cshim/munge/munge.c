@@ -56,9 +56,11 @@ static int load(const char *library, char *why)
 
 static int fail(struct context *context, int status, char *why)
 {
-	const char *reason = context ? calls.reason(context) : NULL;
+	const char *reason = calls.reason(context);
 
-	snprintf(why, CSHIM_MUNGE_WHY, "%s", reason ? reason : calls.text(status));
+	if (!reason)
+		reason = calls.text(status);
+	snprintf(why, CSHIM_MUNGE_WHY, "%s", reason ? reason : "munge gives no reason");
 	return -1;
 }
 
@@ -81,14 +83,16 @@ int cshim_munge_seal(const char *library, const void *secret, size_t length, cha
 	int status = calls.set(context, MUNGE_UID_RESTRICTION, geteuid());
 	if (status == MUNGE_OK)
 		status = calls.encode(credential, context, secret, (int)length);
-	int result = status == MUNGE_OK ? 0 : fail(context, status, why);
+	int result = status == MUNGE_OK && *credential ? 0 : fail(context, status, why);
+	if (result)
+		*credential = NULL;
 	calls.destroy(context);
 	return result;
 }
 
 static void forget(void *data, int length)
 {
-	if (data)
+	if (data && length > 0)
 		explicit_bzero(data, (size_t)length);
 	free(data);
 }
@@ -115,6 +119,9 @@ int cshim_munge_open(const char *library, const char *credential, void **secret,
 	} else if (uid != geteuid()) {
 		snprintf(why, CSHIM_MUNGE_WHY, "user %u has sealed it, and this is user %u", (unsigned)uid,
 		         (unsigned)geteuid());
+		result = -1;
+	} else if (!data || n < 0) {
+		snprintf(why, CSHIM_MUNGE_WHY, "nothing was sealed");
 		result = -1;
 	}
 	calls.destroy(context);

@@ -47,11 +47,13 @@ func (c *Client) Open(credential, secret []byte) error {
 	if C.cshim_munge_open(file, text, &data, &length, &why[0]) != 0 {
 		return errors.New(C.GoString(&why[0]))
 	}
-	defer C.free(data)
+	defer func() {
+		C.explicit_bzero(data, length)
+		C.free(data)
+	}()
 	if length != C.size_t(len(secret)) {
 		return errors.New("something else was sealed")
 	}
 	copy(secret, unsafe.Slice((*byte)(data), length))
-	C.explicit_bzero(data, length)
 	return nil
 }

@@ -19,7 +19,9 @@ enum { FAR_SECONDS = 60 }; /* in which a server of another node is to answer */
 
 static int fail(char *why, const char *what, int status)
 {
-	snprintf(why, CSHIM_PMIX_WHY, "%s: %s (%d)", what, calls.error_string(status), status);
+	const char *text = calls.error_string(status);
+
+	snprintf(why, CSHIM_PMIX_WHY, "%s: %s (%d)", what, text ? text : "no reason", status);
 	return -1;
 }
 
@@ -79,7 +81,7 @@ static int mpi_is_to_begin(void)
 	int (*initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
 	int (*version)(char *, int *) =
 		(int (*)(char *, int *))dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
-	char text[8192] = ""; /* no MPI's is longer */
+	char text[8192 + 1] = ""; /* no MPI's is longer, with its zero byte or without */
 	int flag = 1, length, major;
 
 	return initialized && version && initialized(&flag) == 0 && !flag &&
@@ -120,11 +122,12 @@ static int job_size(uint32_t *size, char *why)
 
 	all.rank = PMIX_WILDCARD;
 	int status = calls.get(&all, "pmix.job.size", NULL, 0, &v);
-	if (status != PMIX_OK)
+	if (status != PMIX_OK || !v)
 		return fail(why, "the number of tasks", status);
 	status = number(v, size);
 	if (status < 0)
-		snprintf(why, CSHIM_PMIX_WHY, "the number of tasks has type %d", v->type);
+		snprintf(why, CSHIM_PMIX_WHY, "the number of tasks is no positive number (type %d)",
+		         v->type);
 	else if (self.rank >= *size) {
 		snprintf(why, CSHIM_PMIX_WHY, "task %u of %u", self.rank, *size);
 		status = -1;
@@ -199,11 +202,12 @@ int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length,
 		return -1;
 	whose.rank = rank;
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		v = NULL;
 		status = calls.get(&whose, key, &ways[i], 1, &v);
 		if (status == PMIX_OK)
 			break;
 	}
-	if (status != PMIX_OK)
+	if (status != PMIX_OK || !v)
 		return fail(why, "a card", status);
 	if (v->type != PMIX_BYTES) {
 		snprintf(why, CSHIM_PMIX_WHY, "a card of type %d", v->type);

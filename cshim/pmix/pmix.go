@@ -12,7 +12,6 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"math"
 	"unsafe"
 )
 
@@ -21,6 +20,9 @@ const library = "libpmix.so.2"
 
 // cardKey is not the server's: those begin with pmix.
 const cardKey = "lapi.card"
+
+// cardMax is more bytes than any card of a task of this library has.
+const cardMax = 1 << 20
 
 // Client is the process's connection. It is for one goroutine at a time.
 type Client struct{ rank, size int }
@@ -59,7 +61,7 @@ func (c *Client) Size() int { return c.size }
 // Exchange gives card to all tasks and returns theirs, by rank. All tasks call it, once: a server
 // may keep the first card, and the connection may be left to an MPI of this process.
 func (c *Client) Exchange(card []byte) ([][]byte, error) {
-	if len(card) == 0 || len(card) > math.MaxInt32 {
+	if len(card) == 0 || len(card) > cardMax {
 		return nil, fmt.Errorf("a card of %d bytes", len(card))
 	}
 	key := C.CString(cardKey)
@@ -75,7 +77,7 @@ func (c *Client) Exchange(card []byte) ([][]byte, error) {
 		if C.cshim_pmix_take(key, C.uint32_t(rank), &bytes, &length, &why[0]) != 0 {
 			return nil, fmt.Errorf("task %d: %s", rank, C.GoString(&why[0]))
 		}
-		if length > math.MaxInt32 {
+		if length > cardMax {
 			C.free(bytes)
 			return nil, fmt.Errorf("task %d: a card of %d bytes", rank, length)
 		}

@@ -26,7 +26,8 @@ int cshim_pmix_open(const char *library, uint32_t *rank, uint32_t *size, char *w
 /* Publishes this task's value of key, and returns when all tasks have done so. */
 int cshim_pmix_give(const char *key, const void *card, size_t length, char *why);
 
-/* A task's value of key, which the caller frees. After cshim_pmix_give with that key. */
+/* A task's value of key, which the caller frees. NULL: it has no bytes. After cshim_pmix_give with
+ * that key. */
 int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length, char *why);
 
 /*

@@ -4,11 +4,11 @@
  * message that does not fit is left to core. Whatever comes, only memory that the peer may write
  * changes, no more receives and requests complete than there are, and the sanitizers find nothing.
  *
- * CSHIM_FUZZ is how many messages there are, CSHIM_SEED where they begin.
+ * CSHIM_FUZZ and CSHIM_SEED: see random.h.
  */
 #include "fake_dat.h"
+#include "random.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -28,13 +28,12 @@ static int noise; /* the message has fields that are wrong by chance */
 
 static uint64_t next_random(void)
 {
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return state >> 29 ^ state << 20;
+	return random_next(&state);
 }
 
 static uint32_t below(uint32_t n)
 {
-	return (uint32_t)(next_random() >> 8) % n;
+	return random_below(&state, n);
 }
 
 /* A value near one of those that are looked for, or any. */
@@ -48,13 +47,6 @@ static uint32_t near(uint32_t value)
 	default:
 		return value;
 	}
-}
-
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? strtoull(value, NULL, 0) : otherwise;
 }
 
 /* A connection whose first end has receives and requests; what the peer may do differs. */
@@ -173,9 +165,9 @@ static void check(void)
 
 void test_dat_hostile(void)
 {
-	uint64_t messages = number_of("CSHIM_FUZZ", MESSAGES), i, received = 0, completed = 0;
+	uint64_t messages = random_setting("CSHIM_FUZZ", MESSAGES), i, received = 0, completed = 0;
 
-	state = number_of("CSHIM_SEED", 1);
+	state = random_setting("CSHIM_SEED", 1);
 	for (i = 0; i < messages; i++) {
 		if (i % ROUND == 0)
 			begin_round();

@@ -13,6 +13,7 @@
 #include "guard.h"
 #include "lane_shared.h"
 #include "fake_lane.h"
+#include "random.h"
 
 enum { SINK = NODE_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };
 
@@ -27,8 +28,7 @@ static uint64_t state;
 
 static uint64_t next_random(void)
 {
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return state >> 29 ^ state << 20;
+	return random_next(&state);
 }
 
 static void *note(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
