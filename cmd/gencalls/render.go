@@ -56,7 +56,7 @@ const datVersion = "DAT_2.0"
 // others are all other symbols that a plain c-shared build shows: the run-time's, and what C and Go
 // call of each other. LAPI's stay without version, because a profiling library in front defines
 // plain symbols, and programs must find those; so these cannot be hidden by a *.
-const others = "_cgo*; x_cgo*; x_crosscall*; crosscall*; fatalf; etext; go*; cshim*; node*;"
+const others = "_cgo*; runtime.*; __start_go_init; __stop_go_init; x_cgo*; x_crosscall*; crosscall*; fatalf; etext; go*; cshim*; node*;"
 
 // renderExports returns the linker's version script.
 func renderExports(calls []call, dat []symbol) string {
