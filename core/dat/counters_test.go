@@ -52,7 +52,7 @@ func (s tally) addEnd(e *simEnd) {
 }
 
 // want compares counters, in pairs of name and value.
-func want(t *testing.T, what string, o any, pairs ...any) {
+func want(t testing.TB, what string, o any, pairs ...any) {
 	t.Helper()
 	s := tally{}
 	s.add(o)

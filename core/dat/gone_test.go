@@ -177,26 +177,38 @@ func peerGone(t *testing.T, seed uint64, who, steps int, dies bool) bool {
 func FuzzDatagram(f *testing.F) {
 	f.Add(make([]byte, datagramHeader), []byte("hello"), true)
 	f.Add([]byte{1, 2, 3}, []byte{}, false)
+	w := lasting{inputs: 500,
+		make: func(t testing.TB) *world { return makeWorld(t, 1, 1, simnet.Way{}) }}
+	var e *simEnd
 	f.Fuzz(func(t *testing.T, header, data []byte, known bool) {
-		w := newWorld(t, 1, 1, simnet.Way{})
-		defer w.close()
+		anew := w.next(t)
 		p := w.procs[0]
-		attr := DefaultAttr
-		attr.Service = ServiceUD
-		e := p.end(&attr)
-		for i := range uint64(2) {
-			w.must("recv", e.ep.PostReceive([]Triplet{p.part(0, 100)}, i, 0))
+		post := func() {
+			w.must("recv", e.ep.PostReceive([]Triplet{p.part(0, 100)}, 0, 0))
+		}
+		if anew {
+			attr := DefaultAttr
+			attr.Service = ServiceUD
+			e = p.end(&attr)
+			post()
+			post()
 		}
 		if header = bytes.Clone(header); known && len(header) >= 4 {
 			binary.LittleEndian.PutUint32(header, e.ep.ud.qpn)
 		}
 		copy(p.memory[100:], "guard")
 		p.l.onDatagram(&transport.Msg{Hdr: header, Data: data})
-		if n := e.recv.Len(); n > 1 || n == 1 && !known {
+		n := e.recv.Len()
+		if n > 1 || n == 1 && !known {
 			t.Errorf("%d receives were taken", n)
 		}
 		if string(p.memory[100:105]) != "guard" {
 			t.Error("more than the receive was written")
+		}
+		for range n { // there are two again
+			_, r := e.recv.Dequeue()
+			w.must("dequeue", r)
+			post()
 		}
 	})
 }
@@ -207,9 +219,11 @@ func FuzzCard(f *testing.F) {
 	b := c.bytes()
 	f.Add(b[:], false)
 	f.Add(make([]byte, cm.CardSize), true)
+	w := lasting{inputs: 500,
+		make: func(t testing.TB) *world { return makeWorld(t, 1, 1, simnet.Way{}) }}
 	f.Fuzz(func(t *testing.T, b []byte, ud bool) {
-		w := newWorld(t, 1, 1, simnet.Way{})
-		defer w.close()
+		w.next(t)
+		w.anywhere = true
 		p := w.procs[0]
 		attr := DefaultAttr
 		if ud {
@@ -229,6 +243,9 @@ func FuzzCard(f *testing.F) {
 		}
 		if r := e.ep.Free(); r != codes.Success {
 			t.Errorf("it cannot be freed: %#x", uint32(r))
+		}
+		for _, evd := range []*EVD{e.recv, e.req, e.con} {
+			w.must("evd_free", evd.Free())
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package dat
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"testing"
@@ -438,13 +439,17 @@ func FuzzJoin(f *testing.F) {
 	}
 	f.Add(good)
 	f.Add(good[:8])
+	w := lasting{inputs: 500,
+		make: func(t testing.TB) *world { return makeWorld(t, 7, 2, simnet.Way{}) }}
+	var list []*simMember
 	f.Fuzz(func(t *testing.T, private []byte) {
 		if len(private) > PrivateMax {
 			return
 		}
-		w := newWorld(t, 7, 2, simnet.Way{})
-		list := w.members(2)
-		w.must("create_group", list[0].create(list, 0, 9))
+		if w.next(t) {
+			list = w.members(2)
+			w.must("create_group", list[0].create(list, 0, 9))
+		}
 		l := w.procs[1].l
 		x := &fellow{c: &Collective{}, rank: 0}
 		x.c.ia, x.c.over = w.procs[1].ia, true
@@ -452,28 +457,42 @@ func FuzzJoin(f *testing.F) {
 		_, _, r := l.dial(x, b.Addr, b.Qualifier, serviceGroup, 1e9, private)
 		w.must("dial", r)
 		w.run(100 * time.Millisecond)
+		if list[0].evd.Len() > 0 { // the group is there, or is given up
+			w.spoil()
+		}
 	})
 }
 
 // FuzzCollective: a message of a process that is in no group, or in one, does not make this one
-// panic.
+// panic, and the group completes its next operation or reports its end.
 func FuzzCollective(f *testing.F) {
 	f.Add(make([]byte, coll.HeaderSize), []byte{1})
+	w := lasting{inputs: 500,
+		make: func(t testing.TB) *world { return makeWorld(t, 8, 2, simnet.Way{}) }}
+	var list []*simMember
 	f.Fuzz(func(t *testing.T, header, data []byte) {
-		w := newWorld(t, 8, 2, simnet.Way{})
-		list := w.members(2)
-		w.group(list, 5)
+		if w.next(t) {
+			list = w.members(2)
+			w.group(list, 5)
+		}
 		c := list[0].g
-		if len(header) >= 8 { // so that more than the lookup is tried
+		if header = bytes.Clone(header); len(header) >= 8 { // so that more than the lookup is tried
 			binary.LittleEndian.PutUint32(header, c.index)
 			binary.LittleEndian.PutUint32(header[4:], c.tag)
 		}
 		link, ep := c.fellows[1].peer.link(c.ia.library)
-		b := make([]byte, len(data))
-		copy(b, data)
-		c.ia.library.onCollective(link, &transport.Msg{From: ep, Hdr: header, Data: b})
-		w.must("barrier", c.Post(&coll.Args{Kind: coll.Barrier}))
-		w.run(10 * time.Millisecond)
-		w.must("free_group", c.Free())
+		c.ia.library.onCollective(link, &transport.Msg{From: ep, Hdr: header,
+			Data: bytes.Clone(data)})
+		for _, m := range list {
+			w.must("barrier", m.g.Post(&coll.Args{Kind: coll.Barrier}))
+		}
+		good := true
+		for _, m := range list {
+			ev := w.expect(m.evd, EventCollective)
+			good = good && binary.LittleEndian.Uint32(ev.Extension[4:]) == 0
+		}
+		if !good { // the message has ended the group
+			w.spoil()
+		}
 	})
 }

@@ -24,7 +24,7 @@ import (
 // world is a simulated network with processes that have opened an adapter each. The connection
 // manager's datagrams are lost, doubled and delayed as the packets of data are.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	net    *simnet.Net
 	random *rand.Rand
 	way    simnet.Way
@@ -33,6 +33,8 @@ type world struct {
 	flying map[int32]flying
 	number int32    // of the next datagram
 	seen   [][]byte // the newest datagrams
+	// cards are made up: packets may go to an address that nobody has
+	anywhere bool
 }
 
 // flying is a datagram of the connection manager on its way.
@@ -73,7 +75,14 @@ const (
 )
 
 // newWorld makes a network with n processes. way says how bad it is.
-func newWorld(t *testing.T, seed uint64, n int, way simnet.Way) *world {
+func newWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
+	w := makeWorld(t, seed, n, way)
+	t.Cleanup(w.close)
+	return w
+}
+
+// makeWorld is newWorld for a world that outlives t: its user closes it.
+func makeWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
 	memory.Guard()
 	sc := &simnet.Scenario{Seed: seed, Tasks: n, Level: wire.LevelCookie, PacketSize: simPacket,
 		CopyMax: 128, RexmitBufCount: 32, AckThreshold: 2, ReceiveBuffer: 1 << 20,
@@ -92,11 +101,41 @@ func newWorld(t *testing.T, seed uint64, n int, way simnet.Way) *world {
 		random: rand.New(rand.NewPCG(seed, 9))}
 	w.net.Happen = w.happen
 	w.flying = map[int32]flying{}
-	t.Cleanup(w.close)
 	for i := range n {
 		w.start(i)
 	}
 	return w
+}
+
+// lasting is a world that a fuzz target uses for many inputs. What a library keeps, it keeps for its
+// process's life: a world for each input would fill the memory.
+type lasting struct {
+	*world
+	make   func(t testing.TB) *world
+	inputs int // of one world
+	left   int
+}
+
+// next has the world ready for an input; true: it is a new one.
+func (l *lasting) next(t testing.TB) (anew bool) {
+	if l.world != nil {
+		l.t = t
+	}
+	if l.left == 0 {
+		l.spoil()
+		l.world, l.left = l.make(t), l.inputs
+		anew = true
+	}
+	l.left--
+	return anew
+}
+
+// spoil ends the world: the next input has another one.
+func (l *lasting) spoil() {
+	if l.world != nil {
+		l.close()
+	}
+	l.world, l.left = nil, 0
 }
 
 // start starts a process at node i.
@@ -133,7 +172,7 @@ func (w *world) start(i int) *proc {
 	return p
 }
 
-// close ends everything. It runs by itself at the end of a test.
+// close ends everything. newWorld has it run at the end of a test.
 func (w *world) close() {
 	if w.net == nil {
 		return
@@ -146,7 +185,7 @@ func (w *world) close() {
 	for _, b := range w.memory {
 		arena.Unmap(b)
 	}
-	if err := w.net.Err(); err != nil {
+	if err := w.net.Err(); err != nil && !w.anywhere {
 		w.t.Error(err)
 	}
 	w.net.Close()

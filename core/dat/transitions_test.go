@@ -88,7 +88,7 @@ func (c *chaos) requested(i int, cr *CR) {
 }
 
 // drain takes events. They must fit what has happened before.
-func (a *actor) drain(t *testing.T) {
+func (a *actor) drain(t testing.TB) {
 	for _, e := range []*EVD{a.recv, a.req} {
 		for e.Len() > 0 {
 			ev, _ := e.Dequeue()

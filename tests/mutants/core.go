@@ -207,7 +207,7 @@ var core = []mutation{
 		kill:   "go ./core/lapi TestPurgeForgetsWhatCame"},
 	{name: "death-unnoticed-by-collectives",
 		file:   "core/lapi/failure.go",
-		old:    "c.collectives.Fail(codes.ErrNoConnectivity)\n\tif !c.leaves {",
+		old:    "c.collectives.Fail(codes.ErrNoConnectivity, p.ID)\n\tif !c.leaves {",
 		new:    "if !c.leaves {",
 		broken: "a LAPI_Gfence waits for a task that has died",
 		kill:   "go ./core/lapi TestPeerDies"},
