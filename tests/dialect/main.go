@@ -5,6 +5,7 @@
 //
 //	go run ./tests/dialect          compare (make vet)
 //	go run ./tests/dialect -lower   rewrite counts.txt, if no kind has grown in the whole tree
+//	go run ./tests/dialect -accept  rewrite it in any case: when branches with old text are merged
 //	go run ./tests/dialect -list    print every phrase
 package main
 
@@ -21,6 +22,7 @@ const file = own + "/counts.txt"
 
 func main() {
 	lower := flag.Bool("lower", false, "rewrite "+file)
+	accept := flag.Bool("accept", false, "rewrite "+file+", whatever has grown")
 	list := flag.Bool("list", false, "print every phrase")
 	flag.Parse()
 	found, hits, err := look(".")
@@ -36,6 +38,11 @@ func main() {
 	case *list:
 		for _, h := range hits {
 			fmt.Printf("%s: %s: %s\n", h.where, h.kind, h.text)
+		}
+	case *accept:
+		if err := found.save(file); err != nil {
+			fmt.Fprintln(os.Stderr, "dialect:", err)
+			os.Exit(1)
 		}
 	case *lower:
 		if !rewrite(os.Stderr, found, allowed, hits) {
