@@ -404,7 +404,10 @@ func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
 	memory.Guard()
 	datAwake()
 	c := (*datCall)(unsafe.Pointer(arguments))
-	r := datCalls[number](c)
+	r := c.pointers(datPointers[number])
+	if r == codes.Success {
+		r = datCalls[number](c)
+	}
 	if len(udapl.agents) == 0 && udapl.lib.Adapters() > 0 {
 		udapl.lib.Push()
 	}

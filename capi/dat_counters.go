@@ -52,6 +52,13 @@ func queryCounters(c *datCall) codes.Return {
 	case c.needs(2):
 		return codes.Arg(3)
 	}
+	at, n := uint64(c.i(1)), uint64(1)
+	if c.i(1) == len(names) {
+		at, n = 0, uint64(len(names))
+	}
+	if !c.writable(2, 8*at, 8*n) {
+		return codes.Arg(3)
+	}
 	values := dat.Counters(o, c.i(1), c.u(3) != 0)
 	to := list[uint64](c, 2, max(len(names), c.i(1)+1))
 	if c.i(1) == len(names) {

@@ -7,8 +7,12 @@ package main
 import "C"
 
 import (
+	"unsafe"
+
 	"lapi/core/dat/codes"
 	"lapi/core/dat/registry"
+	"lapi/transport"
+	"lapi/transport/memory"
 )
 
 func initRegistryCalls() {
@@ -107,7 +111,11 @@ func listProviders(c *datCall) codes.Return {
 	case c.needs(2):
 		return codes.Arg(3)
 	default:
-		for i, p := range list[*C.DAT_PROVIDER_INFO](c, 2, min(n, len(all))) {
+		infos, ok := infosAt(c, 2, min(n, len(all)))
+		if !ok {
+			return codes.Arg(3)
+		}
+		for i, p := range infos {
 			put(p.ia_name[:], all[i].Name)
 			p.dapl_version_major, p.dapl_version_minor = C.DAT_UINT32(all[i].Major),
 				C.DAT_UINT32(all[i].Minor)
@@ -115,4 +123,20 @@ func listProviders(c *datCall) codes.Return {
 		}
 		return codes.Success
 	}
+}
+
+// infosAt are n pointers at argument i, to what can be written; ok is false otherwise.
+func infosAt(c *datCall, i, n int) (infos []*C.DAT_PROVIDER_INFO, ok bool) {
+	const word = uint64(unsafe.Sizeof(uintptr(0)))
+	if memory.Readable(transport.Addr(c[i]), uint64(n)*word) != nil {
+		return nil, false
+	}
+	infos = list[*C.DAT_PROVIDER_INFO](c, i, n)
+	for _, p := range infos {
+		at := transport.Addr(uintptr(unsafe.Pointer(p)))
+		if memory.Writable(at, uint64(unsafe.Sizeof(*p))) != nil {
+			return nil, false
+		}
+	}
+	return infos, true
 }

@@ -1,5 +1,6 @@
 /* strerror.c - dat_strerror: names of results. It needs nothing of core, so it may be called in the
  * child of a fork. */
+#include "../node/guard.h"
 #include "dat_internal.h"
 
 #define TYPE(name) [name >> 16] = #name
@@ -152,17 +153,22 @@ static const char *type_of(DAT_RETURN value)
 	return type >> 16 < COUNT(types) ? types[type >> 16] : NULL;
 }
 
+/* 0: it cannot be written there. Faults are caught once an adapter was opened (node/guard.h). */
+static int store(const char **at, const char *text)
+{
+	return at && !node_guarded_copy_short(at, &text, sizeof text);
+}
+
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message, const char **minor_message)
 {
 	const char *major = type_of(value), *minor = "";
 	DAT_RETURN subtype = DAT_GET_SUBTYPE(value);
 
-	if (!major_message)
-		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2;
 	if (major)
 		minor = subtype < COUNT(subtypes) ? subtypes[subtype] : NULL;
-	*major_message = major ? major : "unknown error";
-	if (minor_message)
-		*minor_message = minor ? minor : "unknown minor error";
+	if (!store(major_message, major ? major : "unknown error"))
+		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2;
+	if (minor_message && !store(minor_message, minor ? minor : "unknown minor error"))
+		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3;
 	return major && minor ? DAT_SUCCESS : (DAT_RETURN)DAT_INVALID_PARAMETER;
 }

@@ -60,10 +60,7 @@ void cshim_start_say(const char *api, const char *format, ...)
 
 static int start(const char *api)
 {
-	static int watched;
-
-	watched = watched || pthread_atfork(NULL, NULL, in_child) == 0;
-	if (!watched || !cshim_limits_allow(api) || cshim_runtime_prepare() != 0)
+	if (!cshim_limits_allow(api) || cshim_runtime_prepare() != 0)
 		return CSHIM_START_LIMITS;
 	/* Now, with few threads: with many the kernel waits for all processors, milliseconds. */
 	cshim_membarrier_register();
@@ -81,14 +78,20 @@ static int start(const char *api)
 	return CSHIM_STARTED;
 }
 
+/* A run-time that runs from load on is lost in a child of a fork as well. */
 static int start_once(const char *api)
 {
+	static int watched;
 	int result = CSHIM_STARTED;
 
 	pthread_mutex_lock(&mutex);
 	if (__atomic_load_n(&cshim_start_state, __ATOMIC_RELAXED) == CSHIM_START_NONE) {
+		watched = watched || pthread_atfork(NULL, NULL, in_child) == 0;
 		starting = 1;
-		result = cshim_runtime_is_dormant() ? start(api) : CSHIM_STARTED;
+		if (!watched)
+			result = CSHIM_START_LIMITS;
+		else if (cshim_runtime_is_dormant())
+			result = start(api);
 		starting = 0;
 		if (result == CSHIM_STARTED)
 			__atomic_store_n(&cshim_start_state, CSHIM_START_DONE, __ATOMIC_RELEASE);

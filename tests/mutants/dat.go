@@ -1,6 +1,12 @@
 package main
 
 var dat = []mutation{
+	{name: "probe-reads-only",
+		file:   "transport/memory/memory_unsafe.go",
+		old:    "atomic.AddUint32((*uint32)(pointer(b&^3)), 0) })",
+		new:    "atomic.LoadUint32((*uint32)(pointer(b &^ 3))) })",
+		broken: "a call with a pointer to read-only memory ends uDAPL",
+		kill:   "go ./transport/memory TestProbes"},
 	{name: "modify-all",
 		file:   "core/dat/modify.go",
 		old:    "if mask>>bit&1 != 0 {",

@@ -94,6 +94,47 @@ func TestCopyFaults(t *testing.T) {
 	}
 }
 
+// TestProbes: Readable and Writable see what cannot be accessed, and change nothing.
+func TestProbes(t *testing.T) {
+	Guard()
+	p := mapPage(t)
+	for name, bad := range badRanges(p) {
+		wantFault(t, name+" to read", Readable(bad.a, bad.n))
+		wantFault(t, name+" to write", Writable(bad.a, bad.n))
+	}
+	size := unix.Getpagesize()
+	pages, err := unix.Mmap(-1, 0, 4*size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(pages)
+	for i := range pages {
+		pages[i] = 5
+	}
+	if err := unix.Mprotect(pages[size:2*size], unix.PROT_READ); err != nil {
+		t.Fatal(err)
+	}
+	a, n := AddrOf(pages), uint64(size)
+	for _, c := range []struct {
+		at, n uint64
+		bad   bool
+	}{{0, n, false}, {0, n + 1, true}, {n, 1, true}, {2*n - 1, 1, true}, {2 * n, 2 * n, false},
+		{0, 4 * n, true}, {n - 1, n + 2, true}, {n - 1, 1, false}, {n, 0, false}} {
+		if err := Writable(a+transport.Addr(c.at), c.n); (err != nil) != c.bad {
+			t.Errorf("%d bytes to write at %d: %v", c.n, c.at, err)
+		}
+		if err := Readable(a+transport.Addr(c.at), c.n); err != nil {
+			t.Errorf("%d bytes to read at %d: %v", c.n, c.at, err)
+		}
+	}
+	for i, b := range pages {
+		if b != 5 {
+			t.Fatalf("byte %d has become %d", i, b)
+		}
+	}
+}
+
 func TestWordFaults(t *testing.T) {
 	Guard()
 	p := mapPage(t)

@@ -152,6 +152,37 @@ func Copy(dst, src transport.Addr, n uint64) (err error) {
 //go:noinline
 func touch(b *byte) byte { return *b }
 
+// leastPage is what no page is smaller than.
+const leastPage = 4096
+
+// Readable is a fault if n bytes at a cannot all be read.
+func Readable(a transport.Addr, n uint64) error {
+	return probe(a, n, func(b transport.Addr) { touch((*byte)(pointer(b))) })
+}
+
+// Writable is a fault if n bytes at a cannot all be written. What is there stays, also against
+// writers of other threads: nothing is added to a word of each page, atomically.
+func Writable(a transport.Addr, n uint64) error {
+	return probe(a, n, func(b transport.Addr) { atomic.AddUint32((*uint32)(pointer(b&^3)), 0) })
+}
+
+// probe calls access with an address of each page of n bytes at a.
+func probe(a transport.Addr, n uint64, access func(transport.Addr)) (err error) {
+	if n == 0 {
+		return nil
+	}
+	if outside(a, n) {
+		return &transport.FaultError{Addr: a}
+	}
+	defer recoverFault(&err, a)
+	last := a + transport.Addr(n-1)
+	for b := a; b < last; b = b&^(leastPage-1) + leastPage {
+		access(b)
+	}
+	access(last)
+	return nil
+}
+
 // unaligned serialises atomics on words that the processor cannot update in one piece without
 // splitting a line; it is process-wide because several contexts may name one word.
 var unaligned sync.Mutex
