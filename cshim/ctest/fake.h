@@ -71,6 +71,7 @@ pthread_t fake_thread(void *(*body)(void *), void *argument);
 void test_progress(void);
 void test_lock(void);
 void test_block(void);
+void test_owed(void);
 void test_wait(void);
 void test_stress(void);
 void test_threads(void);

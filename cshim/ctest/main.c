@@ -39,6 +39,7 @@ static const struct {
 	{"progress", test_progress, 0},
 	{"lock", test_lock, 0},
 	{"block", test_block, 0},
+	{"owed", test_owed, 0},
 	{"wait", test_wait, 0},
 	{"stress", test_stress, 0},
 	{"threads", test_threads, 0},

@@ -53,18 +53,32 @@ int cshim_core_refused(void)
 	}
 }
 
+/* Some context, for a message to name the task; NULL: there is none. */
+static const cshim_context *any_context(void)
+{
+	int i;
+
+	for (i = 0; i < CSHIM_MAX_CONTEXTS; i++)
+		if (__atomic_load_n(&cshim_contexts[i].progress.state, __ATOMIC_ACQUIRE) ==
+		    CSHIM_ACTIVE)
+			return &cshim_contexts[i];
+	return NULL;
+}
+
 int cshim_refused(const char *call)
 {
 	static int told; /* atomic */
 
 	if (!cshim_this_thread.inside)
 		return LAPI_ERR_HNDL_INVALID;
+	cshim_owe_signal();
 	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
-		cshim_complain(NULL,
+		cshim_complain(any_context(),
 		               "%s called from a signal handler that has interrupted LAPI in the "
-		               "same thread: it fails, as all such calls do. If a signal handler "
-		               "has left LAPI by siglongjmp before, this thread cannot call LAPI "
-		               "any more",
+		               "same thread: it fails, as all such calls do; the handlers of "
+		               "SIGTERM and SIGINT run once more when LAPI is left. If a signal "
+		               "handler has left LAPI by siglongjmp before, this thread cannot "
+		               "call LAPI any more",
 		               call + (*call == 'P'));
 	return LAPI_ERR_UNKNOWN;
 }

@@ -211,6 +211,10 @@ typedef struct cshim_self {
 	uint64_t thread; /* its pthread_t */
 	/* the user's innermost handler that it runs with the lock of a block held (lock.h) */
 	struct cshim_handler *handler;
+	/* by its signal handlers: SIGTERM or SIGINT, whose handler is to run again (owed.c); 0: none */
+	volatile int owed;
+	/* the wait that it sleeps in, or is about to (sleep.c): for its signal handlers */
+	struct cshim_wait *volatile sleeps;
 } cshim_self;
 
 /* Initial-exec: one instruction, and no allocation on first use in a thread. */
@@ -242,10 +246,26 @@ static inline int cshim_inside_begins(void)
 	return 1;
 }
 
+/* owed.c: a signal handler has called the API in vain, and is to run again. */
+void cshim_owe_signal(void);
+/* Runs it, if it may run now; in the calling thread, which is outside of the API. */
+void cshim_pay_signal(void);
+int cshim_owed_due(void);
+/* 1 if cshim_pay_signal would run a handler. */
+static inline int cshim_signal_due(void)
+{
+	return __builtin_expect(cshim_this_thread.owed != 0, 0) && cshim_owed_due();
+}
+/* sleep.c: the calling thread, in a signal handler, does not sleep on in this wait of its own. */
+void cshim_sleep_not(struct cshim_wait *wait);
+
 static inline void cshim_inside_ends(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	cshim_this_thread.inside = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(cshim_this_thread.owed != 0, 0))
+		cshim_pay_signal();
 }
 
 /*

@@ -19,6 +19,8 @@
  * gives its role up, and the service thread the poller's, under the lock, and calls
  * cshim_hand_over, still under the lock: if there is no other, one follower is woken, and leads
  * unless a thread that came by was faster.
+ *  5. A signal handler that LAPI has refused is to run again (owed.c), in this very thread: it ends
+ * the sleep of its thread by the same means (sleep_begins).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -159,6 +161,28 @@ static void set_cancel(const cshim_wait *wait, int asleep)
 		pthread_setcancelstate(asleep ? wait->cancel : PTHREAD_CANCEL_DISABLE, NULL);
 }
 
+/*
+ * The thread is about to sleep in wait; 0: it must not. First it is entered, then the look: a
+ * handler of its own that runs before the look is seen, one that runs later finds the wait.
+ */
+static int sleep_begins(cshim_wait *wait)
+{
+	cshim_this_thread.sleeps = wait;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return !cshim_signal_due();
+}
+
+/*
+ * As the poller the thread has the descriptors kept open. A follower has entered its wait after it
+ * has set NONE, so that WOKEN stays: it does not go to sleep, or the futex finds the change.
+ */
+void cshim_sleep_not(cshim_wait *wait)
+{
+	if (__atomic_load_n(&wait->progress->poller, __ATOMIC_SEQ_CST) == cshim_tid())
+		cshim_kick(wait->progress);
+	__atomic_store_n(&wait->signal, SIGNAL_WOKEN, __ATOMIC_SEQ_CST);
+}
+
 /* Sleeps on the descriptors, without the lock; then takes the kicks out of the eventfd. */
 static void ppoll_all(cshim_progress *progress, const cshim_wait *wait, int64_t timeout_ns)
 {
@@ -184,6 +208,8 @@ static void ppoll_all(cshim_progress *progress, const cshim_wait *wait, int64_t 
 
 static void stop_polling(cshim_progress *progress)
 {
+	cshim_this_thread.sleeps = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&progress->poller, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -215,7 +241,7 @@ int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait)
 		return 0;
 	/* Only a progress call knows of a ticket, and the caller has made one. */
 	if (owner->arm(progress, &timeout_ns) ||
-	    (wait && wait->goal->kind->over && concerned(progress, wait))) {
+	    (wait && wait->goal->kind->over && concerned(progress, wait)) || !sleep_begins(wait)) {
 		owner->disarm(progress);
 		stop_polling(progress);
 		return 1;
@@ -233,6 +259,7 @@ int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait)
 
 void cshim_sleep_ends(cshim_progress *progress, cshim_wait *wait)
 {
+	cshim_this_thread.sleeps = NULL;
 	cshim_lock_restore(progress, wait->depth);
 	if (__atomic_load_n(&progress->poller, __ATOMIC_SEQ_CST) == cshim_tid())
 		wake_up(progress, wait, wait->handle);
@@ -278,8 +305,11 @@ void cshim_follow(cshim_progress *progress, cshim_wait *wait, uint32_t spins)
 	owner->trace(progress, "following", 0);
 	depth = cshim_lock_release_all(progress);
 	wait->depth = depth;
-	spin_for_signal(progress, wait, spins);
-	sleep_for_signal(wait);
+	if (sleep_begins(wait)) {
+		spin_for_signal(progress, wait, spins);
+		sleep_for_signal(wait);
+	}
+	cshim_this_thread.sleeps = NULL;
 	/* The futex is no cancellation point: a thread that is cancelled finds out here. */
 	set_cancel(wait, 1);
 	if (wait->goal->kind->cancels)

@@ -148,6 +148,22 @@ static outcome look_after(cshim_progress *progress, cshim_wait *wait)
 	return goal->kind->over(progress, goal) ? DONE : NOTHING;
 }
 
+/* The handler that is owed runs, and may call the owner as from outside of it. */
+static void take_owed(cshim_progress *progress, cshim_wait *wait)
+{
+	cshim_outside before;
+	uint32_t depth;
+
+	stop_leading(progress, wait);
+	cshim_hand_over(progress);
+	depth = cshim_lock_release_all(progress);
+	before = cshim_outside_begins();
+	cshim_pay_signal();
+	cshim_outside_ends(before);
+	cshim_lock_forfeit(progress);
+	cshim_lock_restore(progress, depth);
+}
+
 /* Leads, or lets the leader do it, until wait is over. */
 static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t handle)
 {
@@ -156,6 +172,11 @@ static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t 
 	for (;;) {
 		outcome seen;
 
+		if (cshim_signal_due()) {
+			take_owed(progress, wait);
+			if (!cshim_alive(progress, handle))
+				return CSHIM_WAIT_ENDED;
+		}
 		if (!glances(progress, wait, idle, &seen))
 			seen = look_after(progress, wait);
 		if (!cshim_alive(progress, handle))
