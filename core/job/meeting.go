@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/adapters"
+	"lapi/core/job/pmi"
 	"lapi/core/job/wire"
 )
 
@@ -109,6 +110,10 @@ func (m *meeting) hold(c *Config) error {
 			in.close()
 		}
 	}()
+	if p, ok := l.(pmi.Patient); ok {
+		p.Look(newMates(c, socket).look)
+		defer p.Look(nil)
+	}
 	encoded := mine.encode()
 	cards, err := m.exchange(c, l, encoded)
 	wire.Wipe(encoded)

@@ -242,6 +242,11 @@ int cshim_pmix_abort(int code, char *why)
 	return status == PMIX_OK ? 0 : fail(why, "the end of the job", status);
 }
 
+void cshim_pmix_give_up(void)
+{
+	connected = 0;
+}
+
 void cshim_pmix_end(void)
 {
 	if (connected != getpid())

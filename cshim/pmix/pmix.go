@@ -12,6 +12,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 )
 
@@ -25,7 +26,10 @@ const cardKey = "lapi.card"
 const cardMax = 1 << 20
 
 // Client is the process's connection. It is for one goroutine at a time.
-type Client struct{ rank, size int }
+type Client struct {
+	rank, size int
+	look       func() error
+}
 
 // Present says whether a PMIx server has started this process. Without one Open fails late.
 func Present(getenv func(string) (string, bool)) bool {
@@ -58,18 +62,57 @@ func (c *Client) Rank() int { return c.rank }
 // Size is the number of tasks.
 func (c *Client) Size() int { return c.size }
 
+// Look has look called every now and then while Exchange waits for the other tasks. Its error ends
+// that, and with it what this process can ask.
+func (c *Client) Look(look func() error) { c.look = look }
+
+const lookEvery = 250 * time.Millisecond
+
+// give waits for all tasks. The call that does so cannot be broken off: if look ends the wait, its
+// thread stays in it.
+func (c *Client) give(card []byte) error {
+	key, bytes := C.CString(cardKey), C.CBytes(card)
+	given := make(chan error, 1)
+	go func() {
+		defer C.free(unsafe.Pointer(key))
+		defer C.free(bytes)
+		var why [C.CSHIM_PMIX_WHY]C.char
+		if C.cshim_pmix_give(key, bytes, C.size_t(len(card)), &why[0]) != 0 {
+			given <- errors.New(C.GoString(&why[0]))
+			return
+		}
+		given <- nil
+	}()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-given:
+			return err
+		case <-look.C:
+			if c.look == nil {
+				continue
+			}
+			if err := c.look(); err != nil {
+				C.cshim_pmix_give_up()
+				return err
+			}
+		}
+	}
+}
+
 // Exchange gives card to all tasks and returns theirs, by rank. All tasks call it, once: a server
 // may keep the first card, and the connection may be left to an MPI of this process.
 func (c *Client) Exchange(card []byte) ([][]byte, error) {
 	if len(card) == 0 || len(card) > cardMax {
 		return nil, fmt.Errorf("a card of %d bytes", len(card))
 	}
+	if err := c.give(card); err != nil {
+		return nil, err
+	}
 	key := C.CString(cardKey)
 	defer C.free(unsafe.Pointer(key))
 	var why [C.CSHIM_PMIX_WHY]C.char
-	if C.cshim_pmix_give(key, unsafe.Pointer(&card[0]), C.size_t(len(card)), &why[0]) != 0 {
-		return nil, errors.New(C.GoString(&why[0]))
-	}
 	cards := make([][]byte, c.size)
 	for rank := range cards {
 		var bytes unsafe.Pointer

@@ -36,6 +36,12 @@ int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length,
  */
 void cshim_pmix_leave_to_mpi(void);
 
+/*
+ * For a process in which another thread is in cshim_pmix_give, and has to stay there: nothing
+ * more is asked, nor ended. The server takes the process's end for a crash.
+ */
+void cshim_pmix_give_up(void);
+
 /* Has the server end all tasks of the job, this one included, with that exit code. */
 int cshim_pmix_abort(int code, char *why);
 

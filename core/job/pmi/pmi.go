@@ -37,6 +37,17 @@ type Shelf interface {
 	Get(rank int) ([]byte, error)
 }
 
+// Patient is a Launcher that can stop waiting for the other tasks.
+type Patient interface {
+	Launcher
+	// Look has look called every now and then while this task waits; its error ends the wait, and
+	// with that the session.
+	Look(look func() error)
+}
+
+// lookEvery is between two calls of it.
+const lookEvery = 250 // ms
+
 // Client is a session of PMI-1.
 type Client struct {
 	fd         int
@@ -44,9 +55,13 @@ type Client struct {
 	space      string // the job's key-value space
 	value      int    // most bytes of a value
 	rest       []byte // received, after the last line
+	look       func() error
 }
 
-var _ Shelf = (*Client)(nil)
+var (
+	_ Shelf   = (*Client)(nil)
+	_ Patient = (*Client)(nil)
+)
 
 // Limits of what a launcher may say.
 const (
@@ -113,6 +128,9 @@ func (c *Client) Abort(code int) error {
 	return c.send(fmt.Sprintf("cmd=abort exitcode=%d\n", code))
 }
 
+// Look implements Patient.
+func (c *Client) Look(look func() error) { c.look = look }
+
 // ask sends a command and returns the words of its answer, whose command must be want.
 func (c *Client) ask(command, want, words string) (map[string]string, error) {
 	line := "cmd=" + command
@@ -159,7 +177,8 @@ func (c *Client) send(line string) error {
 	return nil
 }
 
-// line returns the next line, without its end, however long it takes: others may be late.
+// line returns the next line, without its end, however long it takes, unless look ends that: others
+// may be late.
 func (c *Client) line() (string, error) {
 	var room [4096]byte
 	for {
@@ -169,6 +188,11 @@ func (c *Client) line() (string, error) {
 		}
 		if len(c.rest) > maxLine {
 			return "", errors.New("the launcher's line has no end")
+		}
+		if c.look != nil { // the socket may be one that blocks
+			if err := c.wait(unix.POLLIN); err != nil {
+				return "", err
+			}
 		}
 		n, err := unix.Read(c.fd, room[:])
 		switch {
@@ -188,9 +212,22 @@ func (c *Client) line() (string, error) {
 }
 
 func (c *Client) wait(events int16) error {
-	_, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: events}}, -1)
-	if err == unix.EINTR {
-		return nil
+	limit := -1
+	if c.look != nil {
+		limit = lookEvery
 	}
-	return err
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: events}}, limit)
+		if err != nil && err != unix.EINTR {
+			return err
+		}
+		if n > 0 {
+			return nil
+		}
+		if c.look != nil {
+			if err := c.look(); err != nil {
+				return err
+			}
+		}
+	}
 }

@@ -3,6 +3,7 @@ package pmi
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -311,4 +312,22 @@ func FuzzFirst(f *testing.F) {
 			t.Fatalf("%q gives %d and %q", s, count, text)
 		}
 	})
+}
+
+// TestLook: a task that waits for others gives up when look says so.
+func TestLook(t *testing.T) {
+	c, err := Open(newServer(2, false).connect(t), 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	c.Look(func() error {
+		if looks++; looks < 3 {
+			return nil
+		}
+		return errors.New("in vain")
+	})
+	if _, err := c.Exchange([]byte{1}); err == nil || !strings.Contains(err.Error(), "in vain") {
+		t.Error(err)
+	}
 }

@@ -1,0 +1,172 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"lapi/core/job/wire"
+)
+
+// A launcher's exchange waits for all tasks of the job, and does not say for which. Most launchers
+// end the job when a task has ended before; those that let the others live (mpiexec.hydra
+// -disable-auto-cleanup, srun) would have them wait for ever. So a task that waits looks which
+// tasks have a process on its node, and gives up for one that has none any more. Of other nodes it
+// sees nothing: for those there is the limit.
+
+// exchangeLimit is how long a launcher's exchange may take, without limit with MP_DEBUG_NOTIMEOUT:
+// TIMEOUT's default. A variable for tests.
+var exchangeLimit = 15 * time.Minute
+
+// Between two looks. The first comes after what most jobs take to begin.
+const (
+	firstMates = time.Second
+	lastMates  = 16 * time.Second
+)
+
+// mates is what a task that waits knows of the tasks of its node.
+type mates struct {
+	task, numTasks int
+	kind           *launcherKind
+	job            string       // the value of kind.job
+	daemon         int          // an ancestor of the tasks of this node; 0: the job's name will do
+	seen           map[int]bool // tasks that have, or have had, a process here
+	absent         map[int]bool // seen, and without a process at the last look
+	begun, next    time.Time
+	pause          time.Duration
+	limit          time.Duration // 0: none
+	processes      func(*launcherKind) []process
+}
+
+// launcherKind is how launchers tell a process who it is: in these variables.
+type launcherKind struct {
+	task, job string
+	local     string // the number of tasks of this node
+	// until all tasks of this node have been started: an mpiexec.hydra answers none before
+	starts time.Duration
+}
+
+var launcherKinds = map[starter]*launcherKind{
+	byPMI: {task: "PMI_RANK", job: "PMI_SIZE", local: "MPI_LOCALNRANKS"},
+	byPMIx: {task: "PMIX_RANK", job: "PMIX_NAMESPACE", local: "OMPI_COMM_WORLD_LOCAL_SIZE",
+		starts: 30 * time.Second},
+}
+
+// process is one that a launcher has given a task's number, or one that has inherited it.
+type process struct {
+	pid, task int
+	job       string
+}
+
+// newMates begins to wait.
+func newMates(c *Config, socket int) *mates {
+	m := &mates{task: c.Task, numTasks: c.NumTasks, kind: launcherKinds[c.start],
+		seen: make(map[int]bool), absent: make(map[int]bool), begun: time.Now(),
+		pause: firstMates, limit: exchangeLimit, processes: processes}
+	m.next = m.begun.Add(firstMates)
+	if c.NoTimeout {
+		m.limit = 0
+	}
+	if m.kind != nil {
+		m.job = os.Getenv(m.kind.job)
+	}
+	if c.start == byPMI { // PMI_SIZE is no name of a job
+		if m.daemon = wire.PeerPID(socket); m.daemon <= 1 {
+			m.kind = nil
+		}
+	}
+	return m
+}
+
+// look says, as an error, why waiting is in vain. It may be called as often as one likes.
+func (m *mates) look() error {
+	now := time.Now()
+	if m.limit > 0 && now.Sub(m.begun) > m.limit {
+		return fmt.Errorf("not all %d tasks came to LAPI_Init within %v, and the launcher does not "+
+			"say which did not; MP_DEBUG_NOTIMEOUT=yes has LAPI_Init wait without limit", m.numTasks,
+			m.limit)
+	}
+	if m.kind == nil || m.job == "" || now.Before(m.next) {
+		return nil
+	}
+	m.next, m.pause = now.Add(m.pause), min(2*m.pause, lastMates)
+	if now.Sub(m.begun) > m.kind.starts && os.Getenv(m.kind.local) == strconv.Itoa(m.numTasks) {
+		for t := range m.numTasks { // all are here, also those that ended before the first look
+			m.seen[t] = true
+		}
+	}
+	return m.missed(m.processes(m.kind))
+}
+
+// missed is the error about a task that has ended: that had no process at two looks, for one that
+// just calls exec shows no environment.
+func (m *mates) missed(all []process) error {
+	running := map[int]bool{m.task: true}
+	for _, p := range all {
+		if p.job != m.job || p.task >= m.numTasks {
+			continue
+		}
+		running[p.task] = true // or another job's: then it is not missed
+		if !m.seen[p.task] && m.started(p.pid) {
+			m.seen[p.task] = true
+		}
+	}
+	for t := range m.numTasks {
+		gone := m.seen[t] && !running[t]
+		if gone && m.absent[t] {
+			return fmt.Errorf("task %d has ended, and had not come to LAPI_Init", t)
+		}
+		m.absent[t] = gone
+	}
+	return nil
+}
+
+// started says whether the launcher's process is an ancestor of that one.
+func (m *mates) started(pid int) bool {
+	for pid > 1 && pid != m.daemon && m.daemon != 0 {
+		pid = parentOf(pid)
+	}
+	return pid > 1
+}
+
+// processes are those of this node with a task's number in their environment.
+func processes(kind *launcherKind) (all []process) {
+	folder, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	names, _ := folder.Readdirnames(-1)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		b, err := os.ReadFile("/proc/" + name + "/environ") // another user's cannot be read
+		if err != nil {
+			continue
+		}
+		if p, ok := processIn(b, kind); ok {
+			p.pid = pid
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// processIn reads an environment.
+func processIn(environ []byte, kind *launcherKind) (p process, ok bool) {
+	for _, v := range bytes.Split(environ, []byte{0}) {
+		name, value, _ := bytes.Cut(v, []byte{'='})
+		switch string(name) {
+		case kind.task:
+			n, err := parseNumber(string(value))
+			p.task, ok = n, err == nil
+		case kind.job:
+			p.job = string(value)
+		}
+	}
+	return p, ok && p.job != ""
+}
