@@ -167,6 +167,9 @@ func (c *Context) Arm() (timeout int64, ok bool) {
 		return 0, false
 	}
 	next := c.nextTimeout()
+	if c.awaitsLeft() { // its last message was taken in since checkLeft last looked
+		next = progress.Earlier(next, c.clock()+sessionPause)
+	}
 	c.wake.Arm(next)
 	c.pace.session, c.pace.sessionAt = sessionTurns, -sessionPause // look at once after waking
 	if next == 0 {

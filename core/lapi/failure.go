@@ -179,6 +179,16 @@ func (c *Context) checkLeft() {
 	}
 }
 
+// awaitsLeft says whether this task waits for one that has left, which checkLeft will report.
+func (c *Context) awaitsLeft() bool {
+	for i := range c.peers {
+		if p := &c.peers[i]; !p.Dead() && c.hasLeft(p) && c.awaits(p) {
+			return true
+		}
+	}
+	return false
+}
+
 // awaits says whether something of this task is not over that p has to do with.
 func (c *Context) awaits(p *peer.Peer) bool {
 	_, owes := c.out.Owes(p)

@@ -111,6 +111,35 @@ func TestLostWhenTaskLeaves(t *testing.T) {
 	}
 }
 
+// TestNoSleepAfterLastWord: who has taken in word of a task's end since it last looked for such
+// tasks does not sleep for ever with an operation on its way to that one.
+func TestNoSleepAfterLastWord(t *testing.T) {
+	for path, env := range paths {
+		t.Run(path, func(t *testing.T) {
+			j := newJob(t, 2, env)
+			k := j.tasks[0]
+			var word, other uint64
+			var cntr int32
+			j.ok(k.Put(1, 8, at(&word), at(&other), 0, 0, 0)) // a session
+			j.fence(0)
+			j.ok(leftOperations["rmw"](k, &word, &other, &cntr))
+			j.tasks[1].leave()
+			j.until1(k, "word of it", func() bool {
+				k.pace.session, k.pace.sessionAt = 0, k.clock() // no look yet
+				return k.hasLeft(&k.peers[1])
+			})
+			timeout, ok := k.Arm()
+			if ok {
+				k.Disarm()
+			}
+			if ok && (timeout < 0 || timeout > sessionPause) {
+				t.Errorf("it sleeps %d ns", timeout)
+			}
+			j.lost(t, cntr)
+		})
+	}
+}
+
 // TestOperationOnTaskThatLeft: it fails, in the same way whatever it is.
 func TestOperationOnTaskThatLeft(t *testing.T) {
 	kinds := map[string]codes.ErrType{"put": codes.PutErr, "get": codes.GetErr, "am": codes.AmErr,
