@@ -168,7 +168,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   vet go-test sim cshim-test model fortran-test man-test dist-test + \
   dat-headers-test dat-test coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test \
   conform conform-lane conform-routes conform-gso samples \
-  install-test trace-test test-dat net-test launch-test -- \
+  install-test trace-test test-dat net-test launch-test storm-test -- \
   host-test kill-test hostile-test m32-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)

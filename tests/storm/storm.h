@@ -15,6 +15,7 @@ enum {
 	STORM_OPS = 96,          /* operations under way at once */
 	STORM_LONGEST = 300000,  /* bytes of one */
 	STORM_AREA = 1 << 19,    /* bytes that each task may write in another's memory */
+	STORM_MEETING = 180,     /* seconds that LAPI_Init may wait for tasks that do not come */
 	STORM_CONNECTIVITY = 434 /* LAPI_ERR_NO_CONNECTIVITY, as the board has it */
 };
 

@@ -1,9 +1,10 @@
-# The kill storm (docs/ends.md): jobs in which tasks end in random ways at random moments. Included by
-# the top Makefile.
+# The kill storm (docs/ends.md): jobs in which tasks end in random ways at random moments. Included
+# by the top Makefile.
 #
-#   make storm SECONDS=n SEED=s   on demand: n seconds (600) of jobs from a seed (random). MODES="shm udp
-#                                 nodes hand hydra hydra-nodes": some of the ways to start them
-#   make storm-test               two minutes of it
+#   make storm SECONDS=n SEED=s   on demand: n seconds (600) of jobs from a seed (random).
+#                                 MODES="shm udp nodes hand hydra hydra-nodes": some of the ways
+#                                 to start them
+#   make storm-test               two minutes of it, of one seed; calls may take longer
 
 STORM := $(BUILD)/storm/storm
 
@@ -17,4 +18,4 @@ storm: $(STORM) $(RUN)
 	@BUILD=$(BUILD) bash tests/storm/run "$(or $(SECONDS),600)" "$(SEED)" $(MODES)
 
 storm-test: $(STORM) $(RUN)
-	@BUILD=$(BUILD) bash tests/storm/run 120
+	@BUILD=$(BUILD) LIMIT=120 bash tests/storm/run 120 1
