@@ -34,6 +34,9 @@ func (n *Net) meet() error {
 		}
 	}
 	n.chooseProcessors(places)
+	if n.Shm != nil {
+		n.Shm.ShareProcessors(n.crowded)
+	}
 	return n.dropUnused()
 }
 

@@ -110,6 +110,8 @@ type SharedLink interface {
 	Holds(ep transport.Endpoint) bool
 	HasLeft(ep transport.Endpoint) bool
 	SetTimeout(d time.Duration)
+	// ShareProcessors says whether this task has to share processors with others.
+	ShareProcessors(does bool)
 }
 
 // RemoteLink is a link to tasks of other nodes, with what can be set later.

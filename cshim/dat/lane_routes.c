@@ -30,7 +30,7 @@ static int peer_polls(const dat_end *end)
 	int reached = reaches(end);
 
 	return (end->polls || !reached) &&
-	       node_takes_part(dat_link_of(end), dat_peer_of(end), reached, cshim_processors());
+	       node_takes_part(dat_link_of(end), dat_peer_of(end), reached);
 }
 
 /* The routes of a request of one segment that is long enough to choose one. */
@@ -98,7 +98,7 @@ static int settle(dat_end *end, uint32_t seq, uint32_t n)
 {
 	settling s = {end, seq, state_of(end)};
 
-	return node_wait(look_for_end, &s, n);
+	return node_wait(dat_peer_of(end), look_for_end, &s, n);
 }
 
 /* A peer that polls takes a nanosecond for a byte, at the most. */

@@ -212,7 +212,7 @@ int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	              .wanted = wanted,
 	              .token = wanted ? wanted->token : 0,
 	              .pending = wanted ? 1 : in_flight(cshim_link_of(lane), peer)};
-	int waited = node_wait(look_for_end, &s, n);
+	int waited = node_wait(peer, look_for_end, &s, n);
 
 	if (peer->receiver.head != peer->receiver.published && !peer->stopped)
 		node_publish_consumed(peer);

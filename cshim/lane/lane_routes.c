@@ -22,14 +22,14 @@ static int drained(node_peer *peer, uint64_t n)
 
 	if (rc == NODE_SENT)
 		return NODE_WAIT_OVER;
-	return rc == NODE_BUSY && node_polls(peer) && !node_holds(peer) && cshim_processors() > 1
+	return rc == NODE_BUSY && node_polls(peer) && !node_holds(peer) && node_may_spin(peer)
 	               ? NODE_WAIT_LATE
 	               : NODE_WAIT_NOT;
 }
 
 static int takes_part(cshim_lane *lane, const node_peer *peer)
 {
-	return node_takes_part(cshim_link_of(lane), peer, peer->direct != 0, cshim_processors());
+	return node_takes_part(cshim_link_of(lane), peer, peer->direct != 0);
 }
 
 /* Waits until nothing is under way with the target any more; not in a handler. */

@@ -120,7 +120,9 @@ typedef struct node_peer {
 	 * one; after how many it is woken; and sender.tail of that time */
 	uint32_t slept, wake_after;
 	uint64_t woken;
-	uint8_t line[40];
+	/* by the link: this task has to share processors with others (node_may_spin) */
+	uint32_t crowded;
+	uint8_t line[36];
 	node_chunks chunks;
 } node_peer;
 

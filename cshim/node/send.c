@@ -29,7 +29,7 @@ int node_await_consumed(node_peer *peer, uint64_t index, int looks)
 			return NODE_SENT;
 		}
 		/* Two that wait for each other's room would wait long. */
-		if (!node_polls(peer) || cshim_processors() < 2 ||
+		if (!node_polls(peer) || !node_may_spin(peer) ||
 		    (n > NODE_ROOM_LOOKS && node_holds(peer)))
 			break;
 		cshim_between_polls();

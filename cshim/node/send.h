@@ -62,7 +62,8 @@ typedef struct node_message {
 
 /*
  * Looks so many times whether the receiver has consumed everything before a slot index, and begins
- * to count again whenever it has consumed something. NODE_SENT: it has; else why not.
+ * to count again whenever it has consumed something; once where node_may_spin says no. NODE_SENT:
+ * it has; else why not.
  */
 int node_await_consumed(node_peer *peer, uint64_t index, int looks);
 void node_append_padding(node_peer *peer, uint64_t padding);
@@ -82,6 +83,16 @@ static inline int node_polls(const node_peer *peer)
 
 	return (__atomic_load_n(&head->armed, __ATOMIC_RELAXED) |
 	        __atomic_load_n(&head->away, __ATOMIC_RELAXED)) == NODE_AWAKE;
+}
+
+/*
+ * 1 if this task may look many times in a row for what the peer does: the peer has a processor
+ * beside this task's. Else each look in vain only keeps the peer from its processor, although it
+ * polls as far as its segment says.
+ */
+static inline int node_may_spin(const node_peer *peer)
+{
+	return !peer->crowded && cshim_processors() > 1;
 }
 
 static inline void node_clear_continued(node_peer *peer, uint64_t index)

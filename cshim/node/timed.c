@@ -5,10 +5,10 @@
 
 enum { LOOKS = 4000, LOOK_BYTES = 16 /* one more for so many */ };
 
-int node_takes_part(const node_link *link, const node_peer *peer, int reached, int processors)
+int node_takes_part(const node_link *link, const node_peer *peer, int reached)
 {
 	return node_polls(peer) &&
-	       (processors > 1 || !reached || link->routes.forced < NODE_ROUTES);
+	       (node_may_spin(peer) || !reached || link->routes.forced < NODE_ROUTES);
 }
 
 /*
@@ -63,7 +63,7 @@ int node_looks_for(uint64_t n)
 	return looks < INT32_MAX ? (int)looks : INT32_MAX;
 }
 
-int node_wait(int (*look)(void *object), void *object, uint64_t n)
+int node_wait(const node_peer *peer, int (*look)(void *object), void *object, uint64_t n)
 {
 	int looks = node_looks_for(n), left = looks;
 
@@ -77,6 +77,8 @@ int node_wait(int (*look)(void *object), void *object, uint64_t n)
 			left = looks;
 			break;
 		default:
+			if (!node_may_spin(peer))
+				return NODE_WAIT_NOT;
 			if (--left <= 0)
 				return NODE_WAIT_LATE;
 			cshim_between_polls();

@@ -28,10 +28,10 @@ static inline uint64_t node_now_ns(void)
 
 /*
  * 1 if a target that polls may do its part at once: there is a processor for it beside this task's.
- * Where there is but one both would only take turns: then this task copies alone, if it reaches the
- * other's memory. processors: how many there are.
+ * Where they share one (node_may_spin) both would only take turns: then this task copies alone, if
+ * it reaches the other's memory.
  */
-int node_takes_part(const node_link *link, const node_peer *peer, int reached, int processors);
+int node_takes_part(const node_link *link, const node_peer *peer, int reached);
 /* The routes that a link has for n bytes, a bit each: the owner takes out what it cannot. */
 uint32_t node_routes_for(const node_link *link, uint64_t n, int reached);
 /* The route of a transfer, of those, as node_route_choose gives it. task: NODE_ROUTE_NOBODY if the
@@ -49,8 +49,11 @@ enum { NODE_LOOK_OVER, NODE_LOOK_MOVED, NODE_LOOK_NOTHING, NODE_LOOK_NOT };
 
 /* How often to look for something new of a transfer of n bytes. */
 int node_looks_for(uint64_t n);
-/* Looks until what n bytes bring is there; object is the owner's, for look. */
-int node_wait(int (*look)(void *object), void *object, uint64_t n);
+/*
+ * Looks until what n bytes bring from or to the peer is there; object is the owner's, for look.
+ * Where node_may_spin says no, the first look in vain ends it with NODE_WAIT_NOT.
+ */
+int node_wait(const node_peer *peer, int (*look)(void *object), void *object, uint64_t n);
 /* The chooser hears of a transfer that began then, and for which a wait ended so. */
 void node_time(node_link *link, int direction, uint64_t n, uint32_t route, uint64_t begun,
                int waited);

@@ -196,7 +196,8 @@ type (
 		Slept       uint32
 		WakeAfter   uint32
 		Woken       uint64
-		Line        [40]uint8
+		Crowded     uint32
+		Line        [36]uint8
 		Chunks      Chunks
 	}
 	NodeLink struct {

@@ -264,6 +264,14 @@ func (l *Link) NodePeer(ep transport.Endpoint) (*layout.NodePeer, int) {
 	return nil, -1
 }
 
+// ShareProcessors says whether this task has to share processors with others: then it does not spin
+// for its peers, which may be without one.
+func (l *Link) ShareProcessors(does bool) {
+	for ring := range l.tasks {
+		l.private.peer(ring).Crowded = flag(does)
+	}
+}
+
 // OrderPeers lies between a store of this process, which says that it will not look at a word, and
 // its last look at it: what a peer has stored there before it could see that is found (arm.h).
 func (l *Link) OrderPeers() {

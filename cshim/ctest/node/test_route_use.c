@@ -72,15 +72,29 @@ static int look(void *object)
 static void waits(void)
 {
 	enum { BYTES = 1 << 20 };
+	static const node_peer peer;
 	int looks = node_looks_for(BYTES);
 	looked never = {0, 0, -1, 0}, moves = {0, 7, -1, 0};
 	looked over = {0, 2, looks, NODE_LOOK_OVER}, stops = {0, 0, 3, NODE_LOOK_NOT};
 
 	CHECK(looks > node_looks_for(0) && node_looks_for(UINT64_MAX) > looks);
-	CHECK(node_wait(look, &never, BYTES) == NODE_WAIT_LATE && never.looks == looks);
-	CHECK(node_wait(look, &moves, BYTES) == NODE_WAIT_LATE && moves.looks == looks + 7);
-	CHECK(node_wait(look, &over, BYTES) == NODE_WAIT_OVER && over.looks == looks);
-	CHECK(node_wait(look, &stops, BYTES) == NODE_WAIT_NOT && stops.looks == 3);
+	if (cshim_processors() < 2)
+		return;
+	CHECK(node_wait(&peer, look, &never, BYTES) == NODE_WAIT_LATE && never.looks == looks);
+	CHECK(node_wait(&peer, look, &moves, BYTES) == NODE_WAIT_LATE && moves.looks == looks + 7);
+	CHECK(node_wait(&peer, look, &over, BYTES) == NODE_WAIT_OVER && over.looks == looks);
+	CHECK(node_wait(&peer, look, &stops, BYTES) == NODE_WAIT_NOT && stops.looks == 3);
+}
+
+/* Where tasks share processors a wait ends with the first look in vain, and has no time. */
+static void shared_processors_wait_little(void)
+{
+	static const node_peer peer = {.crowded = 1};
+	looked never = {0, 0, -1, 0}, moves = {0, 7, -1, 0}, over = {0, 3, 3, NODE_LOOK_OVER};
+
+	CHECK(node_wait(&peer, look, &never, 1 << 20) == NODE_WAIT_NOT && never.looks == 1);
+	CHECK(node_wait(&peer, look, &moves, 1 << 20) == NODE_WAIT_NOT && moves.looks == 8);
+	CHECK(node_wait(&peer, look, &over, 1 << 20) == NODE_WAIT_OVER && over.looks == 3);
 }
 
 /* A wait that has run out counts as a time, one that was not worth it does not. */
@@ -98,8 +112,11 @@ static void late_ones_count(void)
 	CHECK(node_route_time(class, NODE_ROUTE_ORIGIN) > 0);
 }
 
-/* With one processor data goes by single copies, if there can be any and nothing else is forced. */
-static void one_processor(void)
+/*
+ * Where tasks share processors, or there is one, data goes by single copies, if there can be any
+ * and nothing else is forced.
+ */
+static void shared_processors_copy_alone(void)
 {
 	static const int bells[2] = {-1, -1};
 	node_link *link;
@@ -108,12 +125,14 @@ static void one_processor(void)
 	fake_node_make(bells);
 	link = fake_node_link(0);
 	peer = fake_node_peer(0);
-	CHECK(node_takes_part(link, peer, 1, 2));
-	CHECK(!node_takes_part(link, peer, 1, 1) && node_takes_part(link, peer, 0, 1));
+	CHECK(node_takes_part(link, peer, 1) == (cshim_processors() > 1));
+	peer->crowded = 1;
+	CHECK(!node_takes_part(link, peer, 1) && node_takes_part(link, peer, 0));
 	link->routes.forced = NODE_ROUTE_PIPELINE;
-	CHECK(node_takes_part(link, peer, 1, 1));
+	CHECK(node_takes_part(link, peer, 1));
 	node_arm(fake_node_link(1)); /* it sleeps */
-	CHECK(!node_takes_part(link, peer, 1, 2) && !node_takes_part(link, peer, 0, 1));
+	peer->crowded = 0;
+	CHECK(!node_takes_part(link, peer, 1) && !node_takes_part(link, peer, 0));
 }
 
 /* Which routes there are. */
@@ -146,7 +165,8 @@ void test_route_use(void)
 	streams_or_not();
 	hows();
 	waits();
+	shared_processors_wait_little();
 	late_ones_count();
-	one_processor();
+	shared_processors_copy_alone();
 	routes_there_are();
 }
