@@ -5,6 +5,7 @@ import (
 
 	"lapi/core/dat/adapter"
 	adapters "lapi/cshim/rdma"
+	"lapi/descriptor"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,7 +31,7 @@ type watched struct {
 func (datHost) Watch(fd int) {
 	w := &udapl.files
 	if w.epoll == 0 {
-		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		epoll, err := descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC))
 		if err != nil {
 			datHost{}.Message("epoll_create1: " + err.Error())
 			return

@@ -9,6 +9,7 @@ import (
 	"lapi/core/dat"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/descriptor"
 
 	"golang.org/x/sys/unix"
 )
@@ -226,7 +227,7 @@ func initEventCalls() {
 		case c.needs(2):
 			return codes.Arg(3)
 		}
-		fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+		fd, err := descriptor.Low(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK))
 		if err != nil {
 			return codes.InsufficientResources.With(codes.ResourceDevice)
 		}

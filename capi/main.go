@@ -12,6 +12,8 @@ package main
 import "C"
 
 import (
+	"time"
+
 	"lapi/core/lapi"
 	_ "lapi/cshim" // the C entry points
 	"lapi/transport"
@@ -41,10 +43,10 @@ func golapi_thread() { memory.Prepare() }
 
 func addr(a C.cshim_addr) transport.Addr { return transport.Addr(a) }
 
-// golapi_started does nothing: an exported function runs when all packages are initialised, which is
-// what cshim/start waits for.
+// golapi_started runs when all packages are initialised, as any exported function; cshim/start waits
+// for that. A sleep starts the run-time's poller, so that its descriptors are there to be moved.
 //
 //export golapi_started
-func golapi_started() {}
+func golapi_started() { time.Sleep(time.Nanosecond) }
 
 func main() {}

@@ -90,6 +90,8 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix, "+
 					"rdma and verbs parts, only cshim the others, transport/shm the node part, and "+
 					"registration the watch part", p.ImportPath, imported)
+			case in("lapi/descriptor") && uses("lapi"):
+				t.Errorf("%s imports %s: all may import it", p.ImportPath, imported)
 			case in("lapi/transport") && uses("lapi/core"):
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
 			case in("lapi/core/job/adapters") && uses("lapi"):

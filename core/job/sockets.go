@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/job/wire"
+	"lapi/descriptor"
 )
 
 // parseLauncher reads LauncherVariable and checks that the descriptor is the socket that it speaks
@@ -50,7 +51,7 @@ func LauncherValue(fd, socket int) (string, error) {
 func duplicate(files []int) ([]int, error) {
 	var dups []int
 	for _, fd := range files {
-		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		dup, err := descriptor.Own(unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0))
 		if err != nil {
 			closeAll(dups)
 			return nil, fmt.Errorf("duplicating descriptor %d: %w", fd, err)
@@ -98,7 +99,7 @@ type watch struct {
 }
 
 func newWatch() (*watch, error) {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	fd, err := descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC))
 	if err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
 	}

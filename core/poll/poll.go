@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/descriptor"
 )
 
 // Now says how many descriptors of set are ready, and does not sleep.
@@ -63,7 +65,7 @@ func Process(pid int) (fd int) {
 }
 
 func openProcess(pid int) (fd int, err error) {
-	if fd, err = unix.PidfdOpen(pid, 0); err != nil {
+	if fd, err = descriptor.Own(unix.PidfdOpen(pid, 0)); err != nil {
 		return -1, err
 	}
 	if err = unix.SetNonblock(fd, true); err != nil { // a flag of pidfd_open only from Linux 5.10 on

@@ -8,9 +8,11 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "start.h"
+#include "steps.h"
 
 enum { STANDARD = 3 };
 
@@ -49,4 +51,37 @@ void cshim_descriptors_release(void)
 		while (num_held > 0)
 			close(held[--num_held]);
 	pthread_mutex_unlock(&mutex);
+}
+
+/*
+ * Of Go's poller: its epoll descriptor, and the eventfd that ends its sleep. The run-time ends the
+ * process where one of them is closed. scripts/link-core gives them these names. Weak: a run-time
+ * that has no such variables keeps its numbers.
+ */
+extern int32_t cshim_go_epoll_fd
+	__attribute__((weak, visibility("hidden")));
+extern uintptr_t cshim_go_event_fd
+	__attribute__((weak, visibility("hidden")));
+
+static int above(int fd, int least)
+{
+	return fd > 2 && fd < least ? fcntl(fd, F_DUPFD_CLOEXEC, least) : -1;
+}
+
+/*
+ * The run-time's threads may be about to use the old numbers, so these stay open; the program may
+ * close them.
+ */
+void cshim_descriptors_move_runtime(int least)
+{
+	int fd;
+
+	if (!&cshim_go_epoll_fd || !&cshim_go_event_fd)
+		return;
+	fd = above(__atomic_load_n(&cshim_go_epoll_fd, __ATOMIC_SEQ_CST), least);
+	if (fd >= 0)
+		__atomic_store_n(&cshim_go_epoll_fd, fd, __ATOMIC_SEQ_CST);
+	fd = above((int)__atomic_load_n(&cshim_go_event_fd, __ATOMIC_SEQ_CST), least);
+	if (fd >= 0)
+		__atomic_store_n(&cshim_go_event_fd, (uintptr_t)fd, __ATOMIC_SEQ_CST);
 }

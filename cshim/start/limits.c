@@ -15,6 +15,8 @@
  * malloc's, and the stacks of as many threads as the start and LAPI_Init may make.
  */
 enum { TABLES_AND_HEAP = 96 << 20, MALLOC_ARENA = 64 << 20, THREADS = 10, OWN_STACK = 8 << 20 };
+/* The kernel's table of descriptors has an entry for each number: above this none is taken. */
+#define HIGHEST ((rlim_t)1 << 16)
 /* Below this much each arena of malloc counts: by itself it makes one of 64 MiB for each thread. */
 #define TIGHT ((rlim_t)1 << 30)
 
@@ -96,6 +98,8 @@ void cshim_limits_restore(void)
 
 	if (!is_saved || getrlimit(RLIMIT_NOFILE, &now) != 0)
 		return;
+	if (saved.rlim_cur <= HIGHEST && now.rlim_cur >= saved.rlim_cur + 2)
+		cshim_descriptors_move_runtime((int)saved.rlim_cur);
 	if (now.rlim_max == saved.rlim_max && now.rlim_cur > saved.rlim_cur) {
 		now.rlim_cur = saved.rlim_cur;
 		setrlimit(RLIMIT_NOFILE, &now);

@@ -21,7 +21,7 @@ typedef void starter(int argc, char **argv, char **environment);
 extern starter *__start_go_init[] __attribute__((weak, visibility("hidden")));
 extern starter *__stop_go_init[] __attribute__((weak, visibility("hidden")));
 
-/* capi: does nothing. A call into Go returns after the initialisation of all packages. */
+/* capi: it returns after the initialisation of all packages. */
 extern void golapi_started(void) __attribute__((weak));
 
 int cshim_runtime_is_dormant(void)

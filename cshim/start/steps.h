@@ -23,6 +23,10 @@ int cshim_limits_allow(const char *api);
 void cshim_limits_save(void);
 void cshim_limits_restore(void);
 
+/* descriptors.c: after the start, while the soft limit is raised. Go's descriptors get numbers from
+ * least on: the program's loops over its own do not come there. */
+void cshim_descriptors_move_runtime(int least);
+
 /* reserve.c: before the start. Under a limit of address space Go maps what it uses only. */
 void cshim_reserve_prepare(void);
 

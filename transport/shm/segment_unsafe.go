@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/cshim/node"
+	"lapi/descriptor"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/layout"
@@ -52,9 +53,9 @@ func chunkArea(rings int) uint64 {
 // never change its size, so that a mapping of it is always good.
 func createSegment(rings int) (segment, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	file, err := unix.MemfdCreate("lapi-shm", flags|unix.MFD_NOEXEC_SEAL)
+	file, err := descriptor.Own(unix.MemfdCreate("lapi-shm", flags|unix.MFD_NOEXEC_SEAL))
 	if err == unix.EINVAL { // before Linux 6.3
-		file, err = unix.MemfdCreate("lapi-shm", flags)
+		file, err = descriptor.Own(unix.MemfdCreate("lapi-shm", flags))
 	}
 	if err != nil {
 		return segment{file: -1}, os.NewSyscallError("memfd_create", err)

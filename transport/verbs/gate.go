@@ -1,6 +1,10 @@
 package verbs
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"lapi/descriptor"
+)
 
 // The gate is one descriptor that stands for those of all adapters: these change when an adapter is
 // opened again, and who waits for the link has asked for its descriptors once.
@@ -10,7 +14,7 @@ func (l *Link) openGate() (err error) {
 	if l.cfg.Reopen == nil {
 		return nil
 	}
-	if l.gate, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+	if l.gate, err = descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC)); err != nil {
 		return err
 	}
 	for _, pt := range l.ports {

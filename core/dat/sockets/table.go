@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/poll"
+	"lapi/descriptor"
 )
 
 // tableSeals: a table never changes its size, so that a mapping of it is always good; and nobody
@@ -16,9 +17,9 @@ const tableSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW
 // sealable makes a file in memory of that size.
 func sealable(size int) (file int, err error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	file, err = unix.MemfdCreate("lapi-dat", flags|unix.MFD_NOEXEC_SEAL)
+	file, err = descriptor.Own(unix.MemfdCreate("lapi-dat", flags|unix.MFD_NOEXEC_SEAL))
 	if err == unix.EINVAL { // before Linux 6.3
-		file, err = unix.MemfdCreate("lapi-dat", flags)
+		file, err = descriptor.Own(unix.MemfdCreate("lapi-dat", flags))
 	}
 	if err != nil {
 		return -1, os.NewSyscallError("memfd_create", err)

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job/wire"
+	"lapi/descriptor"
 	"lapi/invariant"
 )
 
@@ -108,7 +109,8 @@ func (s *kept) copies(files []int) (all []int) {
 		return nil
 	}
 	for _, fd := range files {
-		if dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+		dup, err := descriptor.Own(unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0))
+		if err == nil {
 			all = append(all, dup)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/descriptor"
 )
 
 const dialTime = 30 * time.Second // to reach the launcher
@@ -26,7 +28,9 @@ func Dial(address string, id int) (*Client, error) {
 	}
 	c := &Client{fd: -1}
 	var dup error
-	err = raw.Control(func(fd uintptr) { c.fd, dup = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+	err = raw.Control(func(fd uintptr) {
+		c.fd, dup = descriptor.Own(unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0))
+	})
 	if err == nil {
 		err = dup
 	}

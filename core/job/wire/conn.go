@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/descriptor"
 )
 
 // Scratch is memory for Receive, which several Conns of one user may share.
@@ -181,6 +183,7 @@ func parseFiles(control []byte) ([]int, error) {
 		if err != nil {
 			return files, err
 		}
+		descriptor.OwnAll(fds)
 		files = append(files, fds...)
 	}
 	return files, nil

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"lapi/core/poll"
+	"lapi/descriptor"
 )
 
 // The sockets by which processes of a node find each other are in the abstract name space: nothing
@@ -23,6 +24,7 @@ func Pair() (a, b int, err error) {
 	if err != nil {
 		return -1, -1, err
 	}
+	descriptor.OwnAll(p[:])
 	return p[0], p[1], nil
 }
 
@@ -46,6 +48,7 @@ func Listen(name string) (fd int, err error) {
 func Accept(listener int) (fd, pid int, err error) {
 	for {
 		fd, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
+		fd, err = descriptor.Own(fd, err)
 		if err != unix.EINTR && err != unix.ECONNABORTED {
 			break
 		}
@@ -76,8 +79,8 @@ func Dial(name string) (fd, pid int, err error) {
 }
 
 func socket() (int, error) {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
-		0)
+	fd, err := descriptor.Own(unix.Socket(unix.AF_UNIX,
+		unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0))
 	if err != nil {
 		return -1, fmt.Errorf("socket: %w", err)
 	}

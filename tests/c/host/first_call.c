@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { CHILDREN = 3, SECONDS = 120 };
@@ -104,6 +105,33 @@ static int use_lapi(void)
 	return host_case_failures;
 }
 
+/* The program closes all numbers up to its soft limit, and files of its own take them. */
+static int use_lapi_and_close(void)
+{
+	char name[] = "/tmp/first_call.XXXXXX";
+	struct stat before, after;
+	lapi_info_t info;
+	lapi_handle_t handle;
+	int fd, file, limit = (int)files().rlim_cur;
+
+	host_info(&info);
+	HOST_OK(LAPI_Init(&handle, &info));
+	for (fd = 3; fd < limit; fd++)
+		close(fd);
+	file = mkstemp(name);
+	HOST_CHECK(file == 3 && write(file, name, 1) == 1 && fstat(file, &before) == 0);
+	while ((fd = dup(file)) >= 0)
+		;
+	if (host_case_failures == 0)
+		host_use(handle);
+	HOST_CHECK(fstat(file, &after) == 0 && after.st_size == before.st_size);
+	unlink(name);
+	for (fd = 3; fd < limit; fd++)
+		close(fd);
+	HOST_OK(LAPI_Term(handle));
+	return host_case_failures;
+}
+
 static DAT_RETURN open_adapter(void)
 {
 	DAT_IA_HANDLE adapter = DAT_HANDLE_NULL;
@@ -119,6 +147,25 @@ static DAT_RETURN open_adapter(void)
 static int use_dat(void)
 {
 	return open_adapter() != DAT_SUCCESS || host_case_failures > 0;
+}
+
+/* Closed once core has started: what is opened later gets none of these numbers. */
+static int use_dat_close_standard(void)
+{
+	DAT_IA_HANDLE adapter = DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE events = DAT_HANDLE_NULL;
+	DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+	DAT_FD fd = -1;
+
+	HOST_CHECK(dat_ia_open("lapi-lo", 8, &events, &adapter) == DAT_SUCCESS);
+	are_closed = 1;
+	close(0);
+	close(1);
+	close(2);
+	HOST_CHECK(dat_cno_fd_create(adapter, &fd, &cno) == DAT_SUCCESS && fd > 2);
+	closed_ones_are_free();
+	dat_ia_close(adapter, DAT_CLOSE_ABRUPT_FLAG);
+	return host_case_failures;
 }
 
 static int without_standard(int (*work)(void))
@@ -230,6 +277,10 @@ static int as_task(void)
 	host_end_case("children_are_the_tasks", quiet);
 	children(use_lapi_without_standard, 1);
 	host_end_case("standard_descriptors_closed", quiet);
+	if (limit.rlim_max > 2 * limit.rlim_cur) {
+		children(use_lapi_and_close, 1);
+		host_end_case("all_descriptors_closed", quiet);
+	}
 	HOST_CHECK(threads() == 1);
 	use_lapi();
 	HOST_CHECK(files().rlim_cur == 256);
@@ -305,6 +356,7 @@ static int with_dat(void)
 	HOST_CHECK(be_daemon(use_dat) == 0);
 	host_end_case("daemon", 0);
 	children(use_dat_without_standard, 1);
+	children(use_dat_close_standard, 1);
 	host_end_case("standard_descriptors_closed", 0);
 	children(limited_space, 1);
 	children(limited_data, 1);

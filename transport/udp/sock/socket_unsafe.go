@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lapi/descriptor"
 	"lapi/transport/arena"
 )
 
@@ -110,8 +111,9 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	if local.Addr().Unmap().Is6() {
 		family = unix.AF_INET6
 	}
-	if s.fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
-		0); err != nil {
+	s.fd, err = descriptor.Own(unix.Socket(family,
+		unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0))
+	if err != nil {
 		return os.NewSyscallError("socket", err)
 	}
 	// The kernel gives what it allows; ReceiveBuffer tells how much that is.

@@ -1,0 +1,105 @@
+package descriptor
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func opened(t *testing.T) int {
+	t.Helper()
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
+}
+
+func closedOnExec(t *testing.T, fd int) {
+	t.Helper()
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	if err != nil || flags != unix.FD_CLOEXEC {
+		t.Errorf("descriptor %d: flags %#x, %v", fd, flags, err)
+	}
+}
+
+// softLimit sets the soft limit for a test.
+func softLimit(t *testing.T, soft uint64) unix.Rlimit {
+	t.Helper()
+	was, err := limits(nil)
+	if err != nil || was.Max < soft+room {
+		t.Skip("the hard limit is low here: ", was, err)
+	}
+	now := unix.Rlimit{Cur: soft, Max: was.Max}
+	if _, err := limits(&now); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = limits(&was) })
+	return now
+}
+
+func TestOwn(t *testing.T) {
+	want := softLimit(t, 300)
+	first, err := Own(opened(t), nil)
+	if err != nil || first < 300 {
+		t.Fatalf("number %d, %v: not above the soft limit", first, err)
+	}
+	defer unix.Close(first)
+	all := []int{opened(t), opened(t)}
+	old := append([]int{}, all...)
+	OwnAll(all)
+	for i, fd := range all {
+		closedOnExec(t, fd)
+		if fd < 300 {
+			t.Errorf("number %d: not above the soft limit", fd)
+		}
+		if _, err := unix.FcntlInt(uintptr(old[i]), unix.F_GETFD, 0); err != unix.EBADF {
+			t.Errorf("the old number %d is open", old[i])
+		}
+		unix.Close(fd)
+	}
+	if now, err := limits(nil); err != nil || now != want {
+		t.Errorf("limits are %v, not %v (%v)", now, want, err)
+	}
+}
+
+// TestOwnWithoutRoom: where the limits leave no number above, what was opened stays.
+func TestOwnWithoutRoom(t *testing.T) {
+	was, err := limits(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := unix.Rlimit{Cur: was.Max, Max: was.Max}
+	if _, err := limits(&full); err != nil {
+		t.Skip(err)
+	}
+	defer limits(&was)
+	fd := opened(t)
+	defer unix.Close(fd)
+	if got, err := Own(fd, nil); err != nil || got != fd {
+		t.Errorf("%d became %d, %v", fd, got, err)
+	}
+	if _, err := Own(-1, unix.EMFILE); err != unix.EMFILE {
+		t.Errorf("an error became %v", err)
+	}
+}
+
+// TestLow: a number of standard input, output or error is left.
+func TestLow(t *testing.T) {
+	saved, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, standard)
+	if err != nil {
+		t.Skip("there is no standard input: ", err)
+	}
+	defer unix.Close(saved)
+	unix.Close(0)
+	defer unix.Dup3(saved, 0, 0)
+	fd, err := Low(opened(t), nil)
+	if err != nil || fd < standard {
+		t.Fatalf("number %d, %v", fd, err)
+	}
+	closedOnExec(t, fd)
+	unix.Close(fd)
+	if _, err := unix.FcntlInt(0, unix.F_GETFD, 0); err != unix.EBADF {
+		t.Error("number 0 is open")
+	}
+}
