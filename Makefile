@@ -184,7 +184,7 @@ endif
 
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= $(if $(WHOLE),20,5)
-TESTED     := ./capi ./cmd/... ./core/... ./transport/... ./cshim/verbs/... \
+TESTED     := ./capi ./cmd/... ./core/... ./descriptor ./transport/... ./cshim/verbs/... \
   ./tests/bench/... ./tests/mutants/... ./tests/dialect
 # Packages in which something runs at the same time: the race detector finds nothing in the others,
 # and makes them take up to ten times as long. WHOLE=1: all packages have it.
@@ -215,7 +215,7 @@ vet: $(STATICCHECK)
 	$(STATICCHECK) ./...
 	@scripts/analyze.sh
 	@$(GO) run ./tests/dialect
-	@unformatted=$$(gofmt -l capi cmd core cshim tests transport); \
+	@unformatted=$$(gofmt -l capi cmd core cshim descriptor tests transport); \
 	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:" $$unformatted; exit 1; }
 
 # Lowers the counts of phrases that `make vet` lets pass, after some were written anew.

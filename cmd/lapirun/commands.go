@@ -120,7 +120,7 @@ func (o *options) addPrograms(further [][]string) error {
 		case len(words) == 0:
 			return errors.New("no program is named after :")
 		case strings.HasPrefix(words[0], "-"):
-			return fmt.Errorf("%s after : is no option there; only -n is, others stand before the "+
+			return fmt.Errorf("%s after : is not taken; only -n is, other options stand before the "+
 				"first program", words[0])
 		}
 		commands = append(commands, slices.Repeat([][]string{words}, procs)...)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -336,6 +335,3 @@ func (o *options) errorFiles() string {
 func pattern(ours, sign string) string {
 	return strings.NewReplacer("%%", "%%", "%t", sign).Replace(ours)
 }
-
-// wholeSeconds rounds up: launchers take no fractions.
-func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

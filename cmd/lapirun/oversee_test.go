@@ -54,7 +54,7 @@ func TestProgramsWithDividers(t *testing.T) {
 		"a :":               "no program is named after :",
 		"a : -n":            "needs a value",
 		"a : -n 0 b":        "1 to 16384",
-		"a : -wdir /tmp b":  "-wdir after : is no option there",
+		"a : -wdir /tmp b":  "-wdir after : is not taken",
 		"--on x -n 1 a : b": "neither a commands file nor --on",
 		"-n 16384 a : b":    "16385 tasks in all",
 		"-n 1 : b":          "no program is named",

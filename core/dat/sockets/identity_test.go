@@ -109,7 +109,7 @@ func TestOtherUser(t *testing.T) {
 	n := 0
 	for fd := range fds {
 		n++
-		defer unix.Close(fd)
+		t.Cleanup(func() { unix.Close(fd) })
 		p.l.Progress()
 		p.network.Woken()
 	}
