@@ -388,7 +388,7 @@ static const struct init_case {
 	{"adapter_selects_the_interface", adapter_selects_the_interface, "bound to 127.0.0.1:", 1},
 	{"no_memory_for_threads", no_memory_for_threads, NULL, 0},
 	{"list_without_own_port", list_without_own_port, "no address and port", 0},
-	{"list_without_anothers_entry", list_without_anothers_entry, "no UDP address for task 1",
+	{"list_without_anothers_entry", list_without_anothers_entry, "no address and port for task 1",
          0},
 	{"address_of_no_machine", address_of_no_machine, "192.0.2.1", 0},
 	{"no_launcher_behind_its_variable", no_launcher_behind_its_variable, NULL, 0},
