@@ -118,7 +118,7 @@ func (o *options) addPrograms(further [][]string) error {
 		}
 		switch {
 		case len(words) == 0:
-			return errors.New("no program is named after :")
+			return errors.New("a : without a program after it")
 		case strings.HasPrefix(words[0], "-"):
 			return fmt.Errorf("%s after : is not taken; only -n is, other options stand before the "+
 				"first program", words[0])

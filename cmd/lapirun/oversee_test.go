@@ -51,7 +51,7 @@ func TestProgramsWithDividers(t *testing.T) {
 		}
 	}
 	for line, says := range map[string]string{
-		"a :":               "no program is named after :",
+		"a :":               "a : without a program after it",
 		"a : -n":            "needs a value",
 		"a : -n 0 b":        "1 to 16384",
 		"a : -wdir /tmp b":  "-wdir after : is not taken",

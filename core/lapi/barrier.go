@@ -23,6 +23,7 @@ type barrierLink interface {
 	Barrier(crowded bool) *layout.Barrier
 	RefuseBarrier(code uint32)
 	BarrierAwaits(ep transport.Endpoint) bool
+	BarrierRefusal() uint32
 }
 
 // canBarrier says whether this task can take part, if all tasks share memory: not where a trace is
@@ -55,8 +56,8 @@ func (b *barrier) fail(code codes.Code) {
 	b.link.RefuseBarrier(uint32(code))
 }
 
-// underWay says whether this task is in a LAPI_Gfence.
-func (b *barrier) underWay() bool { return b != nil && b.Begun != b.Over }
+// underWay says whether this task is in a LAPI_Gfence that can still end.
+func (b *barrier) underWay() bool { return b != nil && b.Begun != b.Over && b.Failed == 0 }
 
 // awaits says whether this task is in a LAPI_Gfence at which p has not arrived.
 func (b *barrier) awaits(p *peer.Peer) bool { return b.underWay() && b.link.BarrierAwaits(p.Ep) }
@@ -69,11 +70,23 @@ func (b *barrier) failure() codes.Code {
 	return codes.Code(b.Failed)
 }
 
+// noticePurge ends collectives if the barrier waits for p, and a peer has refused it since
+// LAPI_Purge_totask. A peer refuses before it leaves: that it has left, too, is then no error of
+// its own. For a caller that has seen that p is gone.
+func (c *Context) noticePurge(p *peer.Peer) {
+	if b := c.barrier; b.awaits(p) && codes.Code(b.link.BarrierRefusal()) == codes.ErrTgtPurged {
+		c.BarrierRefused(codes.ErrTgtPurged)
+	}
+}
+
 // BarrierBroken: task has left without arriving at the barrier, or has written there what no task
 // writes; -1: it is not known which.
 func (c *Context) BarrierBroken(task int) {
 	memory.Guard()
 	if p, code := c.other(uint32(task)); code == codes.Success {
+		if c.noticePurge(p); c.collectives.GivenUp() {
+			return
+		}
 		c.fail(p, codes.ErrNoConnectivity,
 			"it has left the job, or does not keep to the protocol, while this task is in "+
 				"LAPI_Gfence")

@@ -65,6 +65,7 @@ func (c *Context) settled(e unsettled) bool {
 		return true
 	}
 	c.hearLane()
+	c.noticePurge(p)
 	c.collectives.Advance()
 	since := c.clock() - e.since
 	switch short := c.isShortOf(p); {

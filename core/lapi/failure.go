@@ -167,6 +167,7 @@ func (c *Context) checkLeft() {
 			continue // the lane takes the rest in its next turn
 		}
 		c.hearLane()
+		c.noticePurge(p)
 		switch {
 		case !c.isShortOf(p):
 			c.out.Confirm(p)

@@ -41,6 +41,12 @@ func (l *Link) BarrierAwaits(ep transport.Endpoint) bool {
 	return uint(ep) < uint(len(l.peers)) && l.peers[ep] != nil && l.barrierAwaits(l.peers[ep])
 }
 
+// BarrierRefusal is the code with which a peer has refused the barrier; 0: none has. What that peer
+// wrote before is visible.
+func (l *Link) BarrierRefusal() uint32 {
+	return uint32(atomic.LoadUint64(&l.own.head().Barrier.Refused.Value))
+}
+
 // RefuseBarrier tells all peers that this task takes part in the barrier no more, and why: a code
 // of core's. Peers that are gone hear of it as well: they may live, and wait.
 func (l *Link) RefuseBarrier(code uint32) {
