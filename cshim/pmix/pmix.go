@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"time"
 	"unsafe"
+
+	"lapi/invariant"
 )
 
 // library is the name by which Open MPI and Slurm know it, too.
@@ -73,7 +75,7 @@ const lookEvery = 250 * time.Millisecond
 func (c *Client) give(card []byte) error {
 	key, bytes := C.CString(cardKey), C.CBytes(card)
 	given := make(chan error, 1)
-	go func() {
+	invariant.Go(func() {
 		defer C.free(unsafe.Pointer(key))
 		defer C.free(bytes)
 		var why [C.CSHIM_PMIX_WHY]C.char
@@ -82,7 +84,7 @@ func (c *Client) give(card []byte) error {
 			return
 		}
 		given <- nil
-	}()
+	})
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
