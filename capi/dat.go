@@ -16,7 +16,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -89,7 +88,7 @@ func (datHost) CloseFD(fd int) {
 
 func (datHost) Message(text string) {
 	if level, _ := getenv("MP_INFOLEVEL"); level != "" && level != "0" {
-		fmt.Fprintln(os.Stderr, "uDAPL:", text)
+		say("uDAPL: " + text)
 	}
 }
 
@@ -120,8 +119,8 @@ func datLoss() (func([]byte) bool, error) {
 	if err != nil || loss.Percent == 0 {
 		return nil, err
 	}
-	fmt.Fprintf(os.Stderr, "uDAPL: LAPI_UDP_LOSS is set: %v %% of this process's data are lost on purpose\n",
-		loss.Percent)
+	say(fmt.Sprintf("uDAPL: LAPI_UDP_LOSS is set: %v %% of this process's data are lost on purpose",
+		loss.Percent))
 	return udp.Losing(loss.Percent, loss.Seed, 0), nil
 }
 
@@ -168,7 +167,7 @@ func godat_block(block, lane unsafe.Pointer) {
 			return sockets.Open(sockets.Config{Clock: datClock, Timeout: timeout, NoShm: datNoShm(),
 				Drop: drop, Route: datRoute()})
 		},
-		Attention:  func(text string) { fmt.Fprintln(os.Stderr, "uDAPL:", text) },
+		Attention:  func(text string) { say("uDAPL: " + text) },
 		Lane:       udapl.lane,
 		Adapters:   rdmaAdapters{},
 		Kernel:     kernel{},
@@ -228,7 +227,7 @@ func tellFaults(faults []string) {
 		faults = []string{fmt.Sprintf("%s (and %d more: MP_INFOLEVEL=1 shows them)", faults[0], n-1)}
 	}
 	for _, s := range faults {
-		fmt.Fprintln(os.Stderr, "uDAPL:", s)
+		say("uDAPL: " + s)
 	}
 }
 

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -95,7 +94,7 @@ func brokeBy(context C.int, call string, r any) {
 	}
 	line := invariant.Line(call, r)
 	if context < 0 || contexts[context] == nil {
-		os.Stderr.WriteString("LAPI: " + line + "\n")
+		say("LAPI: " + line)
 		return
 	}
 	breakContext(context, line)
@@ -108,7 +107,7 @@ func breakContext(context C.int, line string) {
 	brokenContexts[context] = broken{is: true, line: line, context: contexts[context]}
 	contexts[context] = nil
 	if errorHandlers[context] != 0 { // else the line is that of the task's end
-		os.Stderr.WriteString("LAPI " + line + "\n")
+		say("LAPI " + line)
 	}
 	var due uint32
 	block := progress.NewBlock(&shared.Progress, &due)
@@ -176,7 +175,7 @@ func datBroke(call string, number C.int) {
 
 // breakDat ends the use of uDAPL.
 func breakDat(line string) {
-	os.Stderr.WriteString("uDAPL: " + line + "\n")
+	say("uDAPL: " + line)
 	udapl.broken = true
 	if udapl.lane != nil {
 		udapl.lane.On = 0

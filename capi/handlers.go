@@ -9,7 +9,6 @@ package main
 import "C"
 
 import (
-	"os"
 	"strconv"
 	"unsafe"
 
@@ -58,7 +57,7 @@ func (h host) Message(level int, text string) {
 			return
 		}
 	}
-	os.Stderr.WriteString("LAPI: " + text + "\n")
+	say("LAPI: " + text)
 }
 
 func (h host) Print(text string) {
@@ -80,7 +79,7 @@ func (h host) ExitNotice(record []byte, sockets []int) {
 }
 
 func (h host) Exit(text string) {
-	os.Stderr.WriteString("LAPI: " + text + "\n")
+	say("LAPI: " + text)
 	C._exit(1)
 }
 

@@ -183,3 +183,37 @@ func TestUnsafeFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSIGPIPE: the program gets no SIGPIPE, and is not ended by one, for what the library writes:
+// each send says so to the kernel, and lines go through say (capi).
+func TestNoSIGPIPE(t *testing.T) {
+	sends := 0
+	for _, p := range packages(t) {
+		part, _, _ := strings.Cut(strings.TrimPrefix(p.ImportPath, "lapi/"), "/")
+		if !slices.Contains([]string{"capi", "core", "transport"}, part) ||
+			p.ImportPath == "lapi/transport/simnet" {
+			continue
+		}
+		for _, f := range append(p.GoFiles, p.CgoFiles...) {
+			src, err := os.ReadFile(path.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(src)
+			for _, name := range []string{"os.Stderr", "os.Stdout", "unix.Sendto(", "unix.Writev("} {
+				if strings.Contains(text, name) {
+					t.Errorf("%s/%s uses %s", p.ImportPath, f, name)
+				}
+			}
+			for _, rest := range strings.Split(text, "unix.Sendmsg")[1:] {
+				sends++
+				if call, _, _ := strings.Cut(rest, "\n}"); !strings.Contains(call, "MSG_NOSIGNAL") {
+					t.Errorf("%s/%s sends without MSG_NOSIGNAL: %s", p.ImportPath, f, call)
+				}
+			}
+		}
+	}
+	if sends < 4 {
+		t.Errorf("only %d sends found", sends)
+	}
+}

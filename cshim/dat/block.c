@@ -1,7 +1,6 @@
 /* block.c - the block of uDAPL: its owner, the first and the last adapter, agents. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../node/guard.h"
@@ -9,6 +8,7 @@
 #include "lane_calls.h"
 #include "lock.h"
 #include "providers.h"
+#include "say.h"
 #include "start.h"
 
 cshim_progress dat_progress __attribute__((aligned(128)));
@@ -187,9 +187,8 @@ static DAT_RETURN interrupted(void)
 		"LAPI's in the same thread fails, as all such calls do\n";
 	static int told; /* atomic */
 
-	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) &&
-	    syscall(SYS_write, STDERR_FILENO, text, sizeof text - 1) < 0)
-		return DAT_CLASS_ERROR | DAT_INVALID_STATE; /* nowhere left to say so */
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		cshim_say(text, sizeof text - 1);
 	return DAT_CLASS_ERROR | DAT_INVALID_STATE;
 }
 

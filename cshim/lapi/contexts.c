@@ -6,10 +6,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
+#include "say.h"
 
 /*
  * A handle is generation * 16 + index of the block, the generation starting at 1: small numbers,
@@ -135,10 +135,5 @@ void cshim_complain(const cshim_context *context, const char *format, ...)
 	va_end(arguments);
 	used = strlen(text);
 	text[used++] = '\n';
-	/*
-	 * Not stdio: a thread of the program may hold its lock, and in the child of a fork nobody
-	 * would release it. Not write, which is a cancellation point.
-	 */
-	if (syscall(SYS_write, STDERR_FILENO, text, used) < 0)
-		return; /* nowhere left to say so */
+	cshim_say(text, used);
 }

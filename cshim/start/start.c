@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../node/guard.h"
 #include "../node/membarrier.h"
 #include "../progress/membarrier.h"
 #include "progress.h"
+#include "say.h"
 #include "signals.h"
 #include "stacks.h"
 #include "start.h"
@@ -54,8 +54,7 @@ void cshim_start_say(const char *api, const char *format, ...)
 	va_end(arguments);
 	used = strlen(text);
 	text[used++] = '\n';
-	if (syscall(SYS_write, STDERR_FILENO, text, used) < 0) /* as cshim_complain: no stdio */
-		return;
+	cshim_say(text, used);
 }
 
 static int start(const char *api)

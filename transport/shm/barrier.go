@@ -41,8 +41,8 @@ func (l *Link) BarrierAwaits(ep transport.Endpoint) bool {
 	return uint(ep) < uint(len(l.peers)) && l.peers[ep] != nil && l.barrierAwaits(l.peers[ep])
 }
 
-// BarrierRefusal is the code with which a peer has refused the barrier; 0: none has. What that peer
-// wrote before is visible.
+// BarrierRefusal is the code with which a peer has refused the barrier; 0: none has. Stores of that
+// peer before the refusal are visible.
 func (l *Link) BarrierRefusal() uint32 {
 	return uint32(atomic.LoadUint64(&l.own.head().Barrier.Refused.Value))
 }

@@ -12,7 +12,7 @@ ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
 endif
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env first_call no_threads no_advice crossing own_segv sigwait registered cancel signal_calls owed_signal init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted flood left refused_later many routes
+HOST_PROGRAMS    := init_env first_call no_threads no_advice crossing own_segv sigwait registered cancel signal_calls owed_signal init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted flood left refused_later many routes unread
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 GUESTS := guest guest_pg $(if $(M32),,guest_address guest_thread)
@@ -43,7 +43,7 @@ $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS)): $(CONFORM_BUILD)/%: $(HOST_DIR)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -DHOST_FOLDER='"$(CONFORM_BUILD)"' -Iinclude $< $(CONFORM_LINK) -o $@
 
-BY_HAND := exit_rejoin exits rejoin restart standalone
+BY_HAND := exit_rejoin exits rejoin restart standalone unread
 $(addprefix $(CONFORM_BUILD)/,$(BY_HAND)): $(HOST_DIR)/by_hand.h
 $(CONFORM_BUILD)/rejoin: $(HOST_DIR)/rejoin.h
 
