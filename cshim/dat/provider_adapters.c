@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../node/guard.h"
 #include "godat.h"
 
 #define NOT_FOUND (DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED)
@@ -234,6 +235,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	result = dat_may_enter();
 	if (result != DAT_SUCCESS)
 		return result;
+	node_guard_install(); /* before any call that probes the program's pointers */
 	if (async_evd_handle && ia_handle && key(&r, name, dapl_major, dapl_minor, thread_safety) &&
 	    open_by_name(&r, &result))
 		return result;
