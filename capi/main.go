@@ -24,7 +24,7 @@ import (
 var contexts [C.CSHIM_MAX_CONTEXTS]*lapi.Context
 
 // entered is the context whose lock the caller holds, at the beginning of an entry into it. Into
-// one that is broken it does not return (broke).
+// a broken context it does not return (broke).
 func entered(context C.int) *lapi.Context {
 	c := contexts[context]
 	inject(false)

@@ -38,7 +38,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestInterfaceOf: the parameters of a name say which interface, else its end; else it is one that others reach.
+// TestInterfaceOf: the parameters of a name choose the interface; without them, its end does; else it
+// is an interface that others reach.
 func TestInterfaceOf(t *testing.T) {
 	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::17")
 	lo := Interface{Name: "lo", Addr: netip.MustParseAddr("127.0.0.1")}

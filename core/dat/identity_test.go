@@ -108,7 +108,7 @@ func TestClaimedNumberOfDatagrams(t *testing.T) {
 	}
 }
 
-// full makes the server's link one that has no number left: with half of them given to attempts
+// full uses up the numbers of the server's link: with half of them given to attempts
 // that came to nothing, half to processes that have no connection.
 func full(p *proc) *dataLink {
 	d, err := p.l.dataLinkAt(p.addr)
@@ -151,7 +151,7 @@ func TestPeersReclaimed(t *testing.T) {
 		again := [2]*simEnd{w.procs[2].end(nil), server.end(nil)}
 		w.connect(again[0], again[1])
 		if !w.send(again[1], again[0], "there") || !w.send(again[0], again[1], "and back") {
-			t.Error("one that was forgotten does not come back")
+			t.Error("a forgotten peer does not come back")
 		}
 	}
 	if p := w.procs[2].l.links[0].peers[0]; p.remoteGeneration == generation {

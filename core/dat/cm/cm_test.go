@@ -199,7 +199,7 @@ func (n *network) request(b *host, from netip.AddrPort, number, cookie uint64) {
 }
 
 // TestFloodForged: nothing is kept of a request from an address that does not answer, no secret is
-// made for it, and it gets no more than it brings. One that answers is served meanwhile.
+// made for it, and it gets no more than it brings. A sender that answers is served meanwhile.
 func TestFloodForged(t *testing.T) {
 	n := newNetwork(t, 9)
 	a, b := n.host(""), n.host("")
@@ -458,7 +458,7 @@ func TestClaimedKey(t *testing.T) {
 			t.Errorf("active %v: the honest one was told %q", active, alice.heard[honest])
 		}
 		if from.heard[c] == "established" {
-			t.Errorf("active %v: one that claims another's key is connected", active)
+			t.Errorf("active %v: a peer that claims another's key is connected", active)
 		}
 		for d, what := range server.heard {
 			if what == "established" && d != c && d.Peer.Addr() != alice.own.Addr() {

@@ -95,7 +95,7 @@ func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
 	return nil
 }
 
-// remember keeps a rejected request, or one that was withdrawn, so that the peer hears of it when a
+// remember keeps a rejected or withdrawn request, so that the peer hears of it when a
 // message is lost; of RejectedMax only the newest.
 func (m *Machine) remember(c *Conn) {
 	if len(m.rejected) == RejectedMax {

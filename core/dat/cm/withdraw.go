@@ -28,7 +28,7 @@ func (c *Conn) onWithdrawn(kind Kind) {
 // Withdrawn is how many connections were withdrawn whose peers may not know it yet.
 func (m *Machine) Withdrawn() int { return m.withdrawn }
 
-// onReject takes a rejection. One that comes after Accept is acknowledged: the peer repeats it.
+// onReject takes a rejection. A rejection after Accept is acknowledged: the peer repeats it.
 func (c *Conn) onReject(msg *Message, b []byte) bool {
 	if c.asking() {
 		if !c.agreed(msg, b) {
