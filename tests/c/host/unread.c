@@ -50,6 +50,7 @@ static int lapi_writes(void)
 	return LAPI_Term(h) == LAPI_SUCCESS ? 0 : 3;
 }
 
+#ifdef __LP64__ /* uDAPL is for 64-bit programs */
 static int dat_writes(void)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -60,6 +61,7 @@ static int dat_writes(void)
 		return 1;
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS ? 0 : 3;
 }
+#endif
 
 /* Without core: the line of a process that may have no threads or memory. */
 static int start_writes(void)
@@ -133,7 +135,7 @@ int main(void)
 		int (*writes)(void);
 	} all[] = {{"lapi", lapi_writes},
 	           {"start", start_writes},
-#ifdef __LP64__ /* uDAPL is for 64-bit programs */
+#ifdef __LP64__
 	           {"dat", dat_writes},
 #endif
 	};
