@@ -12,13 +12,17 @@ import (
 
 // overseen runs a launcher of the field, ends it after --timeout, and returns its status, or
 // exitTimeout. Signals that lapirun gets are passed on. Those of the terminal reach the launcher
-// anyway, which is in lapirun's process group. Should lapirun be killed, so is the launcher.
+// anyway, which is in lapirun's process group: they are caught, not ignored, since the launcher would
+// inherit that. Should lapirun be killed, so is the launcher.
 func overseen(name, path string, argv, environ []string, o *options) int {
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: environ, Stdin: os.Stdin, Stdout: os.Stdout,
 		Stderr: os.Stderr, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
-	signal.Ignore(syscall.SIGINT, syscall.SIGQUIT)
+	catch(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+	terminal := make(chan os.Signal, 1) // nobody reads it
+	catch(terminal, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	defer signal.Stop(terminal)
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: starting %s: %v\n", name, path, err)
 		return startStatus(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,22 @@ func TestOverseenLauncher(t *testing.T) {
 		if got := overseen("lapirun", "/bin/sh", []string{"sh", "-c", script}, nil, o); got != k.want {
 			t.Errorf("%s: status %d, not %d", script, got, k.want)
 		}
+	}
+}
+
+// TestOverseenLauncherTakesSignals: the launcher ignores no signal that lapirun does not ignore.
+func TestOverseenLauncherTakesSignals(t *testing.T) {
+	const script = `test "$(grep SigIgn /proc/self/status)" = "$1"`
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "SigIgn")
+	ignored, _, _ := strings.Cut(after, "\n")
+	argv := []string{"sh", "-c", script, "sh", "SigIgn" + ignored}
+	o := &options{timeout: time.Minute}
+	if got := overseen("lapirun", "/bin/sh", argv, nil, o); got != 0 {
+		t.Errorf("the launcher ignores other signals than%s", ignored)
 	}
 }
 

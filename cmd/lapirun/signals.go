@@ -18,13 +18,18 @@ var passed = []os.Signal{
 	syscall.SIGTSTP, syscall.SIGCONT,
 }
 
-// catchSignals sends them to c.
-func catchSignals(c chan os.Signal) {
-	for _, s := range passed {
-		if !signal.Ignored(s) { // nohup, and background jobs of scripts
+// catch sends signals to c, but for those that are ignored: under nohup, in background jobs of scripts.
+func catch(c chan os.Signal, signals ...os.Signal) {
+	for _, s := range signals {
+		if !signal.Ignored(s) {
 			signal.Notify(c, s)
 		}
 	}
+}
+
+// catchSignals sends the signals for tasks to c.
+func catchSignals(c chan os.Signal) {
+	catch(c, passed...)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
