@@ -57,6 +57,31 @@ void fake_lane_detach(lapi_handle_t handle)
 	cshim_unlock(&context->progress);
 }
 
+void fake_lane_open(lapi_handle_t handles[2])
+{
+	lapi_info_t info;
+	int i;
+
+	fake_settings.polling = 1;
+	for (i = 0; i < 2; i++) {
+		memset(&info, 0, sizeof(info));
+		handles[i] = fake_init(&info);
+	}
+	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
+	fake_lane_attach(handles);
+}
+
+void fake_lane_close(lapi_handle_t handles[2])
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		fake_lane_detach(handles[i]);
+	for (i = 0; i < 2; i++)
+		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+}
+
 node_peer *fake_lane_peer(lapi_handle_t handle)
 {
 	return fake_node_peer(fake_context(handle)->task);

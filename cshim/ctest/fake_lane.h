@@ -12,6 +12,9 @@ extern struct fake_lane_counts {
 	uint32_t arms, bad_counters, faults, handled, later, fences;
 } fake_lane_counts;
 
+/* Makes two contexts in polling mode and attaches them; the counts begin at 0. */
+void fake_lane_open(lapi_handle_t handles[2]);
+void fake_lane_close(lapi_handle_t handles[2]);
 /* The contexts become tasks 0 and 1 of a job. Nothing else may use them meanwhile. */
 void fake_lane_attach(lapi_handle_t handles[2]);
 void fake_lane_detach(lapi_handle_t handle);

@@ -117,16 +117,9 @@ int main(int argc, char **argv)
 {
 	const char *wanted = argc > 1 ? argv[1] : NULL;
 	lapi_handle_t handles[2];
-	lapi_info_t info;
-	int i;
 
 	only = argc > 2 ? atoi(argv[2]) : 0;
-	fake_settings.polling = 1;
-	for (i = 0; i < 2; i++) {
-		memset(&info, 0, sizeof(info));
-		handles[i] = fake_init(&info);
-	}
-	fake_lane_attach(handles);
+	fake_lane_open(handles);
 	origin = handles[0];
 	target = handles[1];
 	cshim_progress_claimed = 1; /* else counters are shared among contexts, which is dearer */

@@ -25,16 +25,7 @@ static cshim_lane *lane_of(int task)
 
 static void start(void)
 {
-	lapi_info_t info;
-	int i;
-
-	fake_settings.polling = 1;
-	for (i = 0; i < 2; i++) {
-		memset(&info, 0, sizeof(info));
-		handles[i] = fake_init(&info);
-	}
-	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
-	fake_lane_attach(handles);
+	fake_lane_open(handles);
 	memset(source, 7, sizeof(source));
 	memset(sink, 0, sizeof(sink));
 	CHECK(LAPI_Setcntr(handles[0], &got, 0) == LAPI_SUCCESS);
@@ -42,13 +33,7 @@ static void start(void)
 
 static void stop(void)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
-		fake_lane_detach(handles[i]);
-	for (i = 0; i < 2; i++)
-		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
-	fake_settings.polling = 0;
+	fake_lane_close(handles);
 }
 
 static void probe(int task)

@@ -44,16 +44,7 @@ static void *note(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_le
 
 static void start(void)
 {
-	lapi_info_t info;
-	int i;
-
-	fake_settings.polling = 1;
-	for (i = 0; i < 2; i++) {
-		memset(&info, 0, sizeof(info));
-		handles[i] = fake_init(&info);
-	}
-	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
-	fake_lane_attach(handles);
+	fake_lane_open(handles);
 	peer = fake_lane_peer(handles[0]);
 	((cshim_lane *)(uintptr_t)fake_context(handles[0])->lane)->handlers[INDEX] =
 		(uintptr_t)note;
@@ -63,13 +54,7 @@ static void start(void)
 
 static void stop(void)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
-		fake_lane_detach(handles[i]);
-	for (i = 0; i < 2; i++)
-		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
-	fake_settings.polling = 0;
+	fake_lane_close(handles);
 }
 
 static unsigned char *slot(uint64_t position)

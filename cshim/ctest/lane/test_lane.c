@@ -269,30 +269,15 @@ static void *task_main(void *argument)
 
 static void start(uint32_t spin)
 {
-	lapi_info_t info;
-	int i;
-
 	fake_settings.spin_turns = spin;
 	fake_settings.yield_turns = spin ? 20 : 2;
-	fake_settings.polling = 1;
-	for (i = 0; i < 2; i++) {
-		memset(&info, 0, sizeof(info));
-		handles[i] = fake_init(&info);
-	}
 	memset(sides, 0, sizeof(sides));
-	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
-	fake_lane_attach(handles);
+	fake_lane_open(handles);
 }
 
 static void stop(void)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
-		fake_lane_detach(handles[i]);
-	for (i = 0; i < 2; i++)
-		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
-	fake_settings.polling = 0;
+	fake_lane_close(handles);
 	fake_settings.spin_turns = 200;
 	fake_settings.yield_turns = 20;
 }

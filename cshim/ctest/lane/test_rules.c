@@ -23,29 +23,14 @@ static cshim_lane *lane_of(int task)
 
 static void start(void)
 {
-	lapi_info_t info;
-	int i;
-
-	fake_settings.polling = 1;
-	for (i = 0; i < 2; i++) {
-		memset(&info, 0, sizeof(info));
-		handles[i] = fake_init(&info);
-	}
-	memset(&fake_lane_counts, 0, sizeof(fake_lane_counts));
-	fake_lane_attach(handles);
+	fake_lane_open(handles);
 	memset(source, 7, sizeof(source));
 	memset(sink, 0, sizeof(sink));
 }
 
 static void stop(void)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
-		fake_lane_detach(handles[i]);
-	for (i = 0; i < 2; i++)
-		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
-	fake_settings.polling = 0;
+	fake_lane_close(handles);
 }
 
 static int put(uint64_t n, lapi_cntr_t *tgt_cntr, lapi_cntr_t *cmpl_cntr)

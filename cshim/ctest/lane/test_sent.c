@@ -19,28 +19,14 @@ static int ran, depth, deepest, sends, refused;
 
 static void start(void)
 {
-	lapi_info_t info;
-	int i;
-
-	fake_settings.polling = 1;
-	for (i = 0; i < 2; i++) {
-		memset(&info, 0, sizeof(info));
-		handles[i] = fake_init(&info);
-	}
-	fake_lane_attach(handles);
+	fake_lane_open(handles);
 	((cshim_lane *)(uintptr_t)fake_context(handles[0])->lane)->copy_max = 4096;
 	ran = depth = deepest = sends = refused = 0;
 }
 
 static void stop(void)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
-		fake_lane_detach(handles[i]);
-	for (i = 0; i < 2; i++)
-		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
-	fake_settings.polling = 0;
+	fake_lane_close(handles);
 }
 
 static void *take(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,

@@ -39,15 +39,8 @@ static void *serve(void *argument)
 static void start(void)
 {
 	node_peer *peer;
-	lapi_info_t info;
-	int i;
 
-	fake_settings.polling = 1;
-	for (i = 0; i < 2; i++) {
-		memset(&info, 0, sizeof(info));
-		handles[i] = fake_init(&info);
-	}
-	fake_lane_attach(handles);
+	fake_lane_open(handles);
 	/* Where one copy is the fastest, a put is over at once, and there is no stream. */
 	peer = cshim_lane_peer(fake_context(handles[0]), lane(), 1);
 	CHECK(peer != NULL);
@@ -56,13 +49,7 @@ static void start(void)
 
 static void stop(void)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
-		fake_lane_detach(handles[i]);
-	for (i = 0; i < 2; i++)
-		CHECK(LAPI_Term(handles[i]) == LAPI_SUCCESS);
-	fake_settings.polling = 0;
+	fake_lane_close(handles);
 }
 
 /* One window; its data is whole. */
