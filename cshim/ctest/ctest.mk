@@ -73,7 +73,7 @@ lane-bench: $(CSHIM_TEST_DIR)/lane-bench
 .PHONY: lane-count
 lane-count: $(CSHIM_TEST_DIR)/lane-bench
 	@scripts/setup.sh valgrind=valgrind
-	@sh cshim/ctest/bench/count.sh $<
+	@sh cshim/ctest/bench/count.sh $< put am "am probe" "put answered" "get answered" "rmw answered"
 
 # The same of uDAPL's: see cshim/ctest/bench/dat_lane_bench.c.
 DAT_LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(filter-out cshim/rdma/%,$(CSHIM_TEST_DAT)) $(wildcard cshim/ctest/fake*.c) \
@@ -85,3 +85,9 @@ $(CSHIM_TEST_DIR)/dat-lane-bench: $(DAT_LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS
 
 dat-lane-bench: $(CSHIM_TEST_DIR)/dat-lane-bench
 	@$<
+
+.PHONY: dat-count
+dat-count: $(CSHIM_TEST_DIR)/dat-lane-bench
+	@scripts/setup.sh valgrind=valgrind
+	@sh cshim/ctest/bench/count.sh $< answered answered:first_sends answered:first_receives answered:take \
+	  write:write_completed write:first_writes write:take nothing

@@ -1,9 +1,9 @@
 /*
- * dat_lane_bench.c - what a short message of uDAPL's fast lane costs in instructions, ns: `make
- * dat-lane-bench`.
+ * dat_lane_bench.c - what short operations of uDAPL's fast lane cost in instructions, ns: `make
+ * dat-lane-bench`; see rounds.h.
  *
  * Both processes run in one thread, so no line ever goes to another processor: what is left is the
- * calls themselves. A message and its answer; of each side that is the post, the look that finds
+ * calls themselves. "answered" is a message and its answer; of each side that is the post, the look that finds
  * the message, the next receive and the event of the own send. The other process's lane is called
  * without the lock and the entry points.
  */
@@ -14,9 +14,10 @@
 enum { RECEIVES = 32, BYTES = 8 };
 
 static DAT_LMR_TRIPLET out[2], in[2];
+static DAT_RMR_TRIPLET there;
 
 /* An event of an EVD of the first process. */
-static void take(dat_slot *evd)
+static COUNTED void take(dat_slot *evd)
 {
 	DAT_EVENT event;
 
@@ -37,7 +38,7 @@ static void second_take(dat_slot *evd, dat_queue *queue)
 	second_queue_pop(evd, queue, &event);
 }
 
-static void first_sends(void)
+static COUNTED void first_sends(void)
 {
 	DAT_DTO_COOKIE cookie = {.as_64 = 1};
 
@@ -45,7 +46,7 @@ static void first_sends(void)
 	                 DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-static void first_receives(void)
+static COUNTED void first_receives(void)
 {
 	DAT_DTO_COOKIE cookie = {.as_64 = 2};
 
@@ -77,6 +78,21 @@ static void answered(void)
 	second_take(fake_dat[1].request, &fake_dat[1].request_queue);
 }
 
+static COUNTED void first_writes(void)
+{
+	DAT_DTO_COOKIE cookie = {.as_64 = 3};
+
+	dat_ep_post_rdma_write((DAT_EP_HANDLE)fake_dat[0].ep, 1, &out[0], cookie, &there,
+	                       DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static void write_completed(void)
+{
+	first_writes();
+	second_turn();
+	take(fake_dat[0].request);
+}
+
 static void nothing(void)
 {
 	DAT_EVENT event;
@@ -84,21 +100,24 @@ static void nothing(void)
 	dat_evd_dequeue((DAT_EVD_HANDLE)fake_dat[0].recv, &event);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int i;
 
+	(void)argc;
 	fake_dat_open(0);
 	for (i = 0; i < 2; i++) {
 		out[i] = fake_dat_local(i, 0, BYTES);
 		in[i] = fake_dat_local(i, 4096, BYTES);
 	}
+	there = fake_dat_remote(1, 8192, BYTES);
 	for (i = 0; i < RECEIVES; i++) {
 		first_receives();
 		second_receives();
 	}
-	measure_rounds("message and answer", answered);
-	measure_rounds("poll", nothing);
+	measure(argv, "answered", answered);
+	measure(argv, "write", write_completed);
+	measure(argv, "nothing", nothing);
 	fake_dat_close();
 	return 0;
 }

@@ -1,7 +1,6 @@
 /*
  * lane_bench.c - what the small operations of the fast lane cost in instructions, ns: `make
- * lane-bench`, or lane_bench name for one alone; lane_bench name n only does n of them, to be
- * counted (count.sh).
+ * lane-bench`; see rounds.h.
  *
  * Both ends run in one thread, so no line ever goes to another processor: what is left is the calls
  * themselves. One line an operation, the median of many batches; "answered" is an operation with an
@@ -20,7 +19,6 @@ enum { LONGEST = 4096 };
 static char from[LONGEST], to[LONGEST];
 static unsigned long bytes = 8; /* of the puts and gets */
 static int window = 64;         /* puts that the target has not seen, which must find room */
-static int only;                /* so many rounds, and no measurement; 0: it measures */
 
 static void *handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
                      compl_hndlr_t **completion, void **info)
@@ -101,47 +99,34 @@ static void probe_nothing(void)
 	LAPI_Probe(target);
 }
 
-static void measure(const char *wanted, const char *name, void (*round)(void))
-{
-	int i;
-
-	if (wanted && strcmp(wanted, name) != 0)
-		return;
-	for (i = 0; i < only; i++)
-		round();
-	if (!only)
-		measure_rounds(name, round);
-}
-
 int main(int argc, char **argv)
 {
-	const char *wanted = argc > 1 ? argv[1] : NULL;
 	lapi_handle_t handles[2];
 
-	only = argc > 2 ? atoi(argv[2]) : 0;
+	(void)argc;
 	fake_lane_open(handles);
 	origin = handles[0];
 	target = handles[1];
 	cshim_progress_claimed = 1; /* else counters are shared among contexts, which is dearer */
-	measure(wanted, "put", put);
-	measure(wanted, "xfer put", xfer_put);
-	measure(wanted, "am", am);
-	measure(wanted, "am probe", am_probe);
-	measure(wanted, "put answered", put_answered);
-	measure(wanted, "get answered", get_answered);
-	measure(wanted, "rmw answered", rmw_answered);
-	measure(wanted, "64 puts", put_window);
-	measure(wanted, "probe", probe_nothing);
+	measure(argv, "put", put);
+	measure(argv, "xfer put", xfer_put);
+	measure(argv, "am", am);
+	measure(argv, "am probe", am_probe);
+	measure(argv, "put answered", put_answered);
+	measure(argv, "get answered", get_answered);
+	measure(argv, "rmw answered", rmw_answered);
+	measure(argv, "64 puts", put_window);
+	measure(argv, "probe", probe_nothing);
 	for (bytes = 512; bytes <= LONGEST; bytes *= bytes < 1024 ? 2 : 4) {
 		char name[32];
 
 		window = bytes <= NODE_INLINE_MAX ? 16 : 64; /* those take nine slots each */
 		snprintf(name, sizeof(name), "put %lu", bytes);
-		measure(wanted, name, put);
+		measure(argv, name, put);
 		snprintf(name, sizeof(name), "%d puts %lu", window, bytes);
-		measure(wanted, name, put_window);
+		measure(argv, name, put_window);
 		snprintf(name, sizeof(name), "get %lu", bytes);
-		measure(wanted, name, get_answered);
+		measure(argv, name, get_answered);
 	}
 	return 0;
 }

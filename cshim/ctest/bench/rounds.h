@@ -1,10 +1,18 @@
-/* rounds.h - how long one round of something takes in this thread, for the benchmarks here. */
+/*
+ * rounds.h - how long one round of something takes in this thread, for the benchmarks here. Their
+ * arguments are a row's name, for that row alone, and a number of rounds, which are then only done,
+ * to be counted (count.sh).
+ */
 #ifndef CTEST_ROUNDS_H
 #define CTEST_ROUNDS_H
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+/* A function of a row that count.sh counts by itself. */
+#define COUNTED __attribute__((noinline))
 
 enum { BATCHES = 301, ROUNDS = 2000 };
 
@@ -37,6 +45,20 @@ static void measure_rounds(const char *name, void (*round)(void))
 	}
 	qsort(ns, BATCHES, sizeof(ns[0]), ascending);
 	printf("%-20s %6.1f\n", name, ns[BATCHES / 2]);
+}
+
+/* A row of a benchmark with these arguments. */
+static void measure(char **argv, const char *name, void (*round)(void))
+{
+	const char *wanted = argv[1], *rounds = wanted ? argv[2] : NULL;
+	int i, n = rounds ? atoi(rounds) : 0;
+
+	if (wanted && strcmp(wanted, name) != 0)
+		return;
+	for (i = 0; i < n; i++)
+		round();
+	if (!rounds)
+		measure_rounds(name, round);
 }
 
 #endif
