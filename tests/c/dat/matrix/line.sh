@@ -178,6 +178,11 @@ alone() {
 	nothing_wrong "$client_log"
 }
 
+forked() {
+	run_client "$build/forked" "$options"
+	must 'forked: PASS' "$client_log"
+}
+
 case $kind in
 loads)
 	ldd "$programs/$options" > "$client_log" 2>&1
@@ -194,6 +199,6 @@ unknown)
 	run_client "$programs/"$options
 	must PROVIDER_NOT_FOUND "$client_log"
 	;;
-pair | client | alone) $kind ;;
+pair | client | alone | forked) $kind ;;
 esac
 end passed ''

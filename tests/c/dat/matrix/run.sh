@@ -57,6 +57,8 @@ END
 why=$(unpack "$build/package" usr/lib/x86_64-linux-gnu/libdat2.so.2 dapl2-utils libdapl2) ||
 	skip_all "$why"
 write_confs
+gcc -g -Wall -Wextra -Werror -Iinclude -o "$build/forked" "$here/forked.c" \
+	"$build/package/usr/lib/x86_64-linux-gnu/libdat2.so.2" || exit 1
 declare -A missing
 if why=$(unpack_source "$build" test/dtest/dtest.c dapl); then
 	build_programs > "$build/built.log" 2>&1 || missing[built]="does not compile: $build/built.log"
@@ -96,7 +98,7 @@ lines=$build/lines-$which
 [ "$wanted" = "  " ] || lines=$build/lines-some
 rm -rf "$lines"
 mkdir -p "$lines"
-ln -s ../package ../built ../ours ../conf.conf ../provider.conf "$lines/"
+ln -s ../package ../built ../forked ../ours ../conf.conf ../provider.conf "$lines/"
 n=1000
 expand > "$build/expanded"
 while read -r line; do
