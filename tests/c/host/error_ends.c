@@ -85,6 +85,42 @@ static void send_to_group(uint to)
 	HOST_OK(LAPI_Xfer(handle, &x));
 }
 
+/* By a data gather/scatter program, whole and from a byte on. */
+static void send_gathered(uint to, lapi_cntr_t *target)
+{
+	lapi_xfer_t x = {.Dgsp = {.Xfer_type = LAPI_DGSP_XFER,
+	                          .tgt = to,
+	                          .hdr_hdl = (lapi_long_t)UNREGISTERED,
+	                          .udata = data,
+	                          .udata_len = 5000,
+	                          .tgt_cntr = (uintptr_t)target,
+	                          .cmpl_cntr = &complete,
+	                          .dgsp = LAPI_BYTE}};
+	lapi_xfer_t from = {.Amx = {.Xfer_type = LAPI_AMX_XFER,
+	                            .tgt = to,
+	                            .hdr_hdl = (lapi_long_t)UNREGISTERED,
+	                            .udata = data,
+	                            .udata_len = 8,
+	                            .tgt_cntr = (uintptr_t)target,
+	                            .cmpl_cntr = &complete,
+	                            .dgsp = LAPI_BYTE,
+	                            .send_offset_dgsp_bytes = 12}};
+	HOST_OK(LAPI_Xfer(handle, &x));
+	HOST_OK(LAPI_Xfer(handle, &from));
+}
+
+static void send_light(uint to, lapi_cntr_t *target)
+{
+	lapi_xfer_t x = {.Am = {.Xfer_type = LAPI_AM_LW_XFER,
+	                        .tgt = to,
+	                        .hdr_hdl = (lapi_long_t)UNREGISTERED,
+	                        .udata = data,
+	                        .udata_len = 16,
+	                        .tgt_cntr = (uintptr_t)target,
+	                        .cmpl_cntr = &complete}};
+	HOST_OK(LAPI_Xfer(handle, &x));
+}
+
 static int counter(lapi_cntr_t *c)
 {
 	int value = -1;
@@ -119,7 +155,9 @@ static void unregistered_index(void)
 		                    counters[to], NULL, &complete));
 	send_vector(to, counters[to]);
 	send_to_group(to);
-	await_errors(6);
+	send_gathered(to, counters[to]);
+	send_light(to, counters[to]);
+	await_errors(9);
 	HOST_CODE(LAPI_ERR_HDR_HNDLR_NULL, LAPI_Fence(handle));
 	HOST_OK(LAPI_Fence(handle));
 	HOST_CHECK(counter(&arrived) == 0 && counter(&complete) == 0);
