@@ -51,9 +51,7 @@ func TestPacketsOfC(t *testing.T) {
 		t.Errorf("the link without rings: %d are active, a turn each %d", node.NumActive,
 			k.lane.TurnsMax)
 	}
-	ticket, code := k.FenceBegin()
-	j.ok(code)
-	j.until("a fence", func() bool { return k.Dispatch(ticket)&DispatchTicket != 0 })
+	j.fence(0)
 	if _, owes := k.out.Owes(&k.peers[1]); owes {
 		t.Error("something is owed after a fence")
 	}
@@ -68,9 +66,7 @@ func TestPacketsOfC(t *testing.T) {
 	if _, owes := k.out.Owes(&k.peers[1]); !owes || k.lane.GoBusy == 0 {
 		t.Error("a fence would ask nobody")
 	}
-	ticket, code = k.FenceBegin()
-	j.ok(code)
-	j.until("the fence", func() bool { return k.Dispatch(ticket)&DispatchTicket != 0 })
+	j.fence(0)
 }
 
 // TestPacketsHeld: nothing of C's overtakes what waits for room, and turns are core's meanwhile.

@@ -16,11 +16,20 @@ import (
 func (c *Context) TicketResult(id uint64) codes.Code { return c.tickets.Result(id) }
 
 // FenceBegin is LAPI_Fence: its ticket is done when all operations issued before are complete at
-// their targets. ErrNoConnectivity: some are lost, as their target is gone.
+// their targets. ErrNoConnectivity: some are lost, as their target is gone. Without a ticket (0)
+// all is complete: so the call costs no progress call, in which acknowledgements would go that the
+// next message can carry.
 func (c *Context) FenceBegin() (uint64, codes.Code) {
 	id := c.tickets.New()
-	c.fences.Begin(func(code codes.Code) { c.tickets.End(id, code) })
+	over, code := c.fences.Begin(func(code codes.Code) { c.tickets.End(id, code) })
 	c.publish() // what the lane sent is core's to fence now
+	if over && code == codes.Success {
+		c.tickets.Drop(id)
+		return 0, code
+	}
+	if over { // its error handler runs in a progress call
+		c.tickets.End(id, code)
+	}
 	return id, codes.Success
 }
 
@@ -95,7 +104,7 @@ func (c *Context) TermBegin() (uint64, codes.Code) {
 	}
 	c.term = &leaving{ticket: c.tickets.New(), deadline: c.clock() +
 		c.attributes.timeout*int64(time.Second)}
-	c.fences.Begin(func(codes.Code) { c.term.fenced = true })
+	c.term.fenced, _ = c.fences.Begin(func(codes.Code) { c.term.fenced = true })
 	c.advanceTerm()
 	c.publish()
 	return c.term.ticket, codes.Success

@@ -26,6 +26,7 @@ extern struct fake_settings {
 	int init_code;      /* golapi_init's result */
 	int polling;        /* begin with INTERRUPT_SET off */
 	int64_t timeout_ns; /* what golapi_arm asks for */
+	int fence_over;     /* golapi_fence_begin gives no ticket */
 } fake_settings;
 
 /* What has happened since fake_reset_counts; atomic. */

@@ -23,9 +23,11 @@ static const cshim_goal_kind fence_kind = {.over = over, .look = look_at_rings};
 static int ask_core(cshim_context *context)
 {
 	uint64_t ticket = 0;
+	int rc = golapi_fence_begin(cshim_index_of(context), &ticket);
 
-	return golapi_fence_begin(cshim_index_of(context), &ticket)
-	               ?: cshim_wait_ticket(context, ticket);
+	if (rc == LAPI_SUCCESS && ticket == 0)
+		cshim_satisfied(context);
+	return rc != LAPI_SUCCESS || ticket == 0 ? rc : cshim_wait_ticket(context, ticket);
 }
 
 /*
@@ -54,7 +56,10 @@ static inline int own_fence(cshim_context *context)
 {
 	int so_far = cshim_lane_fenced(context);
 
-	return so_far == CSHIM_FENCE_OVER ? LAPI_SUCCESS : wait_for_targets(context, so_far);
+	if (so_far != CSHIM_FENCE_OVER)
+		return wait_for_targets(context, so_far);
+	cshim_satisfied(context);
+	return LAPI_SUCCESS;
 }
 
 static int fence_of_core(cshim_context *context)

@@ -4,8 +4,8 @@
 #include "waits.h"
 
 /*
- * Out of so many LAPI_Waitcntr calls with nothing to wait for, one makes a progress call, so that
- * polling programs progress.
+ * Out of so many LAPI_Waitcntr and LAPI_Fence calls with nothing to wait for, one makes a progress
+ * call, so that polling programs progress.
  */
 enum { SATISFIED_PER_CALL = 16 };
 
@@ -60,8 +60,7 @@ static const cshim_goal_kind with_rings = {
 static const cshim_goal_kind without_rings = {.over = over, .elsewhere = 1, .cancels = 1};
 static const cshim_goal_kind nopoll = {.over = over, .elsewhere = 1, .cancels = 1};
 
-/* The counter was there already: mostly nothing to do, but see SATISFIED_PER_CALL. */
-static void call_now_and_then(cshim_context *context)
+void cshim_satisfied(cshim_context *context)
 {
 	if (++context->satisfied % SATISFIED_PER_CALL == 0 && !context->progress.calling)
 		cshim_probe(context);
@@ -104,7 +103,7 @@ int cshim_wait_counter(cshim_context *context, int *counter, int val, int *remai
 		return LAPI_ERR_MULTIPLE_WAITERS;
 	if (cshim_counter_reached(counter, val)) {
 		*remainder = cshim_counter_add(counter, -val);
-		call_now_and_then(context);
+		cshim_satisfied(context);
 		return LAPI_SUCCESS;
 	}
 	rc = cshim_may_wait(context, "LAPI_Waitcntr")

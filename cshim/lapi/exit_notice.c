@@ -121,8 +121,9 @@ static void flush(int index)
 			return;
 		(void)sched_yield();
 	}
+	/* One progress call at least: acknowledgements that this task owes go then. */
 	if (golapi_fence_begin(index, &ticket) == LAPI_SUCCESS)
-		while (ticket && !(golapi_dispatch(index, ticket) & CSHIM_PROGRESS_TICKET) &&
+		while (!(golapi_dispatch(index, ticket) & CSHIM_PROGRESS_TICKET) && ticket &&
 		       cshim_exit_clock() < end)
 			(void)sched_yield();
 	cshim_lock_drop(progress);

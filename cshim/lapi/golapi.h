@@ -103,7 +103,10 @@ extern int golapi_senv(int context, uint32_t query, int32_t val);
 /* Without the lock. */
 extern int golapi_msg_string(int code, cshim_addr buf);
 
-/* Blocking calls begin here and are over when their ticket is done. */
+/*
+ * Blocking calls begin here and are over when their ticket is done. Ticket 0, of a fence: it is over
+ * already.
+ */
 extern int golapi_fence_begin(int context, uint64_t *ticket);
 extern int golapi_gfence_begin(int context, uint64_t *ticket);
 /* table gets num_tasks entries of width 4 or 8 bytes before the ticket is done */

@@ -67,6 +67,8 @@ void cshim_end_purged_waits(cshim_context *context);
  * meanwhile.
  */
 int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
+/* A wait is over before it begins: makes a progress call in one of 16 such cases (counter.c). */
+void cshim_satisfied(cshim_context *context);
 /*
  * Waits until there is room for what a transfer has added to. In a handler of any context it does
  * not wait; in one of another context it makes one progress call instead.

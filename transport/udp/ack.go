@@ -117,8 +117,8 @@ func (s *sender) flush(now int64, op *transport.Op) {
 	if s.p.session.state != open {
 		s.p.session.greet(now)
 	} else if w.Unsent() == 0 {
-		for i := range s.p.paths.Len() { // ask for what is in flight
-			if r := s.p.paths.At(i); r.InFlight() > 0 {
+		for i := range s.p.paths.Len() { // ask for what is in flight, unless its last packet did
+			if r := s.p.paths.At(i); r.InFlight() > 0 && !r.AwaitsAck() {
 				s.Ask(r, now)
 			}
 		}

@@ -426,3 +426,47 @@ func TestEnormousBuffer(t *testing.T) {
 		}
 	}
 }
+
+// A flush asks for no acknowledgement that the last packet in flight has asked for: one packet goes
+// each way.
+func TestFlushAddsNoPacket(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	p.send(0, 1, 1, 8)
+	f := p.flush(0, 1)
+	p.want("requests beside the packet", p.count(0, wire.KindAck), 0)
+	p.want("packets to acknowledge", p.count(0, wire.KindData), 1)
+	p.deliver(0)
+	p.ms[1].OnIdle()
+	p.want("acknowledgements", p.count(1, wire.KindAck), 1)
+	p.settle()
+	if !f.over() || f.err != nil {
+		t.Errorf("the flush is not over: %v", f.err)
+	}
+}
+
+// A flush asks where the last packet has not, or where the answer has come without it.
+func TestFlushAsksForWhatIsSilent(t *testing.T) {
+	p := newPair(t, 2, nil)
+	p.meet()
+	whole := p.ms[0].Limits().SendMax
+	p.send(0, 1, 1, 8)
+	p.send(0, 1, 1, whole) // a part of more: its acknowledgement may wait
+	f := p.flush(0, 1)
+	p.want("requests", p.count(0, wire.KindAck), 1)
+	p.settle()
+	if !f.over() {
+		t.Error("the flush is not over")
+	}
+	p.lose = func(_ int, b []byte) bool { k, _ := wire.KindOf(b); return k == wire.KindData }
+	p.send(0, 1, 1, 8)
+	p.lose = nil
+	p.ms[0].connected(1).sender.Ask(p.ms[0].connected(1).paths.At(0), p.now)
+	p.settle()
+	f = p.flush(0, 1)
+	p.want("requests after an answer", p.count(0, wire.KindAck), 1)
+	p.pass(50 * time.Millisecond)
+	if !f.over() || f.err != nil {
+		t.Errorf("a packet was lost, and the flush is not over: %v", f.err)
+	}
+}

@@ -86,8 +86,9 @@
 // Every data packet carries the receiver's state of the other direction: the next expected number
 // and 64 bits of what has arrived behind it. Without data going back, an acknowledgement goes when
 // AckThreshold packets have arrived; when the origin asks for it (half a window used, window
-// closed, flush); when the socket is empty and the end of a message was marked as such, or a packet
-// seems to be lost; or after recovery.AckDelay. It goes by the path that the data came by.
+// closed, or a flush, unless the last packet in flight has asked); when the socket is empty and the
+// end of a message was marked as such, or a packet seems to be lost; or after recovery.AckDelay. It
+// goes by the path that the data came by.
 //
 // # Leaving
 //

@@ -11,29 +11,34 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	switch {
 	case err != nil:
 		if p := l.peers[ep]; p != nil && p.left {
-			err = p.missed(p.Number)
+			err = p.missed(p.Laden)
 		}
 		return transport.Done, err
-	case p.Number == 0 && len(p.calls) == 0:
+	case p.Laden <= p.flushed && len(p.calls) == 0: // nothing was sent since the latest answer
 		return transport.Done, nil
 	case len(p.flushes) == callsMax:
 		return transport.Done, transport.ErrBusy
 	}
-	p.numbers++
-	op.Link.Mark, op.Link.Offset = p.Number, p.issued
+	op.Link.Mark, op.Link.Offset = p.Laden, p.issued
 	p.flushes = append(p.flushes, op)
 	l.sayFlushes(p)
 	return transport.Queued, nil
 }
 
-// sayFlushes asks for the flushes that there was no room for.
+// mustAsk says whether a flush waits for an answer that the peer has not been asked for.
+func (p *peer) mustAsk() bool {
+	n := len(p.flushes)
+	return n > 0 && p.flushes[n-1].Link.Mark > p.said
+}
+
+// sayFlushes asks for the latest flush, whose answer is that of all before it.
 func (l *Link) sayFlushes(p *peer) {
-	for p.said < p.numbers {
-		op := p.flushes[len(p.flushes)-int(p.numbers-p.said)]
-		if l.control(p, kindFlush, &control{token: p.said + 1, n: op.Link.Mark}, 0, 0) != nil {
-			return
-		}
-		p.said++
+	if !p.mustAsk() {
+		return
+	}
+	mark := p.flushes[len(p.flushes)-1].Link.Mark
+	if l.control(p, kindFlush, &control{token: mark, n: mark}, 0, 0) == nil {
+		p.said = mark
 	}
 }
 
@@ -70,8 +75,7 @@ func (l *Link) onFlushed(p *peer, c *control) {
 func (l *Link) flushesDone(p *peer) {
 	for len(p.flushes) > 0 {
 		op := p.flushes[0]
-		first := p.numbers - uint64(len(p.flushes)) + 1
-		if first > p.flushed || len(p.calls) > 0 && p.calls[0].issue < op.Link.Offset {
+		if op.Link.Mark > p.flushed || len(p.calls) > 0 && p.calls[0].issue < op.Link.Offset {
 			return
 		}
 		p.flushes = append(p.flushes[:0], p.flushes[1:]...)

@@ -41,10 +41,9 @@ func (l *Link) onBye(p *peer, credit uint64) {
 	l.giveUp(p, transport.ErrUnreachable, nil)
 }
 
-// missed is the end of a flush of the packets before mark, where the peer has left: it need not
-// have taken answers.
+// missed is the end of a flush of the packets before mark, where the peer has left.
 func (p *peer) missed(mark uint64) error {
-	if p.left && min(mark, p.Laden) > p.taken {
+	if p.left && mark > p.taken {
 		return transport.ErrUnreachable
 	}
 	return nil

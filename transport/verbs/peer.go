@@ -39,9 +39,8 @@ type peer struct {
 	calls   []*call // in the order of their beginning
 	issued  uint64  // how many there were
 	flushes []*transport.Op
-	flushed uint64 // the number of the last flush that was answered
-	numbers uint64 // of flushes; as many were issued
-	said    uint64 // of these, the last that was sent
+	flushed uint64 // the mark of the latest flush that was answered
+	said    uint64 // of the latest that was asked for
 	granted int    // keys that the peer has
 
 	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)

@@ -18,7 +18,7 @@ func (l *Link) receive(q *pair, b []byte, taken int) {
 	p.failures = 0
 	p.Credit = max(p.Credit, h.credit)
 	p.Waits = 0 // there may be room now
-	if p.first < len(p.owed) || len(p.calls) > 0 || p.said < p.numbers {
+	if p.first < len(p.owed) || len(p.calls) > 0 || p.mustAsk() {
 		l.attend(p)
 	}
 	l.stats.PacketsReceived++

@@ -73,6 +73,44 @@ func TestFlushWaitsForPuts(t *testing.T) {
 	}
 }
 
+// TestFlushAsksOnce: two flushes of the same packets are one question, and a flush of what the peer
+// has accepted is none.
+func TestFlushAsksOnce(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	over := 0
+	flush := func() transport.Status {
+		s, err := n.links[0].Flush(1, &transport.Op{Done: func(_ *transport.Op, err error) {
+			if over++; err != nil {
+				t.Error(err)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before := n.links[0].Stats().PacketsSent
+	for range 2 {
+		if flush() != transport.Queued {
+			t.Fatal("a flush is over without an answer")
+		}
+	}
+	n.until(t, "the flushes", func() bool { return over == 2 })
+	if flush() != transport.Done {
+		t.Error("a flush waits, and nothing was sent since the latest")
+	}
+	if sent := n.links[0].Stats().PacketsSent - before; sent != 1 {
+		t.Errorf("three flushes of the same packets send %d", sent)
+	}
+	n.sendNumbers(t, 1, func(int) {})
+	if flush() != transport.Queued {
+		t.Error("a flush does not ask for what was sent since")
+	}
+	n.until(t, "the last", func() bool { return over == 3 })
+	n.close(t)
+}
+
 // TestScarceSlots: a peer that finds no slot goes on when another has given some back.
 func TestScarceSlots(t *testing.T) {
 	n := newNet(t, 3, 1, func(f *fake.Fabric, c *Config) {

@@ -130,7 +130,10 @@ func (c *Collectives) Advance() {
 		k := c.line[0]
 		if k.isFence && !k.fencing {
 			k.fencing = true
-			c.cfg.Fences.Begin(func(code codes.Code) { k.fenced, k.code = true, code })
+			fenced := func(code codes.Code) { k.fenced, k.code = true, code }
+			if over, code := c.cfg.Fences.Begin(fenced); over {
+				fenced(code)
+			}
 		}
 		if k.isFence && !k.fenced {
 			return

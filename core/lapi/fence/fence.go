@@ -63,8 +63,15 @@ func (t *Tickets) End(id uint64, code codes.Code) {
 	}
 }
 
-// Result is the result of a ticket that is done; it is forgotten.
+// Drop forgets a ticket that no thread waits for: its call is over.
+func (t *Tickets) Drop(id uint64) { _ = t.Result(id) }
+
+// Result is the result of a ticket that is done; it is forgotten. Ticket 0 is of a call that was
+// over when it began.
 func (t *Tickets) Result(id uint64) codes.Code {
+	if id == 0 {
+		return codes.Success
+	}
 	for i, k := range t.all {
 		if k.id == id {
 			t.all = slices.Delete(t.all, i, i+1)
@@ -82,6 +89,7 @@ type fence struct {
 	flushing bool
 	flush    send.Flush
 	code     codes.Code
+	over     bool
 	done     func(code codes.Code)
 }
 
@@ -105,15 +113,17 @@ type Fences struct {
 func New(cfg Config) *Fences { return &Fences{cfg: cfg, lost: map[int]codes.Code{}} }
 
 // Begin begins one; done is called when all operations issued before are complete at their targets,
-// or lost: then with the code for that.
-func (s *Fences) Begin(done func(code codes.Code)) {
+// or lost: then with the code for that. over: that is so now, and done is not called.
+func (s *Fences) Begin(done func(code codes.Code)) (over bool, code codes.Code) {
 	s.cfg.Settle()
-	f := &fence{seq: s.cfg.Out.Issued(), done: done}
+	f := &fence{seq: s.cfg.Out.Issued()}
 	for _, f.code = range s.lost {
 	}
 	clear(s.lost)
 	s.all = append(s.all, f)
 	s.Advance()
+	f.done = done
+	return f.over, f.code
 }
 
 // Lose says that operations from number first to last are lost, as a task is gone: the fences under
@@ -156,6 +166,8 @@ func (s *Fences) Advance() {
 		if f.flush.Lost() && f.code == codes.Success {
 			f.code = codes.ErrNoConnectivity
 		}
-		f.done(f.code)
+		if f.over = true; f.done != nil {
+			f.done(f.code)
+		}
 	}
 }

@@ -109,7 +109,7 @@ static void run(int polling, uint32_t spin, uint32_t yield, int holders)
 	for (i = 0; i < 2 * WAITERS; i++)
 		pthread_join(threads[i], NULL);
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
-	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
+	fake_settings = (struct fake_settings){200, 20, 0, 0, -1, 0};
 }
 
 void test_stress(void)

@@ -320,6 +320,29 @@ static void test_satisfied(void)
 	CHECK(value(&arrived) == 1);
 }
 
+/* A fence that is over when it begins makes no progress call, but now and then. */
+static void test_fence_over(void)
+{
+	cshim_context *context = fake_context(handle);
+	lapi_cntr_t arrived;
+	uint32_t before;
+	int i;
+
+	fake_settings.fence_over = 1;
+	CHECK(LAPI_Setcntr(handle, &arrived, 0) == LAPI_SUCCESS);
+	fake_count(context, (int *)&arrived);
+	for (i = 0; i < 100 && value(&arrived) == 0; i++)
+		CHECK(LAPI_Fence(handle) == LAPI_SUCCESS);
+	CHECK(value(&arrived) == 1);
+	before = __atomic_load_n(&fake_counts.dispatches, __ATOMIC_SEQ_CST);
+	for (i = 0; i < 100; i++)
+		CHECK(LAPI_Fence(handle) == LAPI_SUCCESS);
+	/* the service thread makes some, too */
+	CHECK(!fake_settings.polling ||
+	      __atomic_load_n(&fake_counts.dispatches, __ATOMIC_SEQ_CST) - before <= 10);
+	fake_settings.fence_over = 0;
+}
+
 static void test_all(int polling, uint32_t spin, uint32_t yield)
 {
 	fake_settings.polling = polling;
@@ -341,10 +364,11 @@ static void test_all(int polling, uint32_t spin, uint32_t yield)
 	test_lock_held();
 	test_ticket_result();
 	test_satisfied();
+	test_fence_over();
 	if (spin < 1000)
 		test_other_context();
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
-	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
+	fake_settings = (struct fake_settings){200, 20, 0, 0, -1, 0};
 }
 
 /* Has this thread, and those that it starts, run on one processor; former is where they may
@@ -393,7 +417,7 @@ static void test_long_yield(void)
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	CHECK(pthread_join(hog, NULL) == 0);
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
-	fake_settings = (struct fake_settings){200, 20, 0, 0, -1};
+	fake_settings = (struct fake_settings){200, 20, 0, 0, -1, 0};
 }
 
 void test_wait(void)

@@ -26,6 +26,20 @@ static void fence_with_nothing_under_way(void)
 		LAPI_OK(LAPI_Fence(hndl));
 }
 
+/* A polling program whose only call is LAPI_Fence, with nothing outstanding, is served. */
+static void fence_makes_progress(void)
+{
+	int next = (task_id + 1) % num_tasks, mark = 1;
+	prepare();
+	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, 0));
+	conform_sync();
+	LAPI_OK(LAPI_Put(hndl, (uint)next, sizeof mark, flags[next], &mark, NULL, NULL, NULL));
+	while (peek(&flag) == 0)
+		LAPI_OK(LAPI_Fence(hndl));
+	LAPI_OK(LAPI_Senv(hndl, INTERRUPT_SET, 1));
+	conform_sync();
+}
+
 /* What was started before the fence is at the target before anything started after it. */
 static void fence_orders_puts(void)
 {
@@ -423,6 +437,7 @@ static void gfences_of_two_threads(void)
 
 static const conform_case cases[] = {
 	CONFORM_CASE(fence_with_nothing_under_way),
+	CONFORM_CASE(fence_makes_progress),
 	CONFORM_CASE(fence_orders_puts),
 	CONFORM_CASE(fence_covers_every_operation),
 	CONFORM_CASE(fence_covers_other_threads),

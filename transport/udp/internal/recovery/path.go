@@ -33,6 +33,7 @@ type Path struct {
 	timedTx   uint64 // a transmission that asked for its acknowledgement at once; 0: none
 	timedAt   int64  // when it went
 	fresh     bool   // ackedTx is news of the packet at hand, and was not timed
+	askedTx   uint64 // the latest transmission that asked for its acknowledgement, at once or soon
 
 	unaskedBytes int // sent since an acknowledgement came or was asked for
 	unaskedCount int
@@ -89,8 +90,12 @@ func (r *Path) NextTx() uint64 {
 // Asked notes that a transmission went that asks for its acknowledgement at once.
 func (r *Path) Asked(now int64) {
 	r.tx = r.NextTx()
-	r.timedTx, r.timedAt = r.tx, now
+	r.timedTx, r.timedAt, r.askedTx = r.tx, now, r.tx
 }
+
+// AwaitsAck says whether the peer acknowledges all that went by r without another request: the
+// latest transmission asked for that, and is not answered yet.
+func (r *Path) AwaitsAck() bool { return r.askedTx == r.tx && r.ackedTx < r.tx }
 
 // AskedLongAgo says whether the latest transmission that asked for its acknowledgement at once went
 // more than a round trip ago.
@@ -163,6 +168,9 @@ func (r *Path) sent(k *Packet, now int64, flags wire.Flags) {
 	k.tx, k.sentAt = r.tx, now
 	if flags&wire.FlagAckNow != 0 {
 		r.timedTx, r.timedAt = r.tx, now
+	}
+	if flags&(wire.FlagAckNow|wire.FlagAckSoon) != 0 {
+		r.askedTx = r.tx
 	}
 }
 
