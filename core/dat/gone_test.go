@@ -11,7 +11,6 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/transport"
-	"lapi/transport/simnet"
 )
 
 // story is a connection from the first request to its end, with transfers, told step by step so
@@ -177,11 +176,10 @@ func peerGone(t *testing.T, seed uint64, who, steps int, dies bool) bool {
 func FuzzDatagram(f *testing.F) {
 	f.Add(make([]byte, datagramHeader), []byte("hello"), true)
 	f.Add([]byte{1, 2, 3}, []byte{}, false)
-	w := lasting{inputs: 500,
-		make: func(t testing.TB) *world { return makeWorld(t, 1, 1, simnet.Way{}) }}
+	worlds := lasting(f, 1)
 	var e *simEnd
 	f.Fuzz(func(t *testing.T, header, data []byte, known bool) {
-		anew := w.next(t)
+		w, anew := worlds.For(t)
 		p := w.procs[0]
 		post := func() {
 			w.must("recv", e.ep.PostReceive([]Triplet{p.part(0, 100)}, 0, 0))
@@ -219,10 +217,9 @@ func FuzzCard(f *testing.F) {
 	b := c.bytes()
 	f.Add(b[:], false)
 	f.Add(make([]byte, cm.CardSize), true)
-	w := lasting{inputs: 500,
-		make: func(t testing.TB) *world { return makeWorld(t, 1, 1, simnet.Way{}) }}
+	worlds := lasting(f, 1)
 	f.Fuzz(func(t *testing.T, b []byte, ud bool) {
-		w.next(t)
+		w, _ := worlds.For(t)
 		w.anywhere = true
 		p := w.procs[0]
 		attr := DefaultAttr
@@ -246,6 +243,9 @@ func FuzzCard(f *testing.F) {
 		}
 		for _, evd := range []*EVD{e.recv, e.req, e.con} {
 			w.must("evd_free", evd.Free())
+		}
+		if n := p.l.machine.Conns(); n != 0 {
+			t.Errorf("%d attempts are left of an endpoint that is freed", n)
 		}
 	})
 }

@@ -439,14 +439,14 @@ func FuzzJoin(f *testing.F) {
 	}
 	f.Add(good)
 	f.Add(good[:8])
-	w := lasting{inputs: 500,
-		make: func(t testing.TB) *world { return makeWorld(t, 7, 2, simnet.Way{}) }}
+	worlds := lasting(f, 2)
 	var list []*simMember
 	f.Fuzz(func(t *testing.T, private []byte) {
 		if len(private) > PrivateMax {
 			return
 		}
-		if w.next(t) {
+		w, anew := worlds.For(t)
+		if anew {
 			list = w.members(2)
 			w.must("create_group", list[0].create(list, 0, 9))
 		}
@@ -458,7 +458,7 @@ func FuzzJoin(f *testing.F) {
 		w.must("dial", r)
 		w.run(100 * time.Millisecond)
 		if list[0].evd.Len() > 0 { // the group is there, or is given up
-			w.spoil()
+			worlds.Spoil()
 		}
 	})
 }
@@ -467,11 +467,11 @@ func FuzzJoin(f *testing.F) {
 // panic, and the group completes its next operation or reports its end.
 func FuzzCollective(f *testing.F) {
 	f.Add(make([]byte, coll.HeaderSize), []byte{1})
-	w := lasting{inputs: 500,
-		make: func(t testing.TB) *world { return makeWorld(t, 8, 2, simnet.Way{}) }}
+	worlds := lasting(f, 2)
 	var list []*simMember
 	f.Fuzz(func(t *testing.T, header, data []byte) {
-		if w.next(t) {
+		w, anew := worlds.For(t)
+		if anew {
 			list = w.members(2)
 			w.group(list, 5)
 		}
@@ -492,7 +492,7 @@ func FuzzCollective(f *testing.F) {
 			good = good && binary.LittleEndian.Uint32(ev.Extension[4:]) == 0
 		}
 		if !good { // the message has ended the group
-			w.spoil()
+			worlds.Spoil()
 		}
 	})
 }

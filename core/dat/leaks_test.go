@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"lapi/core/dat/rc"
+	fixture "lapi/tests/lasting"
+	"lapi/transport/arena"
 	"lapi/transport/simnet"
 )
 
@@ -62,5 +64,22 @@ func TestNothingLeft(t *testing.T) {
 	}
 	if heapAfter > heap+64*cycles {
 		t.Errorf("%d bytes of each connection are left", (heapAfter-heap)/cycles)
+	}
+}
+
+// lasting is worlds of n processes for a fuzz target.
+func lasting(f *testing.F, n int) *fixture.Fixture[*world] {
+	return fixture.New(f, 500, func(t testing.TB) *world {
+		return newWorld(t, 1, n, simnet.Way{})
+	})
+}
+
+// unmap gives back the memory that a library keeps for its process's life.
+func (l *Library) unmap() {
+	l.rings.arena.Release()
+	l.memory.Release()
+	l.groups.close()
+	for _, a := range l.handles.areas {
+		arena.Unmap(a.mapped)
 	}
 }

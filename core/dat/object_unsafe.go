@@ -86,6 +86,7 @@ var _ = [1]struct{}{}[areaSize-1<<layout.DatAreaShift]
 
 // area is memory for slots.
 type area struct {
+	mapped  []byte // what slots lies in
 	slots   []byte
 	objects [slotsPerArea]place
 }
@@ -112,7 +113,7 @@ func (h *handles) grow() bool {
 	}
 	start := uint64(uintptr(unsafe.Pointer(&b[0])))
 	skip := (areaSize - start%areaSize) % areaSize
-	a := &area{slots: b[skip:][:areaSize]}
+	a := &area{mapped: b, slots: b[skip:][:areaSize]}
 	for i := range a.objects {
 		slot := (*Slot)(unsafe.Pointer(&a.slots[uint64(i)*slotSize]))
 		a.objects[i] = place{slot: slot, handle: Handle(uintptr(unsafe.Pointer(slot)))}

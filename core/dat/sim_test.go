@@ -29,7 +29,8 @@ type world struct {
 	random *rand.Rand
 	way    simnet.Way
 	procs  []*proc
-	memory [][]byte // of all processes there ever were
+	memory [][]byte   // of all processes there ever were
+	libs   []*Library // likewise
 	flying map[int32]flying
 	number int32    // of the next datagram
 	seen   [][]byte // the newest datagrams
@@ -76,13 +77,6 @@ const (
 
 // newWorld makes a network with n processes. way says how bad it is.
 func newWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
-	w := makeWorld(t, seed, n, way)
-	t.Cleanup(w.close)
-	return w
-}
-
-// makeWorld is newWorld for a world that outlives t: its user closes it.
-func makeWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
 	memory.Guard()
 	sc := &simnet.Scenario{Seed: seed, Tasks: n, Level: wire.LevelCookie, PacketSize: simPacket,
 		CopyMax: 128, RexmitBufCount: 32, AckThreshold: 2, ReceiveBuffer: 1 << 20,
@@ -104,38 +98,8 @@ func makeWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
 	for i := range n {
 		w.start(i)
 	}
+	t.Cleanup(w.close)
 	return w
-}
-
-// lasting is a world that a fuzz target uses for many inputs. What a library keeps, it keeps for its
-// process's life: a world for each input would fill the memory.
-type lasting struct {
-	*world
-	make   func(t testing.TB) *world
-	inputs int // of one world
-	left   int
-}
-
-// next has the world ready for an input; true: it is a new one.
-func (l *lasting) next(t testing.TB) (anew bool) {
-	if l.world != nil {
-		l.t = t
-	}
-	if l.left == 0 {
-		l.spoil()
-		l.world, l.left = l.make(t), l.inputs
-		anew = true
-	}
-	l.left--
-	return anew
-}
-
-// spoil ends the world: the next input has another one.
-func (l *lasting) spoil() {
-	if l.world != nil {
-		l.close()
-	}
-	l.world, l.left = nil, 0
 }
 
 // start starts a process at node i.
@@ -147,6 +111,7 @@ func (w *world) start(i int) *proc {
 		Self:       func() (transport.Link, error) { return self.New(p.clock) },
 		Registry:   registry.New([]registry.Entry{{Name: "lapi-sim", Major: 2, Default: true}}, nil),
 		Kernel:     simKernel{}, Random: w.random.Uint64, Clock: p.clock, Timeout: int64(simTimeout)})
+	w.libs = append(w.libs, p.l)
 	var r codes.Return
 	p.ia, r = p.l.OpenIA(OpenArgs{Name: "lapi-sim", Size: 100, Major: 2})
 	w.must("ia", r)
@@ -172,7 +137,7 @@ func (w *world) start(i int) *proc {
 	return p
 }
 
-// close ends everything. newWorld has it run at the end of a test.
+// close ends everything; it runs at the end of a test.
 func (w *world) close() {
 	if w.net == nil {
 		return
@@ -190,6 +155,9 @@ func (w *world) close() {
 	}
 	w.net.Close()
 	w.net = nil
+	for _, l := range w.libs {
+		l.unmap()
+	}
 }
 
 // kill ends a process without a word to anybody.

@@ -151,9 +151,10 @@ func (e *EP) tellAH(ah *AH, c attempt, active bool, peer netip.AddrPort, private
 	return true
 }
 
-// failedUD: an attempt has come to nothing.
+// failedUD: an attempt has come to nothing, or what it has brought cannot be used.
 func (e *EP) failedUD(c attempt, rejected bool, private []byte) {
 	e.dropAttempt(c)
+	c.Close(e.now())
 	delete(e.ud.asked, c)
 	number, kind := EventUDError, uint32(extUDError)
 	if rejected {

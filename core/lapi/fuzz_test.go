@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/lapi/wire"
+	"lapi/tests/lasting"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -42,49 +43,71 @@ func FuzzMessages(f *testing.F) {
 			f.Add(words(id, int(8*n), []uint64{6, 1, 4, 16, 8, 3, 1, 2, 5}[:n]...))
 		}
 	}
+	victims := lasting.New(f, 200, newVictim)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		j := newJob(t, 2, paths["udp"])
-		k := j.tasks[1]
-		k.lenient = true
-		buffer := userBytes(t, 1<<16)
-		meaning := [...]transport.Addr{1: memory.AddrOf(buffer),
-			2: memory.AddrOf(buffer[len(buffer)-8:]), 3: 16, 4: memory.AddrOf(buffer[64:]),
-			5: 1 << 46, 6: 0x1000, 7: 0x1001, 8: 8}
-		k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = meaning[1] }
-		k.headers[0x1001] = func(_ *headerCall, r *HeaderResult) {
-			r.Buffer, r.Completion = meaning[1], 0x2000
+		v, _ := victims.For(t)
+		if v.take(b); v.k.peers[0].Dead() {
+			victims.Spoil()
 		}
-		link := &tap{Link: k.net.UDP}
-		k.setHandlers(link)
-		memory.Guard()
-		for messages := 0; len(b) >= 3 && messages < 20; messages++ {
-			id, headerLen, dataLen := transport.MsgID(b[0])%(transport.MaxMsgID+1), 8*int(b[1]),
-				int(b[2])
-			b = b[3:]
-			packet := buffer[1<<15:]
-			n := copy(packet, b[:min(len(b), headerLen+dataLen)])
-			b = b[n:]
-			headerLen = min(headerLen, n&^7)
-			for at := 0; at < headerLen; at += 8 {
-				if w := wire.Order.Uint64(packet[at:]); w > 0 && w < uint64(len(meaning)) {
-					wire.Order.PutUint64(packet[at:], uint64(meaning[w]))
-				}
-			}
-			if h := link.handlers[id]; h != nil {
-				h(&transport.Msg{From: 0, Hdr: packet[:headerLen:headerLen],
-					Data: packet[headerLen:n:n]})
-			}
-		}
-		for range 10 {
-			k.Dispatch(0)
-			if _, _, id, ok := k.NextCompletion(); ok {
-				k.CompletionDone(id)
-			}
-		}
-		// else LAPI_Term would wait for the other to say goodbye
+	})
+}
+
+// victim is a task that takes in messages of its mad peer, one input after the other.
+type victim struct {
+	k       *testTask
+	link    *tap
+	buffer  []byte
+	meaning [9]transport.Addr // of header words
+}
+
+func newVictim(t testing.TB) *victim {
+	j := newJob(t, 2, paths["udp"])
+	v := &victim{k: j.tasks[1], buffer: userBytes(t, 1<<16)}
+	k := v.k
+	k.lenient = true
+	v.meaning = [...]transport.Addr{1: memory.AddrOf(v.buffer),
+		2: memory.AddrOf(v.buffer[len(v.buffer)-8:]), 3: 16, 4: memory.AddrOf(v.buffer[64:]),
+		5: 1 << 46, 6: 0x1000, 7: 0x1001, 8: 8}
+	k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = v.meaning[1] }
+	k.headers[0x1001] = func(_ *headerCall, r *HeaderResult) {
+		r.Buffer, r.Completion = v.meaning[1], 0x2000
+	}
+	v.link = &tap{Link: k.net.UDP}
+	k.setHandlers(v.link)
+	t.Cleanup(func() { // else LAPI_Term would wait for the other to say goodbye
 		k.net.UDP.Disconnect(0, transport.ErrClosed)
 		j.tasks[0].net.UDP.Disconnect(1, transport.ErrClosed)
 	})
+	return v
+}
+
+// take has the task take in the messages of an input.
+func (v *victim) take(b []byte) {
+	memory.Guard()
+	for messages := 0; len(b) >= 3 && messages < 20; messages++ {
+		id, headerLen, dataLen := transport.MsgID(b[0])%(transport.MaxMsgID+1), 8*int(b[1]),
+			int(b[2])
+		b = b[3:]
+		packet := v.buffer[1<<15:]
+		n := copy(packet, b[:min(len(b), headerLen+dataLen)])
+		b = b[n:]
+		headerLen = min(headerLen, n&^7)
+		for at := 0; at < headerLen; at += 8 {
+			if w := wire.Order.Uint64(packet[at:]); w > 0 && w < uint64(len(v.meaning)) {
+				wire.Order.PutUint64(packet[at:], uint64(v.meaning[w]))
+			}
+		}
+		if h := v.link.handlers[id]; h != nil {
+			h(&transport.Msg{From: 0, Hdr: packet[:headerLen:headerLen],
+				Data: packet[headerLen:n:n]})
+		}
+	}
+	for range 10 {
+		v.k.Dispatch(0)
+		if _, _, id, ok := v.k.NextCompletion(); ok {
+			v.k.CompletionDone(id)
+		}
+	}
 }
 
 // userBytes is memory that looks like a user's: guarded copies work on it.

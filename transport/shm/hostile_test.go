@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"lapi/tests/lasting"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -47,9 +48,13 @@ func newVictimOf(t testing.TB, tasks int) *victim {
 	return v
 }
 
+// touchAll writes to each cache line of b, and to its last byte, so that missing memory is noticed.
 func touchAll(b []byte) {
-	for i := range b {
+	for i := 0; i < len(b); i += 64 {
 		b[i]++
+	}
+	if len(b) > 0 {
+		b[len(b)-1]++
 	}
 }
 
@@ -201,9 +206,14 @@ func FuzzSegment(f *testing.F) {
 		f.Add(at&256 == 0, at, binary.LittleEndian.AppendUint64(nil, ^uint64(0)), at/2,
 			[]byte{0x80})
 	}
-	f.Fuzz(func(t *testing.T, own bool, at uint32, raw []byte, at2 uint32, raw2 []byte) {
+	victims := lasting.New(f, 200, func(t testing.TB) *victim {
 		v := newVictim(t)
-		data := userMemory(t, 1<<16)
+		v.writer.Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
+		return v
+	})
+	data := userMemory(f, 1<<16)
+	f.Fuzz(func(t *testing.T, own bool, at uint32, raw []byte, at2 uint32, raw2 []byte) {
+		v, _ := victims.For(t)
 		send := func() {
 			for _, n := range []int{0, 100, 5000, 40000} {
 				_, _ = v.Send(0, 1, nil, &transport.Op{Local: memory.AddrOf(data), N: uint64(n),
@@ -227,6 +237,10 @@ func FuzzSegment(f *testing.F) {
 		v.Arm()
 		v.Disarm()
 		v.Progress(100)
+		v.writer.Progress(100) // else there is no room for the next input
+		if v.peers[0].gone || v.writer.peers[1].gone {
+			victims.Spoil()
+		}
 	})
 }
 

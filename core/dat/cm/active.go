@@ -128,6 +128,10 @@ func (c *Conn) Proceed() {
 	c.m.timers.stop(&c.timer)
 	c.m.cfg.Owner.Established(c, c.private) // it may have more to say in its card
 	c.private = nil
+	if c.state == over { // the owner could not use it, and the peer must not take it for made
+		c.send(Cancel)
+		return
+	}
 	c.send(Ready)
 }
 

@@ -40,6 +40,7 @@ type host struct {
 	times   map[*Conn]int // outcomes told
 	held    map[Port]int
 
+	useless     bool  // what is established is closed at once
 	slow        int64 // how long Accepted takes, ns
 	unconfirmed []unconfirmed
 	accepted    map[*Conn]int
@@ -133,7 +134,12 @@ func (h *host) Accepted(c *Conn) bool {
 }
 
 // Established implements Owner.
-func (h *host) Established(c *Conn, private []byte) { h.hear(c, "established", private) }
+func (h *host) Established(c *Conn, private []byte) {
+	h.hear(c, "established", private)
+	if h.useless {
+		c.Close(h.net.now)
+	}
+}
 
 // Failed implements Owner.
 func (h *host) Failed(c *Conn, why Reason, private []byte) {

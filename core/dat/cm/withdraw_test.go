@@ -77,6 +77,23 @@ func TestCloseAfterAccept(t *testing.T) {
 	}
 }
 
+// TestUselessConnection: an active side that cannot use what was accepted cancels it, and nothing
+// is left on either side.
+func TestUselessConnection(t *testing.T) {
+	n := newNetwork(t, 4)
+	a, b := n.host("k"), n.host("k")
+	a.useless = true
+	b.listen(7)
+	a.connect(b, 7, "", 60)
+	n.run(1)
+	if got := b.heard[b.other()]; got != fmt.Sprintf("failed %d", Cancelled) {
+		t.Errorf("the passive side ends with %q", got)
+	}
+	if a.m.Conns()+b.m.Conns() != 0 {
+		t.Errorf("%d and %d connections are left", a.m.Conns(), b.m.Conns())
+	}
+}
+
 // TestAcceptTimesOut: an active side whose every Ready is lost hears that the passive side has given
 // the connection up.
 func TestAcceptTimesOut(t *testing.T) {

@@ -5,7 +5,7 @@
  * touches nothing.
  *
  * The lane has no other defence than to look: so each case says by itself what may be taken, from
- * segment.h and message.h.
+ * segment.h and message.h. CSHIM_FUZZ and CSHIM_SEED, of random messages: see random.h.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -341,9 +341,11 @@ static void anything(void)
 	static const uint64_t addresses[] = {0,          1,          16,
 	                                     4096,       UINT64_MAX, UINT64_MAX - 63,
 	                                     1ull << 63, 1ull << 47, 0xdeadbeefdeadbeefu};
+	uint64_t messages = random_setting("CSHIM_FUZZ", RANDOM_MESSAGES);
 	uint64_t body[64], n, i, word;
 
-	for (n = 0; n < RANDOM_MESSAGES; n++) {
+	state = random_setting("CSHIM_SEED", 1);
+	for (n = 0; n < messages; n++) {
 		stand_at(next_random() % 4 ? next_random() % 200 : 246 + next_random() % 2);
 		for (i = 0; i < 64; i++)
 			body[i] = next_random() % 2   ? addresses[next_random() % 9]
