@@ -24,6 +24,7 @@ import (
 	"lapi/cshim/verbs"
 	"lapi/transport"
 	"lapi/transport/layout"
+	"lapi/transport/memory"
 	"lapi/transport/verbs/adapter"
 )
 
@@ -162,9 +163,9 @@ func userAddresses(context C.int, add *C.lapi_extend_t, instance int) wireup.Add
 	case add.udp_hndlr != nil:
 		return askHandler[C.lapi_udp_t](context, uintptr(unsafe.Pointer(add.udp_hndlr)), instance)
 	case add.add_udp_ext_addrs != nil:
-		return readList(add.add_udp_ext_addrs)
+		return readList(unsafe.Pointer(add.add_udp_ext_addrs), true)
 	case add.add_udp_addrs != nil:
-		return readList(add.add_udp_addrs)
+		return readList(unsafe.Pointer(add.add_udp_addrs), false)
 	}
 	return nil
 }
@@ -174,10 +175,34 @@ type udpEntry interface {
 	C.lapi_udp_t | C.lapi_udp_storage
 }
 
-func readList[E udpEntry](list *E) wireup.Addresses {
+func readList(list unsafe.Pointer, withFamily bool) wireup.Addresses {
 	return func(_ netip.AddrPort, _, total, _ int) []netip.AddrPort {
-		return fromC(unsafe.Slice(list, total))
+		addrs := addressesAt(transport.Addr(uintptr(list)), total, withFamily)
+		if addrs == nil { // no address is valid: core says which it misses
+			return make([]netip.AddrPort, total)
+		}
+		return addrs
 	}
+}
+
+// addressesAt reads n entries of a program's list at a: lapi_udp_storage if withFamily, else
+// lapi_udp_t. Nil: the memory cannot be read.
+func addressesAt(a transport.Addr, n int, withFamily bool) []netip.AddrPort {
+	if withFamily {
+		return listAt[C.lapi_udp_storage](a, n)
+	}
+	return listAt[C.lapi_udp_t](a, n)
+}
+
+func listAt[E udpEntry](a transport.Addr, n int) (addrs []netip.AddrPort) {
+	memory.Guard()
+	list := make([]E, n)
+	size := uintptr(n) * unsafe.Sizeof(list[0])
+	into := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), size)
+	if memory.CopyOut(into, a) != nil {
+		return nil
+	}
+	return fromC(list)
 }
 
 // askHandler calls the user's handler with memory of C: its own address as far as known, and room

@@ -4,25 +4,15 @@ package main
 // #include "golapi.h"
 import "C"
 
-import (
-	"net/netip"
-	"unsafe"
-
-	"lapi/core/lapi/codes"
-)
+import "lapi/core/lapi/codes"
 
 //export golapi_add_udp_dest
 func golapi_add_udp_dest(context C.int, tgt, instance C.uint32_t, port C.cshim_addr,
 	withFamily C.int) (rc C.int) {
 	defer broke(context, "golapi_add_udp_dest", &rc)
-	if port == 0 {
+	a := addressesAt(addr(port), 1, withFamily != 0)
+	if a == nil {
 		return C.int(codes.ErrUDPPortInfo)
-	}
-	var a []netip.AddrPort
-	if withFamily != 0 {
-		a = fromC(unsafe.Slice((*C.lapi_udp_storage)(pointer(port)), 1))
-	} else {
-		a = fromC(unsafe.Slice((*C.lapi_udp_t)(pointer(port)), 1))
 	}
 	return C.int(entered(context).AddUDPDest(uint32(tgt), uint32(instance), a[0]))
 }

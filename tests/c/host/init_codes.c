@@ -157,6 +157,9 @@ static void list_without_own_port(void)
 	lapi_udp_t list[2] = {{inet_addr("127.0.0.1"), 0}, {inet_addr("127.0.0.1"), port(1)}};
 
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list(list));
+	/* Nothing is mapped in the first pages, nor past the last ones */
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list((lapi_udp_t *)(uintptr_t)16));
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list((lapi_udp_t *)(uintptr_t)-8));
 }
 
 /* Of another task, an entry left empty, and halves of one. */

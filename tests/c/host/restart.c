@@ -155,6 +155,8 @@ static void refused_addresses(enum way way)
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
 	cmd.Udp.udp_port = &nothing;
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
+	cmd.Udp.udp_port = (lapi_udp_t *)(uintptr_t)16; /* not mapped */
+	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
 	cmd.Udp.udp_port = &port;
 	cmd.Udp.instance_no = 16;
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, LAPI_Util(handle, &cmd));
