@@ -97,7 +97,12 @@ func pass(listener, count int, data []byte) {
 			return
 		}
 		fd, _, err := wire.Accept(listener)
-		if err != nil {
+		switch err {
+		case nil:
+		case wire.ErrStranger:
+			continue
+		default: // no descriptors: poll would say at once that somebody waits
+			time.Sleep(lastRetry)
 			continue
 		}
 		count--
