@@ -78,22 +78,37 @@ func TestFuzzTable(t *testing.T) {
 	}
 }
 
-// TestThreatModelNamesTests: each test that docs/threat-model.md names exists.
+// TestThreatModelNamesTests: each test that docs/threat-model.md names exists, in the folder that
+// stands before it, if one does.
 func TestThreatModelNamesTests(t *testing.T) {
-	text, err := os.ReadFile("../docs/threat-model.md")
+	b, err := os.ReadFile("../docs/threat-model.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := functions(t)
 	known := map[string]bool{}
-	for _, names := range functions(t) {
+	for _, names := range all {
 		for name := range names {
 			known[name] = true
 		}
 	}
-	names := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*|\btest_\w+`)
-	for _, name := range names.FindAllString(string(text), -1) {
+	text := strings.Join(strings.Fields(string(b)), " ")
+	test := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*|\btest_\w+`)
+	for _, name := range test.FindAllString(text, -1) {
 		if !known[name] {
 			t.Errorf("docs/threat-model.md names %s, which is no test", name)
 		}
+	}
+	placed := regexp.MustCompile("([a-z]+(?:/[a-z]+)+) ((?:`?(?:Test|Fuzz)[A-Z]\\w*`?(?:, )?)+)")
+	n := 0
+	for _, m := range placed.FindAllStringSubmatch(text, -1) {
+		for _, name := range test.FindAllString(m[2], -1) {
+			if n++; !all[m[1]][name] {
+				t.Errorf("docs/threat-model.md names %s in %s, where it is not", name, m[1])
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d tests stand behind their folder", n)
 	}
 }

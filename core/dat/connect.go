@@ -133,7 +133,7 @@ func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 	case *fellow:
 		o.lost(why)
 	case *question:
-		o.answered(why)
+		o.answered(c, why)
 	case *joinRequest:
 		l.forgetRequest(o)
 	case *EP:

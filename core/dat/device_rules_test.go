@@ -3,6 +3,7 @@ package dat
 import (
 	"testing"
 
+	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 )
 
@@ -136,4 +137,48 @@ func TestDeviceLow(t *testing.T) {
 	l.must("low", srq.SetLow(0))
 	l.must("send", a.Post(PostArgs{Op: rc.Send}))
 	l.expect(q.ia.Async, 0)
+}
+
+// TestDeviceConnectionsApart: a connection of an adapter is its two queue pairs, whatever processes
+// say of themselves. A process that repeats another's private data, before it or after it, gets what
+// is sent to its own queue pair, and nothing else.
+func TestDeviceConnectionsApart(t *testing.T) {
+	for _, order := range [][2]int{{0, 2}, {2, 0}} { // the client and the thief, of host 1
+		l := newLab(t, 3)
+		server := l.hosts[1]
+		var ends [3][2]*labEnd
+		for _, i := range order {
+			a, b := l.hosts[i].end(nil), server.end(nil)
+			l.must("connect", a.Connect(server.ia.Addr, 7, 1e9, []byte("I am the client")))
+			l.must("accept", l.request(server).Accept(b.Handle(), nil))
+			l.expect(a.con, EventEstablished)
+			l.expect(b.con, EventEstablished)
+			l.must("receive", a.PostReceive(a.h.local(0, 100), 1, 0))
+			ends[i] = [2]*labEnd{a, b}
+		}
+		copy(server.b, "secret")
+		l.must("post", ends[0][1].Post(PostArgs{Op: rc.Send, Triplets: server.local(0, 6)}))
+		l.wantDTO(ends[0][1].req, rc.Success, 6, dtoSend)
+		l.wantDTO(ends[0][0].recv, rc.Success, 6, dtoReceive)
+		if l.expect(ends[2][0].recv, 0); string(l.hosts[2].b[:6]) == "secret" {
+			t.Error("the thief has the client's data")
+		}
+		l.close()
+	}
+}
+
+// TestDevicePortTaken: a qualifier that another process of the node listens at is refused, so that
+// its owner notices it.
+func TestDevicePortTaken(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	h := l.hosts[0]
+	id, err := h.d.NewID(false) // as another process would have it
+	if err != nil || h.d.Listen(id, devicePort(8)) != nil {
+		t.Fatal("the fabric does not listen")
+	}
+	defer h.d.FreeID(id)
+	if _, r := h.ia.NewPSP(8, h.crs.Handle(), false); r.Type() != codes.ConnQualInUse {
+		t.Errorf("a port that another process has: %#x", uint32(r))
+	}
 }

@@ -126,12 +126,7 @@ func (c *Collective) begin(a *GroupArgs) {
 			return
 		}
 	}
-	for _, q := range slices.Clone(l.groups.requests) {
-		if q.isFor(c) { // of one that has failed it is not
-			l.forgetRequest(q)
-			c.fellows[q.from].accept(q.attempt)
-		}
-	}
+	c.admitAll()
 	c.connected()
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+	"time"
 
 	"lapi/core/dat/cm"
 	"lapi/core/dat/coll"
@@ -223,6 +224,61 @@ func TestGroupRequestsBounded(t *testing.T) {
 	}
 }
 
+// servicePoints makes members at service points, in processes one after the other.
+func (w *world) servicePoints(n int) (list []*simMember) {
+	for i := range n {
+		m := &simMember{p: w.procs[i%len(w.procs)]}
+		m.evd = m.p.evd(EVDExtension)
+		psp, r := m.p.ia.NewPSPAny(m.p.evd(EVDCR).Handle(), false)
+		w.must("psp", r)
+		m.blob = MemberAddress{Addr: m.p.addr, Qualifier: psp.Qualifier}
+		list = append(list, m)
+	}
+	return list
+}
+
+// claim has p ask list[0] to be member 1 of a group of two.
+func (p *proc) claim(list []*simMember, id uint32) {
+	private := make([]byte, joinSize)
+	for i, v := range []uint32{joinMagic, id, 2, 1, 0} {
+		binary.LittleEndian.PutUint32(private[4*i:], v)
+	}
+	x := &fellow{c: &Collective{base: base{ia: p.ia}, over: true}}
+	_, _, r := p.l.dial(x, list[0].blob.Addr, list[0].blob.Qualifier, serviceGroup, 0, private)
+	p.w.must("dial", r)
+}
+
+// TestClaimedServicePoint: in a group of service points a process that does not listen at a member's
+// is not taken for that member, whether it comes before the group or after it, and the group comes
+// about with the right one.
+func TestClaimedServicePoint(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		w, server, alice, thief := thieves(t)
+		list := w.servicePoints(2)
+		if early {
+			thief.claim(list, 5)
+			w.until(func() bool { return len(server.l.groups.requests) > 0 })
+		}
+		w.must("create_group", list[0].create(list, 0, 5))
+		if !early {
+			thief.claim(list, 5)
+		}
+		f := server.l.groups.making[0].fellows[1]
+		w.until(func() bool { return len(server.l.groups.requests) > 0 && f.known })
+		w.run(time.Second)
+		if f.peer != nil || f.attempt != nil {
+			t.Fatal("a process that does not listen there is taken for the member")
+		}
+		w.must("create_group", list[1].create(list, 1, 5))
+		for _, m := range list {
+			w.collective(m, uint32(coll.Create), 0)
+		}
+		if f.peer.key.public != alice.l.machine.PublicKey() {
+			t.Error("the member is another process")
+		}
+	}
+}
+
 // TestClaimedMember: in a group of blobs a process with another key than a member's blob has is not
 // taken for that member, and the group comes about with the right one.
 func TestClaimedMember(t *testing.T) {
@@ -230,13 +286,7 @@ func TestClaimedMember(t *testing.T) {
 	list := w.members(2)
 	list[1].p = w.procs[1]
 	w.must("create_group", list[0].create(list, 0, 5))
-	private := make([]byte, joinSize)
-	for i, v := range []uint32{joinMagic, 5, 2, 1, 0} {
-		binary.LittleEndian.PutUint32(private[4*i:], v)
-	}
-	x := &fellow{c: &Collective{base: base{ia: thief.ia}, over: true}}
-	_, _, r := thief.l.dial(x, server.addr, list[0].blob.Qualifier, serviceGroup, 0, private)
-	w.must("dial", r)
+	thief.claim(list, 5)
 	w.until(func() bool { return len(server.l.groups.requests) > 0 })
 	for _, c := range server.l.groups.making {
 		if f := c.fellows[1]; f.peer != nil || f.attempt != nil {

@@ -88,11 +88,14 @@ type fellow struct {
 	rank    int
 	address MemberAddress
 	attempt *cm.Conn
-	asked   *cm.Conn // whether its process is there
-	peer    *peer    // once it is connected
-	conn    uint32
-	tag     uint32 // how it knows its group
-	gone    bool
+	asked   *cm.Conn // whether its process is there, or which it is
+	// of a service point: the key of the process that listens there, once that has answered
+	key   cm.PublicKey
+	known bool
+	peer  *peer // once it is connected
+	conn  uint32
+	tag   uint32 // how it knows its group
+	gone  bool
 }
 
 // joinSize is the size of the private data of a connection between members: magic, the group's id
@@ -133,16 +136,48 @@ func readJoin(c *cm.Conn, b []byte) *joinRequest {
 	return q
 }
 
-// isFor says whether c waits for this request.
+// isFor says whether c waits for the member that the request claims to be of.
 func (q *joinRequest) isFor(c *Collective) bool {
 	return !c.over && !c.made && c.id == q.id && c.qualifier == q.qualifier &&
-		c.group.Size == int(q.size) && c.group.Self == q.to &&
-		c.fellows[q.from].peer == nil && c.fellows[q.from].mayBe(q.attempt)
+		c.group.Size == int(q.size) && c.group.Self == q.to && c.fellows[q.from].peer == nil
 }
 
-// mayBe says whether who has connected is the process that the member's blob is of.
+// admit accepts a request of the right process; false: it has to wait. A request says by itself
+// only which member it claims to be of. So a service point is asked first which process listens
+// there; a blob has the key.
+func (c *Collective) admit(q *joinRequest) bool {
+	if !q.isFor(c) {
+		return false
+	}
+	f := c.fellows[q.from]
+	switch {
+	case f.address.Blob == nil && !f.known:
+		f.ask()
+		return false
+	case !f.mayBe(q.attempt):
+		return false
+	}
+	f.accept(q.attempt)
+	return true
+}
+
+// admitAll admits the requests that wait.
+func (c *Collective) admitAll() {
+	l := c.ia.library
+	for _, q := range slices.Clone(l.groups.requests) {
+		if c.admit(q) { // of one that has failed it is not
+			l.forgetRequest(q)
+		}
+	}
+}
+
+// mayBe says whether the process at the other end is the member: that of its blob, or the process
+// that listens at its service point, to which an active connection was made.
 func (f *fellow) mayBe(c *cm.Conn) bool {
-	return f.address.Blob == nil || f.address.Blob.Key == c.PeerKey
+	if f.address.Blob != nil {
+		return f.address.Blob.Key == c.PeerKey
+	}
+	return c.Active || f.known && f.key == c.PeerKey
 }
 
 // requestedMember takes the request of a member.
@@ -153,8 +188,7 @@ func (l *Library) requestedMember(c *cm.Conn, private []byte) {
 		return
 	}
 	for _, o := range l.groups.list {
-		if o != nil && q.isFor(o) {
-			o.fellows[q.from].accept(c)
+		if o != nil && o.admit(q) {
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package dat
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
@@ -10,6 +11,9 @@ import (
 // Members of lower rank wait for those of higher rank to connect. So that they hear of one whose
 // process is gone, they ask those that have not come: by a request that is no member's. Whoever
 // lives rejects it. Nobody is asked who comes soon.
+//
+// The rejection is proved by the key of the process that listens there. So a service point is asked,
+// too, when a request has come that claims to be of the member there.
 
 // firstAsk is after how long the first question goes, lastAsk the longest pause between two, ns.
 const (
@@ -17,7 +21,7 @@ const (
 	lastAsk  = 1e9
 )
 
-// question is whether a member's process is there.
+// question is whether a member's process is there, and which it is.
 type question struct{ f *fellow }
 
 // questionMagic is all of the private data of one.
@@ -31,13 +35,23 @@ func (c *Collective) ask(now int64) {
 		if c.over {
 			return
 		}
-		if f.peer == nil && f.attempt == nil && f.asked == nil && f.address.Blob != nil {
+		if f.address.Blob != nil || !f.known && f.isClaimed() {
 			f.ask()
 		}
 	}
 }
 
+// isClaimed says whether a request waits that claims to be the member's.
+func (f *fellow) isClaimed() bool {
+	return slices.ContainsFunc(f.c.ia.library.groups.requests,
+		func(q *joinRequest) bool { return q.from == f.rank && q.isFor(f.c) })
+}
+
+// ask asks a member that has not come, unless a question is on its way.
 func (f *fellow) ask() {
+	if f.peer != nil || f.attempt != nil || f.asked != nil {
+		return
+	}
 	l := f.c.ia.library
 	private := binary.LittleEndian.AppendUint32(nil, questionMagic)
 	c, _, r := l.dial(&question{f}, f.address.Addr, f.address.Qualifier, serviceGroup,
@@ -49,11 +63,17 @@ func (f *fellow) ask() {
 	f.asked = c
 }
 
-// answered: only that nobody is there says something. The member may be about to come otherwise.
-func (q *question) answered(why cm.Reason) {
+// answered: that nobody is there ends the group, but for a service point that may be about to
+// listen. A rejection says which process is there; it may come later.
+func (q *question) answered(c *cm.Conn, why cm.Reason) {
 	f := q.f
 	f.asked = nil
-	if why == cm.NobodyThere && f.peer == nil && f.attempt == nil {
+	switch {
+	case f.c.over || f.peer != nil || f.attempt != nil:
+	case f.address.Blob == nil && why == cm.Rejected:
+		f.key, f.known = c.PeerKey, true
+		f.c.admitAll()
+	case f.address.Blob != nil && why == cm.NobodyThere:
 		f.c.fail()
 	}
 }
