@@ -27,8 +27,8 @@ TRACE   := $(BUILD)/bin/lapitrace
 # What another uDAPL registry loads. There is none for 32-bit programs, which have no uDAPL.
 DAPL    := $(if $(M32),,$(BUILD)/lib/libdapllapi.so.2)
 
-GO_SOURCES := $(shell find capi core transport cmd/lapirun cmd/lapitrace \
-  -name '*.go' -not -name '*_test.go')
+GO_SOURCES := $(shell find capi core descriptor invariant transport cmd/lapirun cmd/lapitrace \
+  cmd/narrow -name '*.go' -not -name '*_test.go' -o -name '*_amd64.s')
 C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go include/*.h) \
   cshim/exports.map
 
@@ -79,13 +79,15 @@ $(BUILD)/lib/libdapllapi.so.2: $(wildcard cshim/dat/provider/*.[ch] include/dat2
 	  -Wl,-soname,$(@F) -Wl,-z,nodelete,-z,relro,-z,now $(DAPL_RPATH) \
 	  cshim/dat/provider/provider.c
 
+# Whose name reports of Go's run-time have.
+REPORTS := -X lapi/invariant/thrown.command=
 $(RUN): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapirun
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(REPORTS)lapirun' -o $@ ./cmd/lapirun
 
 $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/lapitrace
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(REPORTS)lapitrace' -o $@ ./cmd/lapitrace
 
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@

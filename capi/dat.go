@@ -395,11 +395,19 @@ func datString(s string) *C.char {
 	return p
 }
 
+// takesLast says whether the call may still take events after the end of uDAPL: one reports this end.
+func takesLast(number C.int) bool {
+	return udapl.broken && (number == C.DAT_CALL_evd_wait_begin ||
+		number == C.DAT_CALL_evd_wait_end || number == C.DAT_CALL_evd_dequeue)
+}
+
 //export godat_call
 func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
 	result = C.uint32_t(codes.InternalError.With(0)) // if it does not get to its end
 	defer datBroke("godat_call", number)
-	datEntered()
+	if !takesLast(number) {
+		datEntered()
+	}
 	memory.Guard()
 	datAwake()
 	c := (*datCall)(unsafe.Pointer(arguments))
@@ -407,7 +415,7 @@ func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
 	if r == codes.Success {
 		r = datCalls[number](c)
 	}
-	if len(udapl.agents) == 0 && udapl.lib.Adapters() > 0 {
+	if len(udapl.agents) == 0 && udapl.lib.Adapters() > 0 && !udapl.broken {
 		udapl.lib.Push()
 	}
 	datEnd()

@@ -9,6 +9,7 @@ package main
 import "C"
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"lapi/cshim/munge"
 	"lapi/cshim/pmix"
 	"lapi/cshim/verbs"
+	"lapi/invariant/thrown"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
@@ -116,6 +118,8 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) (rc C.int) {
 	info.protocol = C.UDP_DEV
 	errorHandlers[context] = C.cshim_addr(uintptr(unsafe.Pointer(info.err_hndlr)))
 	contexts[context], brokenContexts[context] = c, broken{}
+	shared := (*layout.Context)(unsafe.Pointer(C.cshim_context_at(context)))
+	thrown.Name(fmt.Sprintf("LAPI task %d", shared.Task))
 	return C.int(codes.Success)
 }
 

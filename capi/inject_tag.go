@@ -5,6 +5,7 @@ package main
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"lapi/invariant"
@@ -14,7 +15,8 @@ import (
 var entries [2]atomic.Int64
 
 // inject breaks an invariant as LAPI_INJECT says: the kind, a colon, at which entry. The kinds are
-// index (an index out of range), nil (a nil pointer) and goroutine.
+// index (an index out of range), nil (a nil pointer), goroutine, and throw, a fault that the run-time
+// lets nobody recover.
 func inject(dat bool) {
 	value, ok := getenv("LAPI_INJECT")
 	if !ok {
@@ -35,6 +37,8 @@ func inject(dat bool) {
 	case "nil":
 		var p *atomic.Int64
 		p.Add(1)
+	case "throw":
+		new(sync.Mutex).Unlock()
 	case "goroutine":
 		invariant.Go(func() { panic("injected") })
 	}

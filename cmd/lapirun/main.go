@@ -38,6 +38,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	_ "lapi/cmd/narrow"
+	_ "lapi/invariant/thrown"
 )
 
 func init() { runtime.LockOSThread() }

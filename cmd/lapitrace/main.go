@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	_ "lapi/cmd/narrow"
 	"lapi/core/trace"
+	_ "lapi/invariant/thrown"
 )
 
 const usage = `usage: lapitrace [-o FILE] [-partition NAME] [FILE or FOLDER ...]

@@ -17,6 +17,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Held while adapters are opened and closed. Before the block's lock. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 uint32_t dat_unusual = DAT_UNPREPARED;
+int dat_is_broken;
 
 /* How many turns of the lane stand for one of core's, while a thread waits. */
 enum { LANE_TURNS = 32 };
@@ -80,7 +81,9 @@ static void run_agents(void)
 		int some = godat_agent(&function, &instance, &evd);
 
 		if (some == DAT_BROKEN) {
+			dat_is_broken = 1;
 			cshim_progress_close(&dat_progress);
+			cshim_inside_ends();
 			return;
 		}
 		cshim_lock_drop(&dat_progress);

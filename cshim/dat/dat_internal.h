@@ -22,6 +22,8 @@
 
 /* The block. Its state is ACTIVE while an adapter is open. */
 extern cshim_progress dat_progress;
+/* An invariant of core's has broken: only events that are there come from it. Under the lock. */
+extern int dat_is_broken;
 
 /* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program (proposal.c).
  */

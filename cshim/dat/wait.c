@@ -146,6 +146,14 @@ static int wait_end(const dat_wait *wait, dat_queue *queue)
 	return 1;
 }
 
+/* uDAPL is broken; the event that reports it can be taken. */
+static DAT_RETURN last_event(const uint64_t *arguments)
+{
+	DAT_RETURN result = godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments);
+
+	return result == DAT_SUCCESS ? result : ABORTED;
+}
+
 static DAT_RETURN wait_by(const dat_wait *wait, const uint64_t *arguments)
 {
 	dat_queue *queue = NULL;
@@ -164,7 +172,7 @@ static DAT_RETURN wait_by(const dat_wait *wait, const uint64_t *arguments)
 	late = wait_cancellable(wait->evd, (uint32_t)wait->threshold, wait->timeout,
 	                        DAT_CALL_evd_wait_cancel);
 	if (late == CSHIM_WAIT_ENDED)
-		result = ABORTED;
+		result = dat_is_broken ? last_event(arguments) : ABORTED;
 	else if (!queue || !wait_end(wait, queue))
 		result = ended(godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments));
 	cshim_poll_end(&dat_progress);

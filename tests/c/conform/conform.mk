@@ -16,7 +16,7 @@ HOST_PROGRAMS    := init_env first_call no_threads no_advice crossing own_segv s
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 GUESTS := guest guest_pg $(if $(M32),,guest_address guest_thread)
-HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) broken $(GUESTS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
+HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) broken $(if $(M32),,broken_dat) $(GUESTS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
 
 .PHONY: conform conform-lane conform-lane-off conform-lane-random conform-full conform-huge conform-build host-test kill-test
 
@@ -97,7 +97,7 @@ $(INJECT): $(LIB)
 	  -buildmode=c-shared -trimpath -ldflags '$(LIB_LDFLAGS)' -o $@ ./capi
 	@rm -f $(@D)/*.h
 
-$(CONFORM_BUILD)/broken: $(HOST_DIR)/broken.c $(HOST_DIR)/host.h $(INJECT)
+$(CONFORM_BUILD)/broken $(CONFORM_BUILD)/broken_dat: $(CONFORM_BUILD)/%: $(HOST_DIR)/%.c $(HOST_DIR)/host.h $(INJECT)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< -L$(BUILD)/lib -llapi_r -lpthread \
 	  -Wl,-rpath,'$$ORIGIN/../inject' -o $@
