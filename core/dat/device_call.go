@@ -35,10 +35,12 @@ type call struct {
 	qualifier uint64
 	number    uint64
 	peer      netip.AddrPort
-	private   []byte // of an active one: what to send
-	deadline  int64  // 0: none
-	next      int64  // while pausing: when to ask again
-	tries     int    // for an address
+	private   []byte        // of an active one: what to send
+	deadline  int64         // 0: none
+	next      int64         // while pausing: when to ask again
+	reportAt  int64         // when its silence is to be reported; 0: never
+	reason    syscall.Errno // why no address or route was found, last
+	tries     int           // for an address
 	refusals  int
 	in, out   uint8       // of a request: reads under way that the peer asks for, and lets be
 	from      datagramEnd // of a request of datagrams
@@ -91,6 +93,8 @@ func (k *device) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 		c.deadline = k.ia.library.cfg.Clock() + timeout
 		k.wakeAt(c.deadline)
 	}
+	c.reportAt = k.ia.library.cfg.Clock() + silenceReportedAfter
+	k.wakeAt(c.reportAt)
 	if err := k.d.FindAddress(id, c.peer, findTimeout); err != nil {
 		c.free()
 		return a, refusedBy(err, unreachable)
@@ -166,10 +170,11 @@ func (c *call) onActive(ep *EP, e *adapter.Event) {
 	case adapter.AddressFound:
 		err = k.d.FindRoute(c.id, findTimeout)
 	case adapter.RouteFound:
-		c.state = asking
+		c.state, c.reason = asking, 0
 		err = k.d.Connect(c.id, c.terms(ep, c.private))
 		k.ia.count(iaCMReqTX)
 	case adapter.NotFound:
+		c.reason = syscall.Errno(max(-e.Status, 0))
 		if c.tries++; c.tries < findTries && e.Status == -int(syscall.ETIMEDOUT) {
 			err = k.d.FindAddress(c.id, c.peer, findTimeout)
 			break
@@ -222,7 +227,7 @@ func (c *call) stand(ep *EP, private []byte) {
 		c.fail(EventBroken, false, nil)
 		return
 	}
-	c.state, c.deadline = standing, 0
+	c.state, c.deadline, c.reportAt = standing, 0, 0
 	q.connected(c, int(c.out))
 	ep.established(c.active, private)
 }
@@ -242,6 +247,7 @@ func (c *call) onReject(e *adapter.Event) {
 
 // refused asks again: the program there may be about to listen.
 func (c *call) refused() {
+	c.reportAt = 0 // that was an answer
 	c.k.ia.count(iaCMErrRefused)
 	if c.refusals++; c.refusals > refusalsMost {
 		c.fail(EventNonPeerRejected, false, nil)
@@ -377,7 +383,9 @@ func (k *device) onTimeout(now int64) {
 		if c.state == done {
 			continue
 		}
+		c.noteUnanswered(now)
 		k.due = progress.Earlier(k.due, c.deadline)
+		k.due = progress.Earlier(k.due, c.reportAt)
 		if c.state == pausing {
 			k.due = progress.Earlier(k.due, c.next)
 		}

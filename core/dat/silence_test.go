@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 
+	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 )
 
@@ -40,4 +42,72 @@ func TestUnansweredAddressIsReportedOnce(t *testing.T) {
 		!strings.HasSuffix(lines[1], "is a firewall in the way of UDP?") {
 		t.Errorf("%q", lines)
 	}
+}
+
+// TestUnansweredRequestOfAdapterIsReportedOnce: with the adapter's port and what to look at, after
+// 5 s and once for each address; an answer, also a refusal, is none.
+func TestUnansweredRequestOfAdapterIsReportedOnce(t *testing.T) {
+	l := newLab(t, 3)
+	defer l.close()
+	p := l.hosts[0]
+	var lines []string
+	p.l.cfg.Attention = func(text string) { lines = append(lines, text) }
+	wait := func(seconds int) {
+		for range 10 * seconds {
+			l.now += 100e6
+			l.turn()
+		}
+	}
+	a := p.end(nil)
+	l.must("connect", a.Connect(l.hosts[2].ia.Addr, 8, 7e9, nil)) // nobody listens
+	wait(6)
+	l.expect(a.con, EventNonPeerRejected)
+	if len(lines) != 0 {
+		t.Errorf("a refusal: %q", lines)
+	}
+	l.f.Silent[l.hosts[1].ia.Addr] = true
+	for range 2 {
+		l.must("reset", a.Reset())
+		l.must("connect", a.Connect(l.hosts[1].ia.Addr, 7, 60e9, nil))
+		if wait(4); len(lines) > 1 || len(lines) == 1 && l.now < 15e9 {
+			t.Errorf("too soon: %q", lines)
+		}
+		wait(60)
+		l.expect(a.con, EventTimedOut)
+	}
+	if len(lines) != 1 || !strings.HasPrefix(lines[0], "connecting to qualifier 7: no answer "+
+		"for 5 s: RDMA from adapter ") || !strings.Contains(lines[0], " to 10.0.0.2:7: no answer "+
+		"to the request: is a firewall in the way of RoCE (UDP port 4791)") {
+		t.Errorf("%q", lines)
+	}
+	delete(l.f.Silent, l.hosts[1].ia.Addr)
+}
+
+// TestReportSaysWhyNoRouteIsFound: the kernel's reason, as long as no request has gone.
+func TestReportSaysWhyNoRouteIsFound(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	var lines []string
+	lib := l.hosts[0].l
+	lib.cfg.Attention = func(text string) { lines = append(lines, text) }
+	a := l.hosts[0].end(nil)
+	k := l.hosts[0].ia.engine.(*device)
+	id, err := k.d.NewID(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := k.newCall(id)
+	c.owner, c.active, c.reportAt = a.EP, true, 5e9
+	c.peer = netip.MustParseAddrPort("10.0.0.9:7")
+	c.onActive(a.EP, &adapter.Event{Kind: adapter.NotFound, Status: -int(syscall.ETIMEDOUT)})
+	if c.noteUnanswered(5e9 - 1); len(lines) != 0 {
+		t.Errorf("too soon: %q", lines)
+	}
+	c.noteUnanswered(5e9)
+	c.noteUnanswered(6e9)
+	if len(lines) != 1 || !strings.HasSuffix(lines[0], "the kernel says: connection timed out") {
+		t.Errorf("%q", lines)
+	}
+	c.owner = nil
+	c.free()
 }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"lapi/transport"
 	"lapi/transport/udp"
+	"lapi/transport/verbs"
+	"lapi/transport/verbs/adapter"
 )
 
 // reportsMax is how many tasks that do not answer one context reports: where a firewall stops all,
@@ -15,7 +18,19 @@ const reportsMax = 4
 
 // unanswered is what the UDP link calls when a task has not answered for some seconds.
 func (n *Net) unanswered(ep transport.Endpoint, s udp.Silence) {
-	if n.isSpare(ep) || n.reported[ep] || len(n.reported) == reportsMax {
+	if !n.isSpare(ep) { // else the link over adapters reports it
+		n.reportSilence(ep, s.For, n.silenceText(s))
+	}
+}
+
+// unansweredVerbs is unanswered for the link over adapters.
+func (n *Net) unansweredVerbs(ep transport.Endpoint, s verbs.Silence) {
+	n.reportSilence(ep, s.For, n.verbsSilenceText(s))
+}
+
+// reportSilence reports, once, that a task has not answered for so long.
+func (n *Net) reportSilence(ep transport.Endpoint, since time.Duration, text string) {
+	if n.reported[ep] || len(n.reported) == reportsMax {
 		return
 	}
 	if n.reported == nil {
@@ -27,19 +42,22 @@ func (n *Net) unanswered(ep transport.Endpoint, s udp.Silence) {
 		more = ". Other tasks that do not answer are not reported"
 	}
 	n.cfg.Message(0, fmt.Sprintf("task %d: task %d has not answered for %d s: %s%s", n.me, ep,
-		int(s.For.Seconds()), n.silenceText(s), more))
+		int(since.Seconds()), text, more))
 }
 
 // Silence says why task ep may have been silent when it was given up; "" if that is not known.
 func (n *Net) Silence(ep transport.Endpoint) string {
-	if n.UDP == nil {
-		return ""
+	if n.Verbs != nil {
+		if s, ok := n.Verbs.Silence(ep); ok {
+			return n.verbsSilenceText(s)
+		}
 	}
-	s, ok := n.UDP.Silence(ep)
-	if !ok {
-		return ""
+	if n.UDP != nil {
+		if s, ok := n.UDP.Silence(ep); ok {
+			return n.silenceText(s)
+		}
 	}
-	return n.silenceText(s)
+	return ""
 }
 
 // silenceText says by which way, and with what result, a task was asked.
@@ -58,6 +76,39 @@ func (n *Net) silenceText(s udp.Silence) string {
 	}
 	return text + "nothing has come back: is a firewall in the way of UDP? (In polling mode a task " +
 		"answers in LAPI calls only)"
+}
+
+// verbsSilenceText says between which adapters' ports, and with what result, a task was asked.
+func (n *Net) verbsSilenceText(s verbs.Silence) string {
+	text := fmt.Sprintf("RDMA from adapter %s, port %d (%s) to %s: ", s.Local.Name, s.Local.Port,
+		portPlace(s.Local.GID, s.Local.LID), portPlace(s.Remote.GID, s.Remote.LID))
+	switch {
+	case s.Reason != nil:
+		text += fmt.Sprintf("the adapter says: %v", s.Reason)
+	case s.Heard:
+		text += "its packets arrive here, but ours are not answered"
+	case s.Ever:
+		text += "it has answered before"
+	case s.Local.LID != 0:
+		text += "nothing has come back: is it in the same InfiniBand subnet and partition?"
+	default:
+		text += "nothing has come back: is a firewall in the way of RoCE (UDP port 4791)?"
+	}
+	if s.Spare {
+		text += " It does not answer by UDP/IP either"
+	}
+	if s.Reason == nil && !s.Heard && !s.Ever {
+		text += " (In polling mode a task answers in LAPI calls only)"
+	}
+	return text
+}
+
+// portPlace is where an adapter's port is, as its administrator knows it.
+func portPlace(gid adapter.GID, lid uint16) string {
+	if lid != 0 {
+		return fmt.Sprintf("LID %d", lid)
+	}
+	return "GID " + netip.AddrFrom16(gid).Unmap().String()
 }
 
 // localName is this task's address of that number, with its interface.

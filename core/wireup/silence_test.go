@@ -10,6 +10,8 @@ import (
 	"lapi/core/job"
 	"lapi/transport"
 	"lapi/transport/udp"
+	"lapi/transport/verbs"
+	"lapi/transport/verbs/adapter"
 )
 
 // silentUDP is a UDP link over the loopback interface that has given up task 1.
@@ -78,5 +80,56 @@ func TestNoInterfaceHasTheAddress(t *testing.T) {
 	}
 	if name := interfaceOf(netip.MustParseAddr("127.3.2.1")); name == "" {
 		t.Error("no interface has 127.3.2.1")
+	}
+}
+
+// silentVerbs is a link over adapters that has given up task 1.
+type silentVerbs struct {
+	VerbsLink
+	last verbs.Silence
+}
+
+func (l silentVerbs) Silence(ep transport.Endpoint) (verbs.Silence, bool) { return l.last, ep == 1 }
+
+// TestReportsTasksThatAdaptersDoNotReach: with both ports and the adapter's error or what to look
+// at, once a task whichever link reports it; the UDP link reports none that adapters may reach.
+func TestReportsTasksThatAdaptersDoNotReach(t *testing.T) {
+	local := adapter.Info{Name: "rxe0", Port: 2,
+		GID: netip.MustParseAddr("::ffff:10.0.0.1").As16()}
+	s := verbs.Silence{For: 5 * time.Second, Local: local,
+		Remote: adapter.Remote{GID: netip.MustParseAddr("fe80::2").As16()}}
+	refused, heard, ever, spare, subnet := s, s, s, s, s
+	refused.Reason, heard.Heard, ever.Ever = errors.New("no route"), true, true
+	spare.Spare, subnet.Local.LID, subnet.Remote.LID = true, 3, 4
+	ethernet := "adapter rxe0, port 2 (GID 10.0.0.1) to GID fe80::2: "
+	for _, c := range []struct {
+		silence verbs.Silence
+		say     string
+	}{
+		{s, ethernet + "nothing has come back: is a firewall in the way of RoCE (UDP port 4791)?"},
+		{refused, ethernet + "the adapter says: no route"},
+		{heard, ethernet + "its packets arrive here, but ours are not answered"},
+		{ever, ethernet + "it has answered before"},
+		{spare, "It does not answer by UDP/IP either"},
+		{subnet, "(LID 3) to LID 4: nothing has come back: is it in the same InfiniBand subnet"},
+	} {
+		var lines []string
+		n := Net{me: 4, Verbs: silentVerbs{last: c.silence}, UDP: silentUDP{},
+			job: &job.Config{Launched: true}, spareTo: make([]bool, 3),
+			cfg: &Config{Message: func(_ int, text string) { lines = append(lines, text) }}}
+		n.spareTo[2] = true
+		n.unanswered(2, udp.Silence{For: 5 * time.Second})
+		n.unansweredVerbs(1, c.silence)
+		n.unanswered(1, udp.Silence{For: 5 * time.Second})
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], "task 4: task 1 has not answered for "+
+			"5 s: RDMA from adapter rxe0, port 2 (") || !strings.Contains(lines[0], c.say) {
+			t.Errorf("%q, want %q", lines, c.say)
+		}
+		if text := n.Silence(1); !strings.Contains(text, c.say) {
+			t.Errorf("Silence says %q, want %q", text, c.say)
+		}
+		if text := n.Silence(2); text != "" {
+			t.Errorf("of a task that was not given up Silence says %q", text)
+		}
 	}
 }

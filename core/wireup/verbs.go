@@ -130,7 +130,7 @@ func (n *Net) openPorts() (all []adapter.Adapter, err error) {
 func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
 	cfg := verbs.Config{Adapter: all[0], More: all[1:], Task: n.me, Key: key, Clock: n.cfg.Clock,
 		Timeout: int64(n.cfg.Timeout), NoTimeout: n.job.NoTimeout,
-		PeerFailed: n.cfg.PeerFailed, Expected: n.cfg.Expected,
+		PeerFailed: n.cfg.PeerFailed, Unanswered: n.unansweredVerbs, Expected: n.cfg.Expected,
 		RegistrationLimit:   n.job.RegistrationLimit,
 		KeepNoRegistrations: n.job.RegistrationLimit == 0,
 		Say:                 func(text string) { n.say(LevelFailure, "%s", text) },

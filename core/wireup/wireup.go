@@ -145,6 +145,8 @@ type VerbsLink interface {
 	transport.Noticing
 	// Posted says whether nothing that was sent to ep waits for a Progress of this task's.
 	Posted(ep transport.Endpoint) bool
+	// Silence is what was known of ep when it was given up for its silence; false: it was not.
+	Silence(ep transport.Endpoint) (verbs.Silence, bool)
 	// BulkMin is from how many bytes on the adapter moves data by itself.
 	BulkMin() uint64
 	// QueuePairs is how many there are, one for each task that this one talks to.

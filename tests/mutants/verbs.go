@@ -301,4 +301,10 @@ var verbsLink = []mutation{
 		new:    "if often && (last || true) {",
 		broken: "adapters that come and fail again end a peer that the spare port leads to",
 		kill:   "go ./transport/verbs TestAdapterFailsOften"},
+	{name: "verbs-silence-unreported",
+		file:   "transport/verbs/shake.go",
+		old:    "			l.noteUnanswered(q.peer, now)\n",
+		new:    "",
+		broken: "a job that no adapter gets through for waits in silence",
+		kill:   "go ./transport/verbs TestReportsUnansweredPeerOnce"},
 }

@@ -28,6 +28,9 @@ type Config struct {
 	// ends: ErrTimeout if it was silent for Timeout, ErrAdaptersDown if this task's adapters are
 	// gone, else ErrUnreachable. Not of one that was disconnected, or has left. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
+	// Unanswered is called, inside Progress and once a peer, if the peer has not answered this
+	// task's Hellos for 5 s. It must not call the Link. May be nil.
+	Unanswered func(ep transport.Endpoint, s Silence)
 	// Expected says whether the owner waits for something from ep that is no answer to an
 	// operation of the link; see Expect. Nil: it never does.
 	Expected func(ep transport.Endpoint) bool

@@ -129,7 +129,7 @@ func (l *Link) probe() {
 			p.heardOf, p.silent = false, now
 		}
 		if now-p.silent >= l.cfg.Timeout && !l.cfg.NoTimeout {
-			l.lost(p, transport.ErrTimeout)
+			l.silent(p, p.silent, now)
 			continue
 		}
 		_ = l.transmit(p, kindCredit, askSign, nil, 0, 0) // no room: others are on their way

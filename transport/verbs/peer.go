@@ -45,6 +45,7 @@ type peer struct {
 
 	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
 	signs
+	silence
 	sparing
 
 	pair          // carries the packets

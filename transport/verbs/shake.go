@@ -20,6 +20,8 @@ func (l *Link) begin(q *pair) {
 		q.pause, q.deadline = helloFirst, now+l.cfg.Timeout
 		if q.lane != 0 {
 			q.deadline = now + min(l.cfg.Timeout, laneTimeout)
+		} else {
+			q.peer.since = now
 		}
 	}
 	// A failure may pass: the timer tries again.
@@ -39,8 +41,15 @@ func (l *Link) sayHello(q *pair, now int64) {
 			l.another(q.peer)
 		}
 	}
-	if q.qp == 0 && l.makePair(q) == nil || q.qp != 0 {
-		l.hello(q, false)
+	var err error
+	if q.qp == 0 {
+		err = l.makePair(q)
+	}
+	if q.qp != 0 {
+		err = l.hello(q, false)
+	}
+	if q.lane == 0 && !q.port.isSpare() {
+		q.peer.reason = err
 	}
 	q.tries++
 	if q.open || q.peer.gone {
@@ -75,10 +84,11 @@ func (l *Link) onTimers() {
 		case q.timer == 0 || q.timer > now:
 		case now < q.deadline || q.lane == 0 && l.cfg.NoTimeout:
 			l.sayHello(q, now)
+			l.noteUnanswered(q.peer, now)
 		case q.lane != 0:
 			l.restLane(q)
 		default:
-			l.lost(q.peer, transport.ErrTimeout)
+			l.silent(q.peer, q.peer.since, now)
 		}
 	}
 	l.due = 0
@@ -89,11 +99,11 @@ func (l *Link) onTimers() {
 	}
 }
 
-// hello sends one. One that is lost comes again.
-func (l *Link) hello(q *pair, answer bool) {
+// hello sends a Hello. If it is lost, or cannot be sent, another follows.
+func (l *Link) hello(q *pair, answer bool) error {
 	p := q.peer
 	if q.port.state == PortGone {
-		return
+		return adapter.ErrGone
 	}
 	to := p.place(q.his)
 	if q.path == 0 {
@@ -104,7 +114,7 @@ func (l *Link) hello(q *pair, answer bool) {
 			if q.tries = max(q.tries, triesMax); q.lane != 0 {
 				q.deadline = 0
 			}
-			return
+			return err
 		}
 		q.path = path
 	}
@@ -120,7 +130,7 @@ func (l *Link) hello(q *pair, answer bool) {
 	if q.lane == 0 {
 		h.expected, h.credit = p.Expected, l.grantable(p)
 	}
-	_ = q.port.adapter.Datagram(q.path, to.qpn, to.qkey,
+	return q.port.adapter.Datagram(q.path, to.qpn, to.qkey,
 		h.encode(l.cfg.Key, l.own.incarnation, p.to.incarnation))
 }
 
@@ -196,7 +206,7 @@ func (l *Link) onHello(q *pair, h *hello) {
 	}
 	// An answer that has changed nothing is not answered: Hellos would go to and fro for ever.
 	if joins || !h.answer && (h.echo != uint32(q.qp) || !h.open) {
-		l.hello(q, true)
+		_ = l.hello(q, true)
 	}
 }
 
@@ -268,6 +278,7 @@ func (l *Link) opened(q *pair) {
 		return
 	}
 	q.open = true
+	q.peer.ever = q.peer.ever || q.lane == 0
 	l.forgetTimer(q)
 	l.noteOpen(q)
 	if q.lane == 0 {

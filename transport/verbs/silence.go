@@ -1,0 +1,70 @@
+package verbs
+
+import (
+	"time"
+
+	"lapi/transport"
+	"lapi/transport/verbs/adapter"
+)
+
+// unansweredAfter is how long, in ns, a peer may leave Hellos without an answer until the owner is
+// notified (Config.Unanswered). A peer that is polled late, or starts late, has answered by then.
+const unansweredAfter = int64(5 * time.Second)
+
+// Silence is what this task knows about a peer that does not respond.
+type Silence struct {
+	For    time.Duration  // since it should have responded
+	Local  adapter.Info   // the port that was tried last
+	Remote adapter.Remote // the peer's port; only GID and LID are set
+	Ever   bool           // the peer has responded before
+	Heard  bool           // Hellos of the peer arrive, but it does not respond to this task's
+	Spare  bool           // the spare carrier was tried as well
+	// Reason is why this task's adapter could not send the last Hello; nil: it was sent.
+	Reason error
+}
+
+// silence is what is kept of a peer for that.
+type silence struct {
+	since    int64 // when the Hellos of this handshake began
+	reported bool  // Config.Unanswered was called
+	ever     bool  // a queue pair was open
+	reason   error // see Silence.Reason
+	last     *Silence
+}
+
+// describe is the peer's silence, which has begun at that time, up to now.
+func (p *peer) describe(since, now int64) Silence {
+	w := p.way
+	if p.spares() {
+		w = p.ways[0]
+	}
+	to := p.to.places[w.his]
+	return Silence{For: time.Duration(now - since), Local: w.port.info,
+		Remote: adapter.Remote{GID: to.gid, LID: to.lid}, Ever: p.ever, Spare: p.sparable(),
+		Heard: p.hisLife != 0 && !p.ever, Reason: p.reason}
+}
+
+// noteUnanswered notifies the owner, once, of a peer that has not answered Hellos for
+// unansweredAfter. It is called right after a Hello, whose error it takes along.
+func (l *Link) noteUnanswered(p *peer, now int64) {
+	if l.cfg.Unanswered == nil || p.reported || p.open || p.gone || now-p.since < unansweredAfter {
+		return
+	}
+	p.reported = true
+	l.cfg.Unanswered(p.ep, p.describe(p.since, now))
+}
+
+// silent gives up a peer that has not responded since that time.
+func (l *Link) silent(p *peer, since, now int64) {
+	found := p.describe(since, now)
+	p.last = &found
+	l.lost(p, transport.ErrTimeout)
+}
+
+// Silence is what was known of ep when it was given up for its silence; false: it was not.
+func (l *Link) Silence(ep transport.Endpoint) (Silence, bool) {
+	if p := l.peers[ep]; p != nil && p.last != nil {
+		return *p.last, true
+	}
+	return Silence{}, false
+}
