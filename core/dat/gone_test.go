@@ -11,6 +11,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/transport"
+	"lapi/transport/simnet"
 )
 
 // story is a connection from the first request to its end, with transfers, told step by step so
@@ -248,4 +249,26 @@ func FuzzCard(f *testing.F) {
 			t.Errorf("%d attempts are left of an endpoint that is freed", n)
 		}
 	})
+}
+
+// TestUnusableAttemptIsClosed: of an attempt of a UD endpoint whose answer leads nowhere nothing is
+// left after its error.
+func TestUnusableAttemptIsClosed(t *testing.T) {
+	w := newWorld(t, 1, 1, simnet.Way{})
+	w.anywhere = true
+	p := w.procs[0]
+	attr := DefaultAttr
+	attr.Service = ServiceUD
+	e := p.end(&attr)
+	w.must("connect", e.ep.Connect(p.addr, 5, 0, nil))
+	c := e.ep.ud.attempts[0].(*cm.Conn)
+	none := card{number: noNumber}
+	c.PeerCard = none.bytes()
+	p.l.Established(c, nil)
+	if ev := e.con.take(); ev.Number != EventUDError {
+		t.Errorf("event %#x", uint32(ev.Number))
+	}
+	if n := p.l.machine.Conns(); n != 0 {
+		t.Errorf("%d attempts are left", n)
+	}
 }

@@ -441,19 +441,24 @@ func FuzzJoin(f *testing.F) {
 	f.Add(good[:8])
 	worlds := lasting(f, 2)
 	var list []*simMember
+	blobs := false
 	f.Fuzz(func(t *testing.T, private []byte) {
 		if len(private) > PrivateMax {
 			return
 		}
 		w, anew := worlds.For(t)
 		if anew {
-			list = w.members(2)
+			if blobs = !blobs; blobs {
+				list = w.members(2)
+			} else {
+				list = w.servicePoints(2)
+			}
 			w.must("create_group", list[0].create(list, 0, 9))
 		}
 		l := w.procs[1].l
 		x := &fellow{c: &Collective{}, rank: 0}
 		x.c.ia, x.c.over = w.procs[1].ia, true
-		b := list[0].blob
+		b := list[0].blob // or a service point
 		_, _, r := l.dial(x, b.Addr, b.Qualifier, serviceGroup, 1e9, private)
 		w.must("dial", r)
 		w.run(100 * time.Millisecond)

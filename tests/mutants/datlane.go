@@ -2,6 +2,18 @@ package main
 
 // Defects of uDAPL's lane.
 var datLane = []mutation{
+	{name: "dat-longer-than-receive",
+		file:   "cshim/dat/lane_receive.c",
+		old:    "	if (header->total > receive->n)\n		return 0;\n",
+		new:    "",
+		broken: "a peer's message is written beyond the memory of the receive that it takes",
+		kill:   "c dat_hostile"},
+	{name: "dat-longer-than-total",
+		file:   "cshim/dat/lane_receive.c",
+		old:    "data > header->total - header->offset || ",
+		new:    "",
+		broken: "a peer's message is written beyond the length that was checked",
+		kill:   "c dat_hostile"},
 	{name: "poll-overtakes",
 		file:   "cshim/dat/lane_event.c",
 		old:    " && slot->length == 0 && !wanted.there",

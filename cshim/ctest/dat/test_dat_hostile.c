@@ -15,6 +15,8 @@ enum {
 	MESSAGES = 20000, /* by default */
 	ROUND = 50,       /* messages to one connection */
 	RECEIVES = 6,
+	RECEIVE_APART = 1000, /* from the start of one to that of the next */
+	LOCAL = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 	REQUESTS = 4,
 	NAMED = 1 << 18, /* where the memory that the connection's context names begins, and its */
 	NAMED_SIZE = 1 << 16,     /* size */
@@ -25,6 +27,8 @@ enum {
 
 static uint64_t state;
 static int noise; /* the message has fields that are wrong by chance */
+static int quiet; /* the peer may write nothing: only receives change */
+static uint32_t receive_size[RECEIVES + 1]; /* of those of the round, from 1 on */
 
 static uint64_t next_random(void)
 {
@@ -49,6 +53,12 @@ static uint32_t near(uint32_t value)
 	}
 }
 
+/* Where receive i is in the first's memory. */
+static uint64_t place_of(unsigned i)
+{
+	return NAMED + RECEIVE_APART * i;
+}
+
 /* A connection whose first end has receives and requests; what the peer may do differs. */
 static void begin_round(void)
 {
@@ -59,9 +69,12 @@ static void begin_round(void)
 	fake_dat_open(0);
 	name = &fake_dat[0].table->names[FAKE_DAT_NAME];
 	fake_node_peer(0)->direct = (uint8_t)below(2);
+	memset(receive_size, 0, sizeof(receive_size));
 	for (i = below(RECEIVES + 1); i > 0; i--) {
-		const DAT_LMR_TRIPLET to = fake_dat_local(0, NAMED + 1000 * i, below(700));
+		const DAT_LMR_TRIPLET to =
+			fake_dat_local(0, place_of(i), below(below(2) ? 100 : 700));
 
+		receive_size[i] = to.segment_length;
 		CHECK(dat_lane_receive(fake_dat[0].ep, 1, &to, i, 0) == 1);
 	}
 	for (i = below(REQUESTS + 1); i > 0; i--) {
@@ -76,7 +89,8 @@ static void begin_round(void)
 	}
 	name->addr += NAMED;
 	name->n = NAMED_SIZE;
-	name->privileges &= (uint16_t)(below(2) ? -1 : (int)next_random());
+	quiet = !below(3);
+	name->privileges &= (uint16_t)(quiet ? LOCAL : below(2) ? -1 : (int)next_random());
 }
 
 static int is_zero(const unsigned char *b, size_t n)
@@ -87,7 +101,10 @@ static int is_zero(const unsigned char *b, size_t n)
 static void end_round(void)
 {
 	const unsigned char *memory = fake_dat[0].memory;
+	unsigned i;
 
+	for (i = 0; quiet && i <= RECEIVES; i++)
+		CHECK(is_zero(memory + place_of(i) + receive_size[i], RECEIVE_APART - receive_size[i]));
 	CHECK(is_zero(memory, NAMED));
 	CHECK(is_zero(memory + NAMED + NAMED_SIZE, FAKE_DAT_MEMORY - NAMED - NAMED_SIZE));
 	fake_dat_close();
@@ -110,6 +127,8 @@ static dat_ask body_of(void)
 	b.header.total = below(3) ? below(1200) : near(below(1 << 22));
 	b.header.offset = below(3) ? end->got : near(below(2048));
 	b.header.addr = (uintptr_t)fake_dat[0].memory + NAMED - 64 + below(NAMED_SIZE + 128);
+	if (!below(4)) /* near the end */
+		b.header.addr = (uintptr_t)fake_dat[0].memory + NAMED + NAMED_SIZE - below(400);
 	if (!below(8))
 		b.header.addr = next_random();
 	b.header.context = near(FAKE_DAT_CONTEXT);
@@ -138,8 +157,10 @@ static void deliver(void)
 
 	if (!below(12))
 		header = next_random() & 0xff;
-	if (kind == DAT_MSG_DATA && header == sizeof(dat_header) / 8 && below(2))
-		body.header.total = body.header.offset + (uint32_t)data; /* the last */
+	if (kind == DAT_MSG_DATA && header == sizeof(dat_header) / 8 && below(2)) /* the last, */
+		body.header.total = body.header.offset + (uint32_t)data;
+	else if (kind == DAT_MSG_DATA && !below(3)) /* or with more data than there is to come */
+		body.header.total = body.header.offset + below((uint32_t)data + 1);
 	for (i = 0; i < room && i < BODY; i++)
 		slot[8 + i] = (unsigned char)(1 + i);
 	memcpy(slot + 8, &body, room < sizeof(body) ? room : sizeof(body));
@@ -163,10 +184,71 @@ static void check(void)
 	CHECK(end->coming_as || end->got == 0);
 }
 
+/*
+ * A send, or a write, to the first's only receive, or memory, of n bytes: the lane takes it, or
+ * leaves it and touches nothing.
+ */
+static void deliver_length(uint8_t op, uint32_t n, uint32_t total, uint32_t data, int taken)
+{
+	node_peer *peer;
+	dat_header header = {.conn = FAKE_DAT_INDEX, .op = op, .total = total};
+	dat_name *name;
+	unsigned char *slot;
+	DAT_LMR_TRIPLET to;
+	uint64_t word, head;
+
+	fake_dat_open(0);
+	to = fake_dat_local(0, NAMED, n);
+	CHECK(dat_lane_receive(fake_dat[0].ep, 1, &to, 1, 0) == 1);
+	name = &fake_dat[0].table->names[FAKE_DAT_NAME];
+	name->addr += NAMED;
+	name->n = n;
+	header.tag = fake_dat[0].end.tag;
+	header.seq = fake_dat[0].end.expected;
+	header.number = fake_dat[0].end.base;
+	header.done = fake_dat[0].end.oldest;
+	header.addr = (uintptr_t)fake_dat[0].memory + NAMED;
+	header.context = FAKE_DAT_CONTEXT;
+	peer = fake_node_peer(0);
+	head = peer->receiver.head;
+	slot = (unsigned char *)(uintptr_t)peer->in_slots + head % NODE_RING_SLOTS * NODE_SLOT_SIZE;
+	memcpy(slot + 8, &header, sizeof(header));
+	memset(slot + 8 + sizeof(header), 0x77, data);
+	word = (uint64_t)DAT_MSG_DATA << 32 | sizeof(header) / 8 << 40 | (uint64_t)data << 48 |
+	       (uint32_t)head | NODE_SEQUENCE_VALID;
+	memcpy(slot, &word, 8);
+	dat_lane_turn();
+	CHECK((peer->receiver.head != head) == taken);
+	CHECK(is_zero(fake_dat[0].memory, NAMED));
+	CHECK(is_zero(fake_dat[0].memory + NAMED + (taken ? data : 0),
+	              FAKE_DAT_MEMORY - NAMED - (taken ? data : 0)));
+	memset(slot, 0, 8);
+	fake_dat_close();
+}
+
+static void lengths(void)
+{
+	static const struct {
+		uint32_t n, total, data;
+		int taken;
+	} all[] = {
+		{100, 100, 100, 1}, {100, 50, 50, 1},   {100, 60, 40, 1},  {100, 101, 101, 0},
+		{100, 101, 50, 0},  {100, 100, 101, 0}, {100, 50, 120, 0}, {100, 0, 1, 0},
+		{100, 50, 51, 0},   {100, 50, 0, 0},    {1, 1, 150, 0},    {100, 1u << 31, 100, 0},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		deliver_length(DAT_LANE_SEND, all[i].n, all[i].total, all[i].data, all[i].taken);
+		deliver_length(DAT_LANE_WRITE, all[i].n, all[i].total, all[i].data, all[i].taken);
+	}
+}
+
 void test_dat_hostile(void)
 {
 	uint64_t messages = random_setting("CSHIM_FUZZ", MESSAGES), i, received = 0, completed = 0;
 
+	lengths();
 	state = random_setting("CSHIM_SEED", 1);
 	for (i = 0; i < messages; i++) {
 		if (i % ROUND == 0)
