@@ -70,6 +70,7 @@ typedef struct coll_event {
 	unsigned type, status;
 	DAT_IB_COLLECTIVE_HANDLE group;
 	DAT_UINT64 context;
+	DAT_IB_COLLECTIVE_CREATE_EVENT_DATA created; /* of a creation's event */
 } coll_event;
 coll_event coll_wait(DAT_EVD_HANDLE evd);
 /* It must be of that type and context, a success, and of that group. */
@@ -118,7 +119,8 @@ int call_may_be_in_place(int kind);
 
 /* Buffers for a rank of a group of so many. */
 void call_make(call *c, int rank, int size);
-/* It must not be refused. */
+/* call_post must not be refused. */
+DAT_RETURN call_try(call *c, DAT_IB_COLLECTIVE_HANDLE group);
 void call_post(call *c, DAT_IB_COLLECTIVE_HANDLE group);
 /* After its event: the buffers have what they must. */
 void call_check(const call *c);

@@ -414,7 +414,7 @@ static DAT_RETURN post_op(call *c, DAT_IB_COLLECTIVE_HANDLE group, DAT_CONTEXT c
 	}
 }
 
-static DAT_RETURN post(call *c, DAT_IB_COLLECTIVE_HANDLE group)
+DAT_RETURN call_try(call *c, DAT_IB_COLLECTIVE_HANDLE group)
 {
 	DAT_CONTEXT context;
 
@@ -431,7 +431,7 @@ static DAT_RETURN post(call *c, DAT_IB_COLLECTIVE_HANDLE group)
 
 void call_post(call *c, DAT_IB_COLLECTIVE_HANDLE group)
 {
-	DAT_RETURN result = post(c, group);
+	DAT_RETURN result = call_try(c, group);
 
 	if (result != DAT_SUCCESS)
 		call_fail(c, "it is refused:", result);

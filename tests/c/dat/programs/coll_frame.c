@@ -291,6 +291,7 @@ coll_event coll_wait(DAT_EVD_HANDLE evd)
 	e.status = (unsigned)data->status;
 	e.group = data->coll.handle;
 	e.context = data->coll.context.as_64;
+	e.created = dat_ib_collective_created(&event);
 	return e;
 }
 

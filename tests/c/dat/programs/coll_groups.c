@@ -14,12 +14,14 @@ static DAT_CONTEXT context(DAT_UINT64 value)
 	return c;
 }
 
-static DAT_IB_COLLECTIVE_HANDLE made(DAT_EVD_HANDLE evd, DAT_UINT64 value)
+static DAT_IB_COLLECTIVE_HANDLE made(DAT_EVD_HANDLE evd, DAT_UINT64 value, int rank, int size)
 {
 	coll_event e = coll_wait(evd);
 
 	CHECK(e.type == DAT_IB_COLLECTIVE_CREATE_DATA && e.status == 0 && e.context == value);
 	CHECK(e.group != DAT_HANDLE_NULL);
+	CHECK(e.created.collective_handle == e.group && e.created.user_context.as_64 == value);
+	CHECK(e.created.rank == (DAT_COLLECTIVE_RANK)rank && e.created.size == size);
 	return e.group;
 }
 
@@ -104,7 +106,7 @@ static void ways(void)
 		else
 			MUST((dat_ib_collective_create_group)(members, n, (unsigned)rank, id, &info,
 			                                      coll_me.evd, coll_me.pz, c));
-		group = made(coll_me.evd, c.as_64);
+		group = made(coll_me.evd, c.as_64, rank, n);
 		use(group, coll_me.evd, rank, n, 600);
 		coll_meet();
 		MUST((dat_collective_free_group)(group));
@@ -140,7 +142,7 @@ static void qualifiers(void)
 	}
 	MUST(dat_collective_create_group(members, coll_me.size, (unsigned)coll_me.rank, 222,
 	                                 coll_me.evd, coll_me.pz, context(8)));
-	group = made(coll_me.evd, 8);
+	group = made(coll_me.evd, 8, coll_me.rank, coll_me.size);
 	use(group, coll_me.evd, coll_me.rank, coll_me.size, 900);
 	coll_expect_none(requests); /* nothing of it is seen at the service point */
 	coll_meet();
@@ -166,7 +168,7 @@ static void several(void)
 		                                      31u + (unsigned)g, NULL, evd[g], coll_me.pz,
 		                                      context(1)));
 	for (g = 0; g < 2; g++)
-		group[g] = made(evd[g], 1);
+		group[g] = made(evd[g], 1, rank[g], n);
 	CHECK(group[0] != group[1]);
 	memset(c, 0, sizeof c);
 	for (i = 0; i < 12; i++) { /* not in the same mixture everywhere */
@@ -214,7 +216,7 @@ static void alone(void)
 		                                      (unsigned)(5000 + coll_me.rank), NULL, evd[i],
 		                                      coll_me.pz, context(2)));
 	for (i = 0; i < N; i++)
-		group[i] = made(evd[i], 2);
+		group[i] = made(evd[i], 2, i, N);
 	memset(c, 0, sizeof c);
 	for (kind = DAT_IB_COLLECTIVE_SCATTER_STATUS; kind <= DAT_IB_COLLECTIVE_BARRIER_STATUS;
 	     kind++) {
@@ -332,6 +334,35 @@ static void wrong(void)
 	coll_expect_none(coll_me.evd);
 }
 
+/* Each operation, by each of its names, refuses each flag that there is not. */
+static void unknown_flags(void)
+{
+	enum { KNOWN = 0x3f };
+	int kind, form, bit;
+	call c;
+
+	memset(&c, 0, sizeof c);
+	c.n = 8;
+	c.op = DAT_IB_COLLECTIVE_REDUCE_OP_SUM;
+	c.type = DAT_IB_COLLECTIVE_TYPE_INT32;
+	for (kind = DAT_IB_COLLECTIVE_SCATTER_STATUS; kind <= DAT_IB_COLLECTIVE_BARRIER_STATUS;
+	     kind++)
+		for (form = 0; form < FORMS; form++) {
+			c.kind = kind;
+			c.form = form;
+			call_make(&c, coll_me.rank, coll_me.size);
+			for (bit = 0; bit < 32; bit++) {
+				c.flags = (DAT_COMPLETION_FLAGS)(1u << bit);
+				if (!(1u << bit & KNOWN))
+					INVALID(call_try(&c, coll_me.group));
+			}
+			call_free(&c);
+		}
+	coll_meet();
+	use(coll_me.group, coll_me.evd, coll_me.rank, coll_me.size, 80);
+	coll_expect_none(coll_me.evd);
+}
+
 static void wrong_creation(void)
 {
 	DAT_IB_COLLECTIVE_MEMBER members[COLL_MEMBERS], member;
@@ -433,6 +464,7 @@ int main(int argc, char **argv)
 	alone();
 	order();
 	wrong();
+	unknown_flags();
 	wrong_creation();
 	clocks();
 	coll_meet();
