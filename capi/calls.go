@@ -26,7 +26,7 @@ func golapi_arm(context C.int, timeout *C.int64_t) (work C.int) {
 	if !ok {
 		return 1
 	}
-	*timeout = C.int64_t(t)
+	*timeout = C.int64_t(atMost(t))
 	return 0
 }
 
@@ -106,12 +106,15 @@ func begun(ticket *C.uint64_t) func(uint64, codes.Code) C.int {
 func golapi_term_end(context C.int) (rc C.int) {
 	defer broke(-1, "golapi_term_end", &rc)
 	c := contexts[context]
+	robbed := c == nil && brokenContexts[context].robbed
 	if c == nil { // as much as can be done of a broken one: its peers learn that it leaves
 		c = brokenContexts[context].context
 	}
 	contexts[context], brokenContexts[context] = nil, broken{}
 	C.cshim_exit_notice_clear(context)
 	freeInstance(context)
-	c.TermEnd()
+	if !robbed { // else it would close, and write to, files of the program
+		c.TermEnd()
+	}
 	return C.int(codes.Success)
 }

@@ -48,6 +48,7 @@ var udapl struct {
 	names  map[string]*C.char // strings that programs were given
 	files  watched
 	start  time.Time
+	turns  uint // progress calls
 	// it is not entered again (guard.go), and C knows
 	broken, closed bool
 }
@@ -241,6 +242,9 @@ func godat_adapters() (rc C.int) {
 // processors do not spin.
 const datSpin, datYield = 100, 100
 
+// verifyTurns is the number of progress calls for one look at the descriptors.
+const verifyTurns = 1024
+
 //export godat_begin
 func godat_begin() {
 	defer datBroke("godat_begin", 0)
@@ -248,6 +252,7 @@ func godat_begin() {
 	if err := udapl.block.Open(datSpin, datYield, files); err != nil {
 		datHost{}.Message(err.Error())
 	}
+	udapl.block.Keep(files)
 	udapl.block.SetInterrupt(true)
 }
 
@@ -264,6 +269,9 @@ func godat_progress() (flags C.uint32_t) {
 	defer datBroke("godat_progress", 0)
 	datEntered()
 	datAwake()
+	if udapl.turns++; udapl.turns%verifyTurns == 0 {
+		udapl.block.Verify()
+	}
 	n := udapl.lib.Progress()
 	datEnd()
 	if n > 0 {
@@ -295,16 +303,18 @@ func godat_arm(timeout *C.int64_t) (work C.int) {
 	defer datBroke("godat_arm", 0)
 	datEntered()
 	memory.Guard()
+	udapl.block.Verify()
 	datAwake()
 	until, ok := udapl.lib.Arm()
 	if !ok || len(udapl.agents) > 0 {
 		return 1
 	}
 	udapl.block.Arm(until)
-	*timeout = -1
+	left := int64(-1)
 	if until != 0 {
-		*timeout = C.int64_t(max(until-datClock(), 0))
+		left = max(until-datClock(), 0)
 	}
+	*timeout = C.int64_t(atMost(left))
 	return 0
 }
 
@@ -407,6 +417,9 @@ func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
 	defer datBroke("godat_call", number)
 	if !takesLast(number) {
 		datEntered()
+	}
+	if number == C.DAT_CALL_ia_close {
+		udapl.block.Verify()
 	}
 	memory.Guard()
 	datAwake()

@@ -1,6 +1,8 @@
 package main
 
+// #cgo CFLAGS: -I${SRCDIR}/../cshim/start
 // #include "golapi.h"
+// #include "start.h"
 import "C"
 
 import (
@@ -25,6 +27,7 @@ import (
 // broken is what remains of a context that is not entered again. Under its lock.
 type broken struct {
 	is, reported bool
+	robbed       bool // its descriptors are not its own any more
 	line         string
 	context      *lapi.Context
 }
@@ -39,6 +42,18 @@ var (
 
 // brokenSleep is for how long a thread sleeps, while the end of what is broken is under way (ns).
 const brokenSleep = 10_000_000
+
+// longestSleep is for how long a thread sleeps at most (ns): it sees then whether the program has
+// closed the descriptors that it sleeps at.
+const longestSleep = 2_000_000_000
+
+// atMost is a time to sleep, negative for no end, within longestSleep.
+func atMost(timeout int64) int64 {
+	if timeout < 0 {
+		return longestSleep
+	}
+	return min(timeout, longestSleep)
+}
 
 func init() { invariant.Report(func(line string) { brokenProcess.Store(&line) }) }
 
@@ -93,11 +108,16 @@ func brokeBy(context C.int, call string, r any) {
 		return
 	}
 	line := invariant.Line(call, r)
+	_, robbed := r.(invariant.Cause)
+	if robbed {
+		C.cshim_descriptors_repair_runtime()
+	}
 	if context < 0 || contexts[context] == nil {
 		say("LAPI: " + line)
 		return
 	}
 	breakContext(context, line)
+	brokenContexts[context].robbed = robbed
 }
 
 // breakContext ends the use of a context, whose lock the caller holds.
@@ -167,6 +187,9 @@ func datBroke(call string, number C.int) {
 	}
 	if number != 0 {
 		call = fmt.Sprintf("%s %d", call, number)
+	}
+	if _, robbed := r.(invariant.Cause); robbed {
+		C.cshim_descriptors_repair_runtime()
 	}
 	if line := invariant.Line(call, r); !udapl.broken {
 		breakDat(line)

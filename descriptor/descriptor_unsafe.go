@@ -1,7 +1,7 @@
 // Package descriptor gives the library's descriptors numbers that are out of the program's way:
 // never 0, 1 or 2, which the program may have closed to open them anew, and, where the limits allow
 // it, above the soft limit, where no loop of the program's that closes descriptors comes, and
-// select(2) needs none.
+// select(2) needs none; else near it, where files of the program do not come.
 package descriptor
 
 import (
@@ -30,7 +30,7 @@ func Own(fd int, err error) (int, error) {
 	if err != nil {
 		return fd, err
 	}
-	if moved, err := aboveSoftLimit(fd); err == nil {
+	if moved, err := outOfTheWay(fd); err == nil {
 		return moved, nil
 	}
 	return Low(fd, nil)
@@ -48,7 +48,7 @@ func Low(fd int, err error) (int, error) {
 // OwnAll is Own for several; those that cannot be moved stay.
 func OwnAll(files []int) {
 	for i, fd := range files {
-		if moved, err := aboveSoftLimit(fd); err == nil {
+		if moved, err := outOfTheWay(fd); err == nil {
 			files[i] = moved
 		} else if fd < standard {
 			if moved, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, standard); err == nil {
@@ -67,6 +67,36 @@ func move(fd, least int) (int, error) {
 		return -1, err
 	}
 	return moved, nil
+}
+
+// outOfTheWay moves fd, or leaves it open with an error.
+func outOfTheWay(fd int) (int, error) {
+	moved, err := aboveSoftLimit(fd)
+	if err != nil {
+		moved, err = nearTheTop(fd)
+	}
+	return moved, err
+}
+
+// nearTheTop takes one of the last numbers below the soft limit. A loop up to the limit comes there,
+// but files of the program do not: they get the lowest free number.
+func nearTheTop(fd int) (int, error) {
+	now, err := limits(nil)
+	if err != nil {
+		return -1, err
+	}
+	if now.Cur < 4*room {
+		return -1, unix.EMFILE
+	}
+	least := int(min(now.Cur, highest)) - room
+	if fd >= least {
+		return fd, nil
+	}
+	moved, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, least)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return moved, err
 }
 
 // aboveSoftLimit raises the soft limit for the time of one system call, since the kernel gives no

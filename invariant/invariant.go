@@ -35,8 +35,15 @@ func Go(f func()) {
 	}()
 }
 
+// Cause is the value of a panic that is no defect of the library's: the program has taken from it
+// what it needs. It is the line that reports that.
+type Cause string
+
 // Line says what has happened in where. Only a deferred function that has recovered r may call it.
 func Line(where string, r any) string {
+	if cause, ok := r.(Cause); ok {
+		return string(cause)
+	}
 	text := strings.ReplaceAll(fmt.Sprint(r), "\n", " ")
 	return fmt.Sprintf("internal error in %s at %s: %s (please report this line: "+
 		"CONTRIBUTING.md, Reports)", where, place(), text)

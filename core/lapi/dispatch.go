@@ -76,6 +76,7 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 		c.pace.session = 0
 		if now := c.clock(); now-c.pace.sessionAt >= sessionPause {
 			c.pace.sessionAt = now
+			c.wake.Verify()
 			c.pollSession()
 			c.checkLeft()
 		}
@@ -159,6 +160,7 @@ func (c *Context) SetAway(away bool) {
 // at most, -1 without end.
 func (c *Context) Arm() (timeout int64, ok bool) {
 	memory.Guard()
+	c.wake.Verify()
 	if c.faults.Pending() > 0 {
 		return 0, false
 	}

@@ -243,6 +243,7 @@ func (s *setup) finish() codes.Code {
 		s.faults.Message(0, "LAPI_Init: %v", err)
 		return codes.ErrUnknown
 	}
+	s.wake.Keep(s.links.Descriptors())
 	s.wake.SetInterrupt(!s.o.Polling)
 	s.pace.session = sessionTurns // what the session has heard meanwhile does not wake anybody
 	return codes.Success

@@ -99,6 +99,7 @@ type leaving struct {
 // acknowledged and no completion handler is queued, or after TIMEOUT.
 func (c *Context) TermBegin() (uint64, codes.Code) {
 	memory.Guard()
+	c.wake.Verify()
 	if c.term != nil {
 		return 0, codes.ErrHndlInvalid
 	}

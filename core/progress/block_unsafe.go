@@ -9,12 +9,15 @@
 package progress
 
 import (
+	"fmt"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"lapi/descriptor"
+	"lapi/invariant"
 	"lapi/transport/layout"
 )
 
@@ -28,7 +31,12 @@ type Block struct {
 	changed    bool    // since threads were last told
 	armed      bool    // a thread sleeps on the descriptors
 	armedUntil int64   // when it wakes by itself; 0: never
+	// of the descriptors, the files that Verify looks for; the others may change
+	files [maxFiles]descriptor.File
 }
+
+// maxFiles is for the descriptors of a block, as many as C has room for.
+const maxFiles = len(layout.Progress{}.Descriptors)
 
 // NewBlock is the Block of those words, which C has made; handler threads sleep on due.
 func NewBlock(words *layout.Progress, due *uint32) Block { return Block{words: words, due: due} }
@@ -45,6 +53,7 @@ func (b *Block) Open(spin, yield int, descriptors []int) error {
 	words.SpinCalls, words.Yields = uint32(spin), uint32(yield)
 	words.Descriptors[0] = int32(fd)
 	words.NumDescriptors = 1
+	b.files = [maxFiles]descriptor.File{descriptor.FileOf(fd)}
 	for _, d := range descriptors {
 		if d >= 0 && int(words.NumDescriptors) < len(words.Descriptors) {
 			words.Descriptors[words.NumDescriptors] = int32(d)
@@ -72,12 +81,40 @@ func (b *Block) SetSpin(spin int) {
 	}
 }
 
+// Keep has Verify look at these descriptors, too, which stay open as long as the block.
+func (b *Block) Keep(descriptors []int) {
+	for i := range int(b.words.NumDescriptors) {
+		if fd := int(b.words.Descriptors[i]); slices.Contains(descriptors, fd) {
+			b.files[i] = descriptor.FileOf(fd)
+		}
+	}
+}
+
+// Verify panics if the program has closed descriptors: the numbers are no longer used then.
+func (b *Block) Verify() {
+	for i := range int(b.words.NumDescriptors) {
+		fd := b.words.Descriptors[i]
+		if b.files[i] == (descriptor.File{}) || descriptor.FileOf(int(fd)) == b.files[i] {
+			continue
+		}
+		for i := range b.words.Descriptors {
+			atomic.StoreInt32(&b.words.Descriptors[i], -1)
+		}
+		panic(invariant.Cause(fmt.Sprintf("the program has closed descriptor %d, which is the "+
+			"library's (closefrom, close_range, or a loop over all); it must do so before its first "+
+			"call of LAPI or uDAPL (docs/scope.md, Closed descriptors)", fd)))
+	}
+}
+
 // Close closes the eventfd, if Open has made one. No thread is left then.
 func (b *Block) Close() {
-	if b.words.NumDescriptors > 0 {
-		unix.Close(int(b.words.Descriptors[0]))
-		b.words.NumDescriptors = 0
+	if b.words.NumDescriptors == 0 {
+		return
 	}
+	if fd := int(b.words.Descriptors[0]); descriptor.FileOf(fd) == b.files[0] {
+		unix.Close(fd)
+	}
+	b.words.NumDescriptors = 0
 }
 
 // Changed notes that something changed that a thread may wait for.

@@ -100,6 +100,8 @@ void cshim_limits_restore(void)
 		return;
 	if (saved.rlim_cur <= HIGHEST && now.rlim_cur >= saved.rlim_cur + 2)
 		cshim_descriptors_move_runtime((int)saved.rlim_cur);
+	else
+		cshim_descriptors_move_runtime(cshim_descriptors_top(saved.rlim_cur));
 	if (now.rlim_max == saved.rlim_max && now.rlim_cur > saved.rlim_cur) {
 		now.rlim_cur = saved.rlim_cur;
 		setrlimit(RLIMIT_NOFILE, &now);

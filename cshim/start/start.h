@@ -42,6 +42,9 @@ static inline int cshim_start(const char *api)
 void cshim_descriptors_hold(void);
 void cshim_descriptors_release(void);
 
+/* The program has closed descriptors of the library's: those of the run-time are opened anew. */
+void cshim_descriptors_repair_runtime(void);
+
 /* atomic: 1 in the child of a fork that came after the start, or during it */
 extern int cshim_forked;
 

@@ -2,6 +2,8 @@
 #ifndef CSHIM_START_STEPS_H
 #define CSHIM_START_STEPS_H
 
+#include <sys/resource.h>
+
 /* A line on stderr. */
 void cshim_start_say(const char *api, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -26,6 +28,7 @@ void cshim_limits_restore(void);
 /* descriptors.c: after the start, while the soft limit is raised. Go's descriptors get numbers from
  * least on: the program's loops over its own do not come there. */
 void cshim_descriptors_move_runtime(int least);
+int cshim_descriptors_top(rlim_t soft);
 
 /* reserve.c: before the start. Under a limit of address space Go maps what it uses only. */
 void cshim_reserve_prepare(void);
