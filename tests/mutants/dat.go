@@ -259,4 +259,10 @@ var dat = []mutation{
 		new:    "if len(l.groups.requests) < 0 {",
 		broken: "requests for groups that nobody makes are kept without a bound",
 		kill:   "go ./core/dat TestGroupRequestsBounded"},
+	{name: "dat-handoff-kind",
+		file:   "core/dat/passive.go",
+		old:    "	if cr.service == ServiceUD {\n		number = EventUDRequest\n",
+		new:    "	if false {\n		number = EventUDRequest\n",
+		broken: "a request of datagrams that is handed on has the event of a connection's",
+		kill:   "go ./core/dat TestHandoffKeepsTheKindOfRequest"},
 }

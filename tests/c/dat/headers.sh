@@ -147,6 +147,31 @@ DAT_RETURN f(DAT_HANDLE h, DAT_CONTEXT c) { return dat_ib_collective_scatterv'
 		! echo "$start(h, 0, 0, 0, c, 0); }" | $way
 }
 
+# Under the path of 1.x triplets have pad, which may be set before the length or after it, and are as
+# long as those of 2.0; there they have none.
+triplets_have_pad() { # LANGUAGE COMPILER DIALECT
+	local way="$2 -x $1 -std=$3 $warnings -Iinclude" program=$build/pad
+	local body='
+#include <stddef.h>
+int main(void)
+{
+	DAT_LMR_TRIPLET l = {0};
+	DAT_RMR_TRIPLET r = {0};
+
+	l.pad = 0;
+	l.segment_length = 0x7fffffff;
+	r.segment_length = 64;
+	r.pad = 0;
+	return l.segment_length != 0x7fffffff || r.segment_length != 64 || sizeof l != 16 ||
+	       sizeof r != 16 || offsetof(DAT_LMR_TRIPLET, lmr_context) != 12 ||
+	       offsetof(DAT_LMR_TRIPLET, segment_length) != 8;
+}'
+	# shellcheck disable=SC2086
+	echo "#include <dat/udat.h>$body" | $way -Wno-missing-field-initializers -o "$program" - &&
+		"$program" &&
+		! echo "#include <dat2/udat.h>$body" | $way -fsyntax-only - 2> /dev/null
+}
+
 printf '#include <%s>\n' netinet/in.h dat2/udat.h dat2/dat_registry.h dat2/dat_ib_extensions.h \
 	> "$build/all.c"
 grep -v '^#' $here/facts.txt > "$build/facts"
@@ -178,6 +203,7 @@ fi
 for compiler in $c_compilers; do
 	for dialect in gnu99 c11 gnu2x; do
 		check "headers alone, $compiler $dialect" alone c $compiler $dialect
+		check "pad of 1.x, $compiler $dialect" triplets_have_pad c $compiler $dialect
 	done
 	for dialect in gnu99 gnu11 gnu17 gnu2x; do
 		for source in macros design2011 proposal2005 provider; do
@@ -193,6 +219,7 @@ done
 for compiler in $cxx_compilers; do
 	for dialect in c++98 c++11 c++20; do
 		check "headers alone, $compiler $dialect" alone c++ $compiler $dialect
+		check "pad of 1.x, $compiler $dialect" triplets_have_pad c++ $compiler $dialect
 	done
 	for dialect in c++98 c++11 c++17 c++20; do
 		for source in macros design2011 proposal2005 provider; do

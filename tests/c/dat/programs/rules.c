@@ -1,7 +1,8 @@
 /*
  * rules.c - what each call refuses of flags, types and lengths, by which number of argument; the
  * parts of an endpoint that dat_ep_modify changes and dat_ep_query shows; a CNO with an agent; what
- * is said where descriptors are short. With the fast lane and without: the program runs itself again.
+ * is said where descriptors are short, and of a dat.conf that is wrong; names of results. With the
+ * fast lane and without: the program runs itself again.
  */
 #include "pair.h"
 
@@ -170,6 +171,87 @@ static void no_descriptors(void)
 	MUST(dat_psp_free(psp));
 }
 
+static void names(void)
+{
+	const char *major = NULL, *minor = NULL;
+	DAT_RETURN type;
+
+	MUST(dat_strerror(DAT_CLASS_ERROR | DAT_ABORT, &major, &minor));
+	CHECK(strcmp(major, "DAT_ABORT") == 0);
+	for (type = 0x00300000; type < 0x3fff0000; type += 0x00010000) { /* there are fewer */
+		if (type == DAT_NOT_IMPLEMENTED || type == DAT_EXTENSION_BASE)
+			continue;
+		CHECK(dat_strerror(DAT_CLASS_ERROR | type, &major, &minor) != DAT_SUCCESS);
+		CHECK(strcmp(major, "unknown error") == 0);
+	}
+	CHECK(dat_strerror(DAT_CLASS_ERROR | DAT_ABORT | 0xffff, &major, &minor) != DAT_SUCCESS);
+	CHECK(strcmp(major, "DAT_ABORT") == 0 && strcmp(minor, "unknown minor error") == 0);
+}
+
+/* The lines on stderr of a process that reads that dat.conf, which has an entry "rules" unless
+ * has_entry is NULL. */
+static void read_conf(const char *file, const char *has_entry, char *lines, size_t room)
+{
+	size_t n = 0;
+	ssize_t more;
+	int ends[2], status;
+	pid_t child;
+
+	CHECK(pipe(ends) == 0);
+	child = fork();
+	if (child == 0) {
+		dup2(ends[1], 2);
+		close(ends[0]);
+		setenv("DAT_OVERRIDE", file, 1);
+		unsetenv("MP_INFOLEVEL");
+		execl("/proc/self/exe", "rules", "open", has_entry, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while ((more = read(ends[0], lines + n, room - 1 - n)) > 0)
+		n += (size_t)more;
+	lines[n] = 0;
+	close(ends[0]);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* The parameters of an entry, and LAPI_DAT_NAMES, say which interface's address an adapter has. */
+static void on_loopback(const char *name)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	struct sockaddr_in at;
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR attr;
+
+	MUST(dat_ia_open((char *)name, 8, &async, &ia));
+	MUST(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	memcpy(&at, attr.ia_address_ptr, sizeof at);
+	CHECK(at.sin_family == AF_INET && at.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+	MUST(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+static void faults_of_conf(void)
+{
+	char file[] = "/tmp/rules-dat.conf-XXXXXX", lines[4096], wanted[128];
+	static const char conf[] =
+		"# a comment\nname u2.0 nonthreadsafe\n"
+		"rules u2.0 nonthreadsafe default liblapi_r.so.1 lapi.2.0 \"lo 0\" \"\"\n";
+	int fd = mkstemp(file);
+
+	CHECK(fd >= 0 && write(fd, conf, sizeof conf - 1) == (ssize_t)(sizeof conf - 1));
+	close(fd);
+	read_conf(file, "entry", lines, sizeof lines);
+	snprintf(wanted, sizeof wanted, "%s:2: ", file);
+	unlink(file);
+	if (!strstr(lines, wanted) || !strstr(lines, "skipped"))
+		printf("of a line that is no entry: %s\n", lines);
+	CHECK(strstr(lines, wanted) && strstr(lines, "skipped"));
+	read_conf(file, NULL, lines, sizeof lines);
+	CHECK(strstr(lines, "DAT_OVERRIDE") && strstr(lines, file)); /* it is gone */
+	read_conf("/dev/null", NULL, lines, sizeof lines);
+	CHECK(!lines[0]);
+}
+
 static void run(void)
 {
 	DAT_PROVIDER_ATTR attr;
@@ -191,10 +273,19 @@ int main(int argc, char **argv)
 	static const char *lanes[] = {"on", "off"};
 	int i, status;
 
+	if (argc > 1 && strcmp(argv[1], "open") == 0) {
+		setenv("LAPI_DAT_NAMES", "OpenIB-cma-rules=lo", 1);
+		if (argc > 2)
+			on_loopback("rules");
+		on_loopback("OpenIB-cma-rules");
+		return 0;
+	}
 	if (argc > 1) {
 		run();
 		return 0;
 	}
+	names();
+	faults_of_conf();
 	for (i = 0; i < 2; i++) {
 		pid_t child = fork();
 
