@@ -3,7 +3,7 @@
 #
 #   make storm SECONDS=n SEED=s   on demand: n seconds (600) of jobs from a seed (random).
 #                                 MODES="shm udp nodes hand hydra hydra-nodes": some of the ways
-#                                 to start them
+#                                 to start them; all that are possible here
 #   make storm-test               two minutes of it, of one seed; calls may take longer
 
 STORM := $(BUILD)/storm/storm
