@@ -21,7 +21,9 @@ typedef struct operation {
 	unsigned length;
 	lapi_cntr_t origin, completion;
 	int sent, wants_sent; /* calls of its send completion handler */
-	int value, seen;      /* of its counter when it was lost */
+	int value;            /* of its counter when it was lost */
+	int reported;         /* a fence has returned that, or had to */
+	int purged;           /* LAPI_Nopoll_wait has returned LAPI_ERR_TGT_PURGED */
 	long long in[2], previous;
 	double began;
 	char *data;
@@ -308,8 +310,8 @@ void operation_wait(void)
 	operation *o = &operations[i];
 	lapi_cntr_t *counter = kinds[o->kind].completion ? &o->completion : &o->origin;
 
-	if (o->state != UNDER_WAY)
-		return;
+	if (o->state != UNDER_WAY || (o->purged && storm_is_over(o->target)))
+		return; /* it returns that once for each end */
 	stays = !storm_is_doomed(o->target);
 	by_sleep = !stays || storm_random(&storm.random, 4) == 0;
 	storm_enter(by_sleep ? "LAPI_Nopoll_wait" : "LAPI_Waitcntr", o->target);
@@ -325,6 +327,7 @@ void operation_wait(void)
 			;
 		if (i == storm.tasks)
 			storm_bad("LAPI_Nopoll_wait returned %d, and no task has ended", code);
+		o->purged = 1;
 		return;
 	}
 	if (storm.lapi_is_up)
@@ -332,24 +335,29 @@ void operation_wait(void)
 }
 
 /*
- * A fence that returned 0 after the end of a task was known covers no lost operation, unless one
- * before it did.
+ * A fence reports what was lost before it returned, unless an earlier one did. The handler may be
+ * called in another thread just as a fence that is over returns; then it is the next that reports.
  */
-void operations_fenced(int number, int code, double ended)
+void operations_fenced(int number, int code, double began, double ended)
 {
 	int i;
 
-	for (i = 0; code == LAPI_SUCCESS && i < STORM_OPS; i++) {
+	for (i = 0; i < STORM_OPS; i++) {
 		operation *o = &operations[i];
 		double at = storm.told_at[o->target];
+		int late = at > began && at > ended - STORM_RETURN;
 
 		if (o->state == UNDER_WAY)
 			take_in(o);
-		if (o->state == LOST && !o->seen && o->fence == number && at < ended)
-			storm_bad("a fence returned 0, and covers a lost %s of %u bytes to task %d",
-			          kinds[o->kind].name, o->length, o->target);
-		if (o->state == LOST && o->fence <= number)
-			o->seen = 1;
+		if (o->fence > number || !storm_is_over(o->target))
+			continue;
+		if (code != LAPI_SUCCESS)
+			o->reported = 1; /* maybe before the handler has run */
+		if (o->state != LOST || o->reported || late)
+			continue;
+		o->reported = 1;
+		storm_bad("a fence returned 0, and covers a lost %s of %u bytes to task %d",
+		          kinds[o->kind].name, o->length, o->target);
 	}
 }
 

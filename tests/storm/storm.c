@@ -266,6 +266,7 @@ static int fence(int which)
 	static const char *const names[] = {"LAPI_Fence", "LAPI_Gfence", "LAPI_Address_init"};
 	void *table[STORM_TASKS];
 	int number = storm.fences, code, i;
+	double began = storm_now();
 
 	storm_enter(names[which], 0);
 	code = which == 0   ? LAPI_Fence(storm.handle)
@@ -273,7 +274,7 @@ static int fence(int which)
 	                    : LAPI_Address_init(storm.handle, storm.area, table);
 	storm_leave();
 	if (which < 2) {
-		operations_fenced(number, code, storm_now());
+		operations_fenced(number, code, began, storm_now());
 		storm.fences++;
 	}
 	for (i = 0; i < storm.tasks && !storm_is_over(i); i++)
@@ -385,16 +386,9 @@ static void begin(void)
 	LAPI_Senv(storm.handle, TIMEOUT, (int)limit / 2); /* a loaded machine is silent, too */
 	if (plan.polls)
 		LAPI_Senv(storm.handle, INTERRUPT_SET, 0);
-	storm.board->area[storm.id] = (uint64_t)(uintptr_t)storm.area;
-	storm.board->handler[storm.id] = operations_handler();
 	__atomic_store_n(&storm.board->ready[storm.id], 1, __ATOMIC_RELEASE);
 	while (!all(storm.board->ready))
 		poll();
-	for (i = 0; i < storm.tasks; i++)
-		if (!__atomic_load_n(&storm.board->ready[i], __ATOMIC_ACQUIRE)) { /* nor will be */
-			storm.board->area[i] = storm.board->area[storm.id];
-			storm.board->handler[i] = storm.board->handler[storm.id];
-		}
 	if (plan.doomed[storm.id] && (!plan.early[storm.id] || plan.doomed[storm.id] == 't'))
 		pthread_create(&thread, NULL, at_moment, NULL);
 }
@@ -419,6 +413,8 @@ int main(int argc, char **argv)
 	    storm.area == MAP_FAILED || storm.tasks < 2 || storm.tasks > STORM_TASKS)
 		return 2;
 	close(fd);
+	storm.board->area[number] = (uint64_t)(uintptr_t)storm.area;
+	storm.board->handler[number] = operations_handler();
 	make_plan(strtoull(argv[3], NULL, 10), storm.tasks);
 	storm.random = stream(plan.seed, 2 + (unsigned)number);
 	if (plan.doomed[number])

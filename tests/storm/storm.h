@@ -21,12 +21,14 @@ enum {
 
 /* A file that all tasks map, on one node or on several of one kernel. */
 typedef struct storm_board {
-	int ready[STORM_TASKS]; /* LAPI_Init is over there, area is valid */
+	int ready[STORM_TASKS]; /* LAPI_Init is over there */
 	int over[STORM_TASKS];  /* the task is about to end, in its own way */
 	int done[STORM_TASKS];  /* it has no operations under way any more, and issues none */
 	int fenced[STORM_TASKS]; /* its last fences are over: others may leave */
-	uint64_t area[STORM_TASKS], handler[STORM_TASKS];
+	uint64_t area[STORM_TASKS], handler[STORM_TASKS]; /* valid before LAPI_Init begins */
 } storm_board;
+
+#define STORM_RETURN 1.0 /* seconds that a call of a task without a processor may take to return */
 
 typedef struct storm_task {
 	lapi_handle_t handle;
@@ -66,8 +68,8 @@ void operation_begin(void);
 int operations_look(void);
 /* Waits for one in a random way, if the task it is with does not end. */
 void operation_wait(void);
-/* How a fence that began then has ended. number: how many had returned before it began. */
-void operations_fenced(int number, int code, double ended);
+/* How a fence has ended. number: how many had returned before it began. */
+void operations_fenced(int number, int code, double began, double ended);
 /* Every operation is over: what became of each is as it must be. */
 void operations_judge(void);
 /* Says which operations are not over. */
