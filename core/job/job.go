@@ -199,3 +199,10 @@ type Session interface {
 	// Close releases the session.
 	Close() error
 }
+
+// Departures is what a Session offers that learns which tasks have left in good order (Leave).
+type Departures interface {
+	// Departed are the tasks that Poll has found to have left since the last call. Messages that
+	// they sent before may still be on their way.
+	Departed() []int
+}

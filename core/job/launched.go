@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -24,8 +25,9 @@ type launched struct {
 	scratch        *wire.Scratch
 	round          uint32
 	events         []Event
-	gone           bool // the launcher has closed its end
-	answers        bool // Leave is answered: when it is known on all nodes
+	departed       []int // what Departed returns next
+	gone           bool  // the launcher has closed its end
+	answers        bool  // Leave is answered: when it is known on all nodes
 	// of a task that was started by hand (byhand.go)
 	members  []int                    // the tasks that it reaches; nil: all
 	deadline time.Time                // of an exchange; zero: none
@@ -219,13 +221,33 @@ func (s *launched) note(m wire.Message) error {
 	if m.Kind == wire.Ended {
 		kind = TaskEnded
 	}
-	if (m.Kind == wire.Died || m.Kind == wire.Ended) && int64(m.Number) < int64(s.numTasks) {
+	switch {
+	case (m.Kind == wire.Died || m.Kind == wire.Ended) && int64(m.Number) < int64(s.numTasks):
 		s.events = append(s.events, Event{Kind: kind, Task: int(m.Number), Text: string(m.Data)})
-	} else if s.more != nil {
+	case m.Kind == wire.Left:
+		s.noteLeft(m.Data)
+	case s.more != nil:
 		return s.more(m)
 	}
 	m.CloseFiles()
 	return nil
+}
+
+// noteLeft takes in a list of tasks that have left.
+func (s *launched) noteLeft(tasks []byte) {
+	for ; len(tasks) >= 4; tasks = tasks[4:] {
+		t := binary.LittleEndian.Uint32(tasks)
+		if int64(t) < int64(s.numTasks) && int(t) != s.task {
+			s.departed = append(s.departed, int(t))
+		}
+	}
+}
+
+// Departed implements Departures.
+func (s *launched) Departed() []int {
+	tasks := s.departed
+	s.departed = nil
+	return tasks
 }
 
 func (s *launched) launcherGone() {
@@ -283,7 +305,7 @@ func (s *launched) Leave() {
 	for end := time.Now().Add(leaveLimit); s.answers; {
 		m, ok, err := s.conn.Receive(s.scratch)
 		switch {
-		case err != nil || m.Kind == wire.Left:
+		case err != nil || m.Kind == wire.Left && len(m.Data) == 0: // the answer names no task
 			return
 		case ok:
 			_ = s.note(m)

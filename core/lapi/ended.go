@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/peer"
 	"lapi/core/wireup"
@@ -13,8 +14,8 @@ const (
 	// maxLastTurns bounds how long the last messages of a task that has ended are taken in, in
 	// progress calls of its link.
 	maxLastTurns = 1000
-	// latePatience is how long messages of a task on another node may be on their way after the
-	// word of its end, which comes by TCP.
+	// latePatience is how long messages of a task that the node's memory does not reach may be on
+	// their way after the news of its end, which comes by another way.
 	latePatience = 1e9
 	// endPatience is how long a collective may still take after the end of a task that has sent
 	// this one its part: far longer than the messages of others that are on their way.
@@ -22,18 +23,20 @@ const (
 )
 
 // unsettled is a task that has ended on purpose while this one was in a collective: whether it has
-// ended too soon is not known yet.
+// ended too soon is not known yet. Or, with left, a task that has left, and whose last messages may
+// still come.
 type unsettled struct {
 	p     *peer.Peer
 	why   string
 	since int64
+	left  bool
 }
 
 // ended: p's process has ended on purpose, with status 0, but without LAPI_Term. That it is gone is
 // an error only if somebody waits for it; later calls towards it return LAPI_ERR_NO_CONNECTIVITY.
 func (c *Context) ended(p *peer.Peer, why string) {
 	c.rejoins.of(p.ID).died = true
-	c.ends = append(c.ends, unsettled{p, why, c.clock()})
+	c.ends = append(c.ends, unsettled{p: p, why: why, since: c.clock()})
 }
 
 // settleEnds looks at the tasks that have ended, again at each look at the job session until it is
@@ -46,6 +49,9 @@ func (c *Context) settleEnds() {
 
 // settleBefore ends the patience with a task that has ended: another process takes its place.
 func (c *Context) settleBefore(task uint32) {
+	c.ends = slices.DeleteFunc(c.ends, func(e unsettled) bool {
+		return e.left && uint32(e.p.ID) == task
+	})
 	for i := range c.ends {
 		if e := &c.ends[i]; uint32(e.p.ID) == task {
 			e.since = c.clock() - endPatience
@@ -63,6 +69,9 @@ func (c *Context) settled(e unsettled) bool {
 	c.lastMessages(p)
 	if p.Dead() {
 		return true
+	}
+	if e.left {
+		return c.settledLeft(e)
 	}
 	c.hearLane()
 	c.noticePurge(p)
@@ -87,6 +96,30 @@ func (c *Context) settled(e unsettled) bool {
 	c.collectives.Fail(codes.ErrNoConnectivity, p.ID)
 	c.wake.Changed()
 	return true
+}
+
+// noteDepartures takes in which tasks have left, as the job session reports. On a node the closed
+// ring shows it.
+func (c *Context) noteDepartures() {
+	session, ok := c.net.Session.(job.Departures)
+	if !ok {
+		return
+	}
+	for _, task := range session.Departed() {
+		if p, code := c.other(uint32(task)); code == codes.Success && !p.Shared {
+			c.ends = append(c.ends, unsettled{p: p, since: c.clock(), left: true})
+		}
+	}
+}
+
+// settledLeft: a task that leaves closes its connections, and the link reports that. A task without
+// a connection to this one, or whose last messages are lost, counts as left after a while: else what
+// this task sends there is sent again until TIMEOUT.
+func (c *Context) settledLeft(e unsettled) bool {
+	if c.clock()-e.since >= latePatience {
+		e.p.SetLeft(true)
+	}
+	return c.hasLeft(e.p)
 }
 
 // isTogether says whether this task is in a collective.

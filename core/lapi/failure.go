@@ -87,6 +87,7 @@ func (c *Context) pollSession() {
 	defer c.settleEnds()
 	for {
 		e, ok := c.net.Session.Poll()
+		c.noteDepartures()
 		if !ok {
 			return
 		}
@@ -139,7 +140,7 @@ func (c *Context) hasLeft(p *peer.Peer) bool {
 	case p.IsSelf:
 		return false
 	}
-	return remote(p).HasLeft(p.Ep)
+	return p.HasLeft() || remote(p).HasLeft(p.Ep)
 }
 
 // left: p has left, and something of this task's that was on its way to it is lost.
@@ -177,6 +178,14 @@ func (c *Context) checkLeft() {
 		default:
 			c.left(p)
 		}
+	}
+}
+
+// reportLeft is checkLeft for a fence that is about to end: what it covers may be lost with a task
+// whose last word has come along with the acknowledgement. A task in LAPI_Term needs no report.
+func (c *Context) reportLeft() {
+	if c.term == nil && c.awaitsLeft() {
+		c.checkLeft()
 	}
 }
 

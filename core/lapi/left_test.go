@@ -111,6 +111,42 @@ func TestLostWhenTaskLeaves(t *testing.T) {
 	}
 }
 
+// departed is a session that knows who has left.
+type departed struct {
+	job.Session
+	tasks []int
+}
+
+func (s *departed) Departed() (tasks []int) {
+	tasks, s.tasks = s.tasks, nil
+	return tasks
+}
+
+// TestLostWithoutConnection: a task leaves with which this one has no connection yet. The job
+// session reports that, so operations with it do not last until TIMEOUT.
+func TestLostWithoutConnection(t *testing.T) {
+	for path, env := range paths {
+		for name, begin := range leftOperations {
+			t.Run(path+" "+name, func(t *testing.T) {
+				j := newJob(t, 2, env)
+				k := j.tasks[0]
+				var word, other uint64
+				var cntr int32
+				j.tasks[1].leave()
+				k.net.Session = &departed{k.net.Session, []int{1}}
+				if code := begin(k, &word, &other, &cntr); code != codes.Success {
+					return // the link knows
+				}
+				j.until1(k, "the error", func() bool { return k.faults.Pending() > 0 })
+				j.lost(t, cntr)
+				if code := begin(k, &word, &other, &cntr); code != codes.ErrNoConnectivity {
+					t.Errorf("a later operation returns %s", codes.Name(code))
+				}
+			})
+		}
+	}
+}
+
 // TestNoSleepAfterLastWord: who has taken in word of a task's end since it last looked for such
 // tasks does not sleep for ever with an operation on its way to that one.
 func TestNoSleepAfterLastWord(t *testing.T) {
@@ -305,6 +341,39 @@ func TestFenceUnderWayReportsLoss(t *testing.T) {
 			j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
 			if code := k.TicketResult(id); code != codes.Success {
 				t.Errorf("the next fence: %s", codes.Name(code))
+			}
+		})
+	}
+}
+
+// TestFenceReportsWhatCameWithTheAcknowledgement: a target takes an active message, and leaves
+// before its completion handler has run. The acknowledgement, for which the fence waits, and the
+// target's last word come together: the fence returns the loss.
+func TestFenceReportsWhatCameWithTheAcknowledgement(t *testing.T) {
+	for path, env := range paths {
+		t.Run(path, func(t *testing.T) {
+			j := newJob(t, 2, env)
+			k, to := j.tasks[0], j.tasks[1]
+			var word, one uint64
+			var cntr int32
+			j.ok(k.Put(1, 8, at(&word), at(&one), 0, 0, 0)) // a session
+			j.fence(0)
+			taken := false
+			to.headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+				taken, r.Completion = true, 0x2000
+			}
+			j.ok(k.Amsend(1, 0x1000, 0, 0, at(&one), 8, 0, 0, at(&cntr)))
+			id, _ := k.FenceBegin()
+			for !taken {
+				to.Dispatch(0)
+			}
+			to.leave()
+			j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
+			if code := k.TicketResult(id); code != codes.ErrNoConnectivity {
+				t.Errorf("fence: %s", codes.Name(code))
+			}
+			if all := k.events(); len(all) != 1 || cntr != 0 {
+				t.Errorf("errors %+v, the counter is %d", all, cntr)
 			}
 		})
 	}

@@ -107,6 +107,7 @@ func (c *Context) taskReturned(e job.Event) {
 		wireup.CloseFiles(e.Part)
 		return
 	}
+	p.SetLeft(false)
 	r := c.rejoins.of(p.ID)
 	if p.Shared && err == nil && card.Shm == nil {
 		err = errors.New("it has no shared memory any more")

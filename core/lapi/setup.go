@@ -115,7 +115,8 @@ func (s *setup) compose() (err error) {
 		Completed: c.amCompleted, Lost: c.dropped})
 	c.parts = receive.NewTally(n)
 	c.tickets = fence.NewTickets(&c.wake)
-	c.fences = fence.New(fence.Config{Out: c.out, Settle: c.settle, Quiet: c.quiet})
+	c.fences = fence.New(fence.Config{Out: c.out, Settle: c.settle, Quiet: c.quiet,
+		Lost: c.reportLeft})
 	c.collectives = fence.NewCollectives(fence.CollectiveConfig{Me: c.me, Peers: c.peers,
 		Out: c.out, Fences: c.fences, Tickets: c.tickets, Await: c.expect,
 		Medium: medium{&c.net}, Clock: func() int64 { return c.clock() },

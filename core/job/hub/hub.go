@@ -338,13 +338,14 @@ func (h *Hub) end(g *group, taskID int) {
 	h.spread(g, wire.Ending, taskID)
 }
 
-// spread tells the keepers in a group, in which a later hub finds it. mu is held.
+// spread notifies the sessions of a group: of Left all, of Ending the keepers, in which a later hub
+// finds it. mu is held.
 func (h *Hub) spread(g *group, kind wire.Kind, taskID int) {
-	if h.span == nil {
+	if h.span == nil && kind != wire.Left {
 		return
 	}
 	for _, s := range g.members {
-		if s != nil && s.task != taskID && s.rejoin == nil {
+		if s != nil && s.task != taskID && s.rejoin == nil && (h.span != nil || !s.left) {
 			s.send(notice(kind, taskID), nil)
 		}
 	}

@@ -180,7 +180,8 @@ func TestLateOpenHearsOfDeath(t *testing.T) {
 	}
 }
 
-// The rest of what a task had sent counts, though its end is known before it is read.
+// The rest of what a task had sent counts, though its end is known before it is read: the others
+// get the news that it has left, and of no death.
 func TestEndKnownBeforeLeave(t *testing.T) {
 	b := newBench(t, 2)
 	stays, goes := b.join(0, 0), b.join(1, 0)
@@ -188,6 +189,9 @@ func TestEndKnownBeforeLeave(t *testing.T) {
 	b.send(goes, wire.Message{Kind: wire.Leave})
 	goes.Close()
 	time.Sleep(3 * reapDelay)
+	if m := b.expect(stays, wire.Left); !bytes.Equal(m.Data, notice(wire.Left, 1).Data) {
+		t.Errorf("%+v", m)
+	}
 	var s wire.Scratch
 	if m, ok, err := stays.Receive(&s); ok || err != nil {
 		t.Errorf("%+v %v", m, err)

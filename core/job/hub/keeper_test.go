@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"strings"
@@ -190,7 +191,7 @@ func TestKeeperLeaves(t *testing.T) {
 	all[1].Close() // the task does not wait for the answer
 	a.follow(0)
 	for _, m := range a.news(all[2]) {
-		if m.Kind != wire.Died || m.Number != 0 {
+		if m.Kind != wire.Left && (m.Kind != wire.Died || m.Number != 0) {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -272,20 +273,27 @@ func TestKeeperEarly(t *testing.T) {
 	m.CloseFiles()
 }
 
-// A session hears of each end once, and not of that of a task that has left, whatever the hub says.
+// A session gets the news of each end, and that a task has left, once, and none of the end of a task
+// that has left, whatever the hub says.
 func TestKeeperFilters(t *testing.T) {
 	b, first, next := scripted(t, nil, 6)
 	c, session := b.play(first)
 	for _, m := range []wire.Message{{Kind: wire.Died, Number: 1}, {Kind: wire.Died, Number: 1},
-		notice(wire.Left, 2), {Kind: wire.Died, Number: 2}, {Kind: wire.Ended, Number: 3},
+		notice(wire.Left, 2), notice(wire.Left, 2), {Kind: wire.Died, Number: 2},
+		{Kind: wire.Ended, Number: 3},
 		{Kind: wire.Died, Number: 3}, {Kind: wire.Died, Number: 99}, {Kind: wire.Parts},
 		{Kind: wire.Died, Number: 4}} {
 		if err := session.send(m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []uint32{1, 3, 4} {
-		if m, _ := b.next(c); m.Number != want || m.Kind != wire.Died && m.Kind != wire.Ended {
+	for _, want := range []uint32{1, 2, 3, 4} {
+		m, _ := b.next(c)
+		if want == 2 {
+			if m.Kind != wire.Left || !bytes.Equal(m.Data, notice(wire.Left, 2).Data) {
+				t.Errorf("%+v, not that task 2 has left", m)
+			}
+		} else if m.Number != want || m.Kind != wire.Died && m.Kind != wire.Ended {
 			t.Errorf("%+v, not the end of task %d", m, want)
 		}
 	}

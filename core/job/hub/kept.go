@@ -304,6 +304,9 @@ func (s *kept) noted(m wire.Message) {
 			s.send(wire.Message{Kind: m.Kind}, nil)
 			s.release()
 		case t < s.keeper.NumTasks:
+			if m.Kind == wire.Left && !s.known[what][t] {
+				s.send(notice(wire.Left, t), nil)
+			}
 			s.known[what][t] = true
 		}
 	}

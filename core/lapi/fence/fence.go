@@ -87,6 +87,7 @@ func (t *Tickets) Result(id uint64) codes.Code {
 type fence struct {
 	seq      uint64
 	flushing bool
+	looked   bool // Lost was called since the flush is over
 	flush    send.Flush
 	code     codes.Code
 	over     bool
@@ -100,6 +101,8 @@ type Config struct {
 	Settle func()
 	// Quiet says whether nothing that was issued at seq or before waits for an answer.
 	Quiet func(seq uint64) bool
+	// Lost reports what is lost, as a task has left (Lose).
+	Lost func()
 }
 
 // Fences are those under way.
@@ -160,6 +163,11 @@ func (s *Fences) Advance() {
 		}
 		if !f.flushing || !f.flush.Done() {
 			i++
+			continue
+		}
+		if !f.looked { // a link accepts what a task that leaves does not take any more
+			f.looked = true
+			s.cfg.Lost()
 			continue
 		}
 		s.all = slices.Delete(s.all, i, i+1)

@@ -27,6 +27,7 @@ type Peer struct {
 
 	dead   bool
 	purged bool // by LAPI_Purge_totask; then it is dead as well
+	left   bool // by LAPI_Term, as the job session reports
 	own    bool // Reach is this peer's alone
 }
 
@@ -138,6 +139,12 @@ func (p *Peer) Dead() bool { return p.dead }
 
 // Purged says whether they do because of LAPI_Purge_totask.
 func (p *Peer) Purged() bool { return p.purged }
+
+// HasLeft says whether the job session's report that it has left is all that is to come of it.
+func (p *Peer) HasLeft() bool { return p.left }
+
+// SetLeft says so, or that another process has its place.
+func (p *Peer) SetLeft(left bool) { p.left = left }
 
 // Epoch changes whenever all that was under way with p is given up.
 func (p *Peer) Epoch() uint32 { return p.epoch }
