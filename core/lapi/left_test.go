@@ -457,4 +457,10 @@ func TestLossReportedOncePerCounter(t *testing.T) {
 			t.Errorf("a counter set anew: %d", got)
 		}
 	}
+	var c int32 // asked after both
+	for i, want := range []int{counter.Purged, counter.Purged, counter.Unlisted} {
+		if got := k.CounterPurged(at(&c)); got != want {
+			t.Errorf("after two losses, asked %d times: %d, want %d", i+1, got, want)
+		}
+	}
 }

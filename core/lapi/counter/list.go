@@ -98,7 +98,7 @@ func (c *Counters) List(cntr transport.Addr, n int32, dest, status, member trans
 // Unlist takes a counter's list off it: it is set anew, and no loss so far concerns it.
 func (c *Counters) Unlist(cntr transport.Addr) {
 	delete(c.lists, cntr)
-	c.noteReported(cntr)
+	c.losses.setReported(cntr, c.losses.count)
 }
 
 // Listed says whether any counter has a list: then each count must pass this package.
@@ -155,7 +155,7 @@ const (
 	Unlisted = 2
 )
 
-// lossesMax bounds the counters for which it is noted that a loss was reported. Beyond it each may
+// lossesMax bounds the counters for which it is noted which losses were reported. Beyond it one may
 // be reported once more.
 const lossesMax = 4096
 
@@ -163,7 +163,8 @@ const lossesMax = 4096
 // a list: which of its operations were lost is not known.
 type losses struct {
 	count    uint64
-	reported map[transport.Addr]uint64 // by counter: count when it was reported, or set anew
+	reported map[transport.Addr]uint64 // by counter: how many of them; all when it is set anew
+	others   uint64                    // the same for counters that are not in reported
 	pending  bool                      // waiting threads have yet to look
 }
 
@@ -184,16 +185,26 @@ func (c *Counters) TakeLoss() bool {
 	return pending
 }
 
-// noteReported: no loss so far concerns a counter any more.
-func (c *Counters) noteReported(cntr transport.Addr) {
-	l := &c.losses
-	if l.count == 0 {
-		return
+// reportedTo is how many losses were reported to a counter.
+func (l *losses) reportedTo(cntr transport.Addr) uint64 {
+	if n, ok := l.reported[cntr]; ok {
+		return n
 	}
-	if l.reported == nil || len(l.reported) >= lossesMax {
+	return l.others
+}
+
+// setReported: only losses beyond the first n concern a counter.
+func (l *losses) setReported(cntr transport.Addr, n uint64) {
+	switch {
+	case l.count == 0:
+		return
+	case len(l.reported) >= lossesMax:
+		l.reported, l.others = nil, l.count-1
+	}
+	if l.reported == nil {
 		l.reported = make(map[transport.Addr]uint64)
 	}
-	l.reported[cntr] = l.count
+	l.reported[cntr] = n
 }
 
 // Purged says what a purge, or the loss of a task, means to a thread that waits for the counter.
@@ -201,8 +212,8 @@ func (c *Counters) noteReported(cntr transport.Addr) {
 func (c *Counters) Purged(cntr transport.Addr) int {
 	l := c.lists[cntr]
 	switch {
-	case l == nil && c.losses.reported[cntr] < c.losses.count:
-		c.noteReported(cntr)
+	case l == nil && c.losses.reportedTo(cntr) < c.losses.count:
+		c.losses.setReported(cntr, c.losses.reportedTo(cntr)+1)
 		return Purged
 	case l == nil:
 		return Unlisted
