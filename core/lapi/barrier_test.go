@@ -64,6 +64,33 @@ func TestBarrierPurge(t *testing.T) {
 	}
 }
 
+// TestPurgeThenLeave: a peer purges another task and leaves. A task in LAPI_Gfence that notices the
+// leave first, in whatever way, returns the purge's code, and its error handler is not called.
+func TestPurgeThenLeave(t *testing.T) {
+	for name, notice := range map[string]func(k *testTask){
+		"looks":            func(k *testTask) { k.checkLeft() },
+		"barrier":          func(k *testTask) { k.BarrierBroken(1) },
+		"ended on purpose": func(k *testTask) { tellEnd(k, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, 3, paths["shm"])
+			k := j.tasks[0]
+			k.barrier.Begun++ // in LAPI_Gfence
+			k.barrier.Arrived++
+			want(t, "purge", j.tasks[1].Purge(2), codes.Success)
+			j.tasks[1].leave()
+			if !k.barrier.awaits(&k.peers[1]) || !k.hasLeft(&k.peers[1]) {
+				t.Fatal("the barrier does not wait for task 1, or it has not left")
+			}
+			notice(k)
+			want(t, "barrier", k.barrier.failure(), codes.ErrTgtPurged)
+			if all := k.events(); len(all) != 0 {
+				t.Errorf("errors %+v", all)
+			}
+		})
+	}
+}
+
 // TestBarrierBroken: a task that left or wrote nonsense is failed once, and collectives with it,
 // for good.
 func TestBarrierBroken(t *testing.T) {
