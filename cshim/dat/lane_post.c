@@ -238,6 +238,24 @@ static void look_between(const dat_post *post)
 		dat_lane_poll(0, NULL);
 }
 
+enum { PAGE = 4096 };
+
+/* 1 if there are n bytes at at that can be read, or none is needed; else core says what is wrong. A
+ * word of each page is looked at. */
+static int readable(const void *at, size_t n)
+{
+	uintptr_t word = (uintptr_t)at, last = word + n - sizeof(int32_t);
+	int32_t copy;
+
+	if (!at || !n)
+		return 1;
+	for (; word < last; word = (word | (PAGE - 1)) + 1)
+		if (node_guarded_copy_short(&copy, (const void *)word, sizeof copy))
+			return 0;
+	return (last & (PAGE - 1)) <= PAGE - sizeof copy ||
+	       !node_guarded_copy_short(&copy, (const void *)last, sizeof copy);
+}
+
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 {
 	dat_request *request;
@@ -245,6 +263,10 @@ int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	dat_end *end;
 	uint32_t seq;
 
+	if ((uint32_t)post->num_segments > DAT_LANE_SEGMENTS ||
+	    !readable(post->local_iov, (size_t)post->num_segments * sizeof *post->local_iov) ||
+	    !readable(post->remote_iov, sizeof *post->remote_iov))
+		return 0;
 	look_between(post); /* first: core may end the connection */
 	end = end_of(ep_handle);
 	if (!end || !find_local(end, post, &memory) || !fits_remote(end, post, &memory) ||
@@ -282,7 +304,9 @@ int dat_lane_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	dat_end *end = end_of(ep_handle);
 	dat_receive *receive;
 
-	if (!end || completion & ~DAT_LANE_COMPLETION_FLAGS || num_segments < 0 || num_segments > 1 || (num_segments && !local_iov) ||
+	if (!end || completion & ~DAT_LANE_COMPLETION_FLAGS || num_segments < 0 ||
+	    num_segments > 1 || (num_segments && !local_iov) ||
+	    !readable(local_iov, (size_t)num_segments * sizeof *local_iov) ||
 	    end->received >= end->max_receives || end->received >= end->room)
 		return 0;
 	if (num_segments && local_iov->segment_length &&

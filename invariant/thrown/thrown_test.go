@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 		var p *int
 		*p = 1
 	case "memory":
-		b := make([]byte, 1<<46)
+		most := uint64(1) << 46
+		b := make([]byte, most)
 		b[len(b)-1] = 1
 	case "print":
 		println("a word of the run-time's")

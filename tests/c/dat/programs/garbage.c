@@ -149,6 +149,42 @@ static void posts(void)
 	MUST(dat_ep_query(p.a.ep, DAT_EP_FIELD_ALL, &param));
 }
 
+/* Triplets that cannot be read, of a connected endpoint: the lane looks at them first. g is not
+ * NULL: that is another error. */
+#define POST(...)                                                                       	TRY(dat_ep_post_##__VA_ARGS__)
+
+static void triplets(void)
+{
+	const DAT_DTO_COOKIE cookie = {.as_64 = 4};
+	DAT_LMR_TRIPLET local = pair_local(&p, 0, 64);
+	DAT_RMR_TRIPLET remote = pair_remote(&p, 8192, 64);
+	void *readable = bad[1], *null = bad[3];
+
+	bad[1] = bad[3] = bad[0];
+	POST(send(p.a.ep, 1, g, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(recv(p.a.ep, 1, g, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(rdma_write(p.a.ep, 1, g, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(rdma_write(p.a.ep, 1, &local, cookie, g, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(rdma_write(p.a.ep, 3, g, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(rdma_write(p.a.ep, 1 << 30, g, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(rdma_write(p.a.ep, -1, g, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(rdma_read(p.a.ep, 1, g, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	POST(rdma_read(p.a.ep, 1, &local, cookie, g, DAT_COMPLETION_DEFAULT_FLAG));
+	TRY(dat_ib_post_rdma_write_immed(p.a.ep, 1, g, cookie, &remote, 5,
+	                                 DAT_COMPLETION_DEFAULT_FLAG));
+	TRY(dat_ib_post_rdma_write_immed(p.a.ep, 1, &local, cookie, g, 5,
+	                                 DAT_COMPLETION_DEFAULT_FLAG));
+	local.segment_length = 8;
+	TRY(dat_ib_post_fetch_and_add(p.a.ep, 1, g, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG));
+	TRY(dat_ib_post_fetch_and_add(p.a.ep, 1, &local, cookie, g, DAT_COMPLETION_DEFAULT_FLAG));
+	TRY(dat_ib_post_cmp_and_swap(p.a.ep, 1, 2, g, cookie, &remote,
+	                             DAT_COMPLETION_DEFAULT_FLAG));
+	TRY(dat_ib_post_cmp_and_swap(p.a.ep, 1, 2, &local, cookie, g,
+	                             DAT_COMPLETION_DEFAULT_FLAG));
+	bad[1] = readable;
+	bad[3] = null;
+}
+
 /* Bad pointers take no event away. */
 static void events(DAT_EVD_HANDLE from)
 {
@@ -224,6 +260,7 @@ static int run(void)
 	memory();
 	endpoints();
 	posts();
+	triplets();
 	software();
 	transfers();
 	MUST(dat_srq_free(srq));
