@@ -306,8 +306,9 @@ func (c *Collective) closeNode() {
 	}
 }
 
-// Crowded says whether there is a group of one node whose members share processors.
-func (l *Library) Crowded() bool { return l.groups.crowded }
+// Crowded says whether this process shares processors with another one that it has a link to, or
+// there is a group of one node whose members do.
+func (l *Library) Crowded() bool { return l.sharesProcessors || l.groups.crowded }
 
 // tellGroups tells C which groups it has.
 func (l *Library) tellGroups() {
