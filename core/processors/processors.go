@@ -60,8 +60,8 @@ func Decode(b []byte) (s Set, ok bool) {
 	return s, len(b) == 0 && len(s) <= most/64
 }
 
-// Shares says of each process whether it has to share a processor with another. A process shares one
-// if it, or a process that competes with it, gets none when each is to have one of its own.
+// Shares says of each process whether it has to share a processor with another: a process does if
+// it, or a process that competes with it, gets none when each is to have a processor of its own.
 func Shares(all []Set) []bool {
 	owners := map[int]int{} // by processor
 	var give func(process int, asked map[int]bool) bool

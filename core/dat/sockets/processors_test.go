@@ -84,8 +84,8 @@ func sharing(t *testing.T, what string, want bool, bs ...*bound) {
 	}
 }
 
-// TestLinksOfCrowdedProcesses: processes that share processors do not look for room in vain. A client
-// learns it from its server, which has more clients.
+// TestLinksOfCrowdedProcesses: processes that share processors do not look for room in vain. A
+// client learns it from its server, which has more clients.
 func TestLinksOfCrowdedProcesses(t *testing.T) {
 	server, one := newBound(t, 0, 1), newBound(t, 0, 1)
 	connect(t, one.end(nil, 0), server.end(nil, 0))
