@@ -268,10 +268,10 @@ func godat_end() {
 func godat_progress() (flags C.uint32_t) {
 	defer datBroke("godat_progress", 0)
 	datEntered()
-	datAwake()
 	if udapl.turns++; udapl.turns%verifyTurns == 0 {
 		udapl.block.Verify()
 	}
+	datAwake()
 	n := udapl.lib.Progress()
 	datEnd()
 	if n > 0 {
