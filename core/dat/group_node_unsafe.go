@@ -306,9 +306,8 @@ func (c *Collective) closeNode() {
 	}
 }
 
-// Crowded says whether this process shares processors with a process of its links, or there is a
-// group of one node whose members do.
-func (l *Library) Crowded() bool { return l.sharesProcessors || l.groups.crowded }
+// Crowded says whether there is a group of one node whose members share processors.
+func (l *Library) Crowded() bool { return l.groups.crowded }
 
 // tellGroups tells C which groups it has.
 func (l *Library) tellGroups() {

@@ -7,7 +7,6 @@ import (
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
-	"lapi/core/processors"
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
@@ -37,16 +36,13 @@ type Library struct {
 	peers   map[peerKey]*peer
 	// other processes of this node, and whether there can be any
 	neighbours []*neighbour
-	// which processors this process may use; it shares one with a process of neighbours
-	place            processors.Set
-	sharesProcessors bool
-	door             bool
-	ud               map[uint32]*EP // by number
-	tickAt           int64
-	ticks            int
-	pingAt           int64 // on links of the node
-	turns            uint
-	busy             bool // a link had no room
+	door       bool
+	ud         map[uint32]*EP // by number
+	tickAt     int64
+	ticks      int
+	pingAt     int64 // on links of the node
+	turns      uint
+	busy       bool // a link had no room
 	// a thread sleeps; there is something since that it must hear of; it wakes for no peer's
 	// silence
 	asleep, added, untimed bool

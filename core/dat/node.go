@@ -8,7 +8,6 @@ import (
 
 	"lapi/core/dat/cm"
 	"lapi/core/job/wire"
-	"lapi/core/processors"
 	"lapi/transport"
 )
 
@@ -63,7 +62,6 @@ type neighbour struct {
 	ended   bool // the line has
 	state   meetState
 	table   peerTable
-	place   placement
 	waiting []*cm.Conn // for the outcome
 	until   int64      // meeting ends, unless the process is only slow
 	// then it ends also if that is so
@@ -75,7 +73,6 @@ func (n *neighbour) peer() *peer { return n.data.peers[n.data.made-1] }
 
 // openDoor makes this process one that others of its node can share memory with, if it may be.
 func (l *Library) openDoor() {
-	l.place = processors.Own()
 	err := l.network.Door(l.process)
 	if l.door = err == nil; !l.door {
 		l.host.Message("data to processes of this node goes over UDP: " + err.Error())
@@ -225,8 +222,6 @@ func (l *Library) OnLine(line Line, m *wire.Message) {
 		}
 	case ok && n != nil && n.state != meeting && m.Kind == shareArea:
 		ok = l.onArea(n, m, &g)
-	case ok && n != nil && n.state != meeting && m.Kind == sharePlace:
-		ok = l.onPlace(n, m, &g)
 	default:
 		ok = false
 	}
@@ -273,7 +268,6 @@ func (l *Library) pairWith(process cm.PublicKey) (s cm.Secret, ok bool) {
 func (l *Library) use(n *neighbour) {
 	l.links = append(l.links, &n.data)
 	l.tellLinks()
-	l.countProcessors()
 	l.added = l.asleep
 }
 
@@ -347,7 +341,6 @@ func (l *Library) visit(now int64) {
 		n.line.Close()
 		l.network.CloseLink(n.data.link)
 		l.unmapTable(n)
-		l.countProcessors()
 		l.confirm(n)
 	}
 }

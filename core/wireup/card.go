@@ -5,12 +5,11 @@ import (
 	"errors"
 
 	"lapi/core/job"
-	"lapi/core/processors"
 	"lapi/transport"
 )
 
 // Card is what a task tells the others: the addresses of its links, empty for a link that it has
-// not, and where it runs (place.go). On the wire there are a version (8), and for each of
+// not, and where it runs (processors.go). On the wire there are a version (8), and for each of
 // these a length (16) and its bytes.
 type Card struct{ UDP, Shm, Verbs, Where []byte }
 
@@ -36,7 +35,7 @@ func (n *Net) Card(withShared bool) job.Part {
 		p.Data = append(p.Data, a.Bytes...)
 		p.Files = append(p.Files, a.Files...)
 	}
-	place := where{machineID(), processors.Own()}.append(nil)
+	place := where{machineID(), ownProcessors()}.append(nil)
 	p.Data = binary.LittleEndian.AppendUint16(p.Data, uint16(len(place)))
 	p.Data = append(p.Data, place...)
 	return p

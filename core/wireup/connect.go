@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/core/job"
-	"lapi/core/processors"
 	"lapi/transport"
 	"lapi/transport/udp"
 )
@@ -28,7 +27,7 @@ func (n *Net) meet() error {
 			}
 		}
 		if places[i] = c.Where; i == n.me && c.Where == nil {
-			places[i] = where{machineID(), processors.Own()}.append(nil)
+			places[i] = where{machineID(), ownProcessors()}.append(nil)
 		}
 		if err := n.connect(i, &c, parts); err != nil {
 			return err

@@ -10,7 +10,7 @@
 //	adapter.go  the addresses of one network interface
 //	auth.go     the job key; tasks that disagree about it
 //	card.go     what a task tells the others
-//	place.go       which tasks share processors
+//	processors.go  which tasks share processors
 //	silence.go  reports of tasks that do not answer over UDP
 //
 // Open may block and needs no lock: nobody else knows the Net yet. Later its owner's lock covers

@@ -104,8 +104,8 @@ extern int golapi_senv(int context, uint32_t query, int32_t val);
 extern int golapi_msg_string(int code, cshim_addr buf);
 
 /*
- * Blocking calls begin here and are over when their ticket is done. Ticket 0, of a fence: it is
- * over already.
+ * Blocking calls begin here and are over when their ticket is done. Ticket 0, of a fence: it is over
+ * already.
  */
 extern int golapi_fence_begin(int context, uint64_t *ticket);
 extern int golapi_gfence_begin(int context, uint64_t *ticket);
