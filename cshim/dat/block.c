@@ -155,7 +155,7 @@ static void prepare(void)
 #define NO_RESOURCES (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_DEVICE)
 
 /* dat_enter, in a call that has begun already. */
-static int enter(void)
+static inline __attribute__((always_inline)) int enter(void)
 {
 	uint32_t unusual = __atomic_load_n(&dat_unusual, __ATOMIC_ACQUIRE);
 
@@ -202,7 +202,7 @@ static DAT_RETURN cannot_start(void)
 	               : NO_RESOURCES;
 }
 
-static void leave(void)
+static inline __attribute__((always_inline)) void leave(void)
 {
 	cshim_notify(&dat_progress);
 	if (__builtin_expect(__atomic_load_n(&dat_progress.lock_waiters, __ATOMIC_RELAXED) != 0, 0))

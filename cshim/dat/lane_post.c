@@ -1,4 +1,5 @@
 /* lane_post.c - posting sends, writes, reads and receives, and sending what was posted. */
+#include "../node/probe.h"
 #include "../node/timed.h"
 #include "dat_lane_shared.h"
 
@@ -238,22 +239,10 @@ static void look_between(const dat_post *post)
 		dat_lane_poll(0, NULL);
 }
 
-enum { PAGE = 4096 };
-
-/* 1 if there are n bytes at at that can be read, or none is needed; else core says what is wrong. A
- * word of each page is looked at. */
-static int readable(const void *at, size_t n)
+/* 1 if there are n bytes that can be read, or none is needed; else core says what is wrong. */
+static inline int readable(const void *at, size_t n)
 {
-	uintptr_t word = (uintptr_t)at, last = word + n - sizeof(int32_t);
-	int32_t copy;
-
-	if (!at || !n)
-		return 1;
-	for (; word < last; word = (word | (PAGE - 1)) + 1)
-		if (node_guarded_copy_short(&copy, (const void *)word, sizeof copy))
-			return 0;
-	return (last & (PAGE - 1)) <= PAGE - sizeof copy ||
-	       !node_guarded_copy_short(&copy, (const void *)last, sizeof copy);
+	return !at || !n || node_can_read(at, n);
 }
 
 int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../node/guard.h"
+#include "../node/probe.h"
 #include "godat.h"
 #include "lane_calls.h"
 #include "providers.h"
@@ -100,16 +100,6 @@ static DAT_RETURN ended(DAT_RETURN result)
 	return DAT_GET_TYPE(result) == DAT_INVALID_HANDLE ? ABORTED : result;
 }
 
-/* Where an event goes can be written: a word at each end is copied onto itself. It is 0 also of
- * NULL; core says what is wrong then. */
-static int writable(void *at, size_t n)
-{
-	char *first = at, *last = first + n - sizeof(int32_t);
-
-	return !node_guarded_copy_short(first, first, sizeof(int32_t)) &&
-	       !node_guarded_copy_short(last, last, sizeof(int32_t));
-}
-
 /*
  * What dat_evd_wait begins with, and ends with, as core does it (core/dat/evd.go). NULL: core
  * must, as a result is not DAT_SUCCESS, or there may be silent events that nobody has taken yet.
@@ -160,8 +150,8 @@ static DAT_RETURN wait_by(const dat_wait *wait, const uint64_t *arguments)
 	DAT_RETURN result = DAT_SUCCESS;
 	int late = 0;
 
-	if (writable(wait->event, sizeof *wait->event) &&
-	    writable(wait->n_more, sizeof *wait->n_more))
+	if (node_can_write(wait->event, sizeof *wait->event) &&
+	    node_can_write(wait->n_more, sizeof *wait->n_more)) /* else core says what is wrong */
 		queue = wait_begin(dat_slot_of(wait->evd, DAT_HANDLE_TYPE_EVD), wait->timeout,
 		                   wait->threshold);
 	if (!queue)
@@ -235,7 +225,7 @@ static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
 	dat_queue *queue = slot ? dat_queue_of(slot) : NULL;
 	int taken = 0;
 
-	if (!queue || queue->flags & DAT_QUEUE_WAITING || !writable(event, sizeof *event))
+	if (!queue || queue->flags & DAT_QUEUE_WAITING || !node_can_write(event, sizeof *event))
 		return 0;
 	if (slot->length == 0) {
 		if (!(queue->flags & DAT_QUEUE_TRANSFERS))

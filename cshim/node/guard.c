@@ -243,6 +243,11 @@ __asm__(".pushsection .text\n"
 	"	rep movsb\n" DONE
 	COPY_WIDE("guard_copy_wide", "vmovdqa", "")
 	COPY_WIDE("guard_copy_stream", "vmovntdq", "	sfence\n")
+	SHARED("node_guarded_load")
+	"	movl (%rdi), %eax\n" DONE
+	SHARED("node_guarded_keep")
+	"	movl (%rdi), %eax\n"
+	"	movl %eax, (%rdi)\n" DONE
 	SHARED("node_guarded_count")
 	"	testl %esi, %esi\n"
 	"	jnz 1f\n"
@@ -397,6 +402,27 @@ int node_guarded_string(void *to, const void *from, size_t n)
 int node_has_string(void)
 {
 	return 0;
+}
+
+int node_guarded_load(const void *at)
+{
+	int32_t word;
+
+	GUARDED(memcpy(&word, at, sizeof word));
+}
+
+static void keep(char *at)
+{
+	char word[sizeof(int32_t)];
+
+	memcpy(word, at, sizeof word);
+	__asm__ volatile("" : "+m"(word)); /* else nothing would be stored */
+	memcpy(at, word, sizeof word);
+}
+
+int node_guarded_keep(void *at)
+{
+	GUARDED(keep(at));
 }
 
 int node_guarded_count(int32_t *at, int shared)

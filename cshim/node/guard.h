@@ -50,6 +50,10 @@ int node_guarded_stream(void *to, const void *from, size_t n);
  * node_guarded_copy for those that do not.
  */
 int node_guarded_string(void *to, const void *from, size_t n);
+/* Loads four bytes; loads four and stores them as they are. */
+int node_guarded_load(const void *at);
+int node_guarded_keep(void *at);
+
 /* 1 if there is such an instruction here. */
 int node_has_string(void);
 /*

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guard.h"
+#include "probe.h"
 
 enum { PAGE = 4096, SPACE = 3 * PAGE };
 
@@ -158,6 +158,29 @@ static void calls(unsigned char *end)
 		CHECK(sigismember(&mask, i) == sigismember(&before, i));
 }
 
+/* Memory that a program names: each page counts, also for one byte, and nothing changes. */
+static void probes(unsigned char *start)
+{
+	unsigned char *end = start + SPACE, *last = end - PAGE;
+	size_t n;
+
+	memset(start, 0xA5, SPACE);
+	for (n = 4; n < SPACE; n += n < 12 ? 1 : 509) {
+		CHECK(node_can_read(end - n, n) && node_can_write(end - n, n));
+		CHECK(!node_can_read(end - n + 1, n) && !node_can_write(end - n + 1, n));
+		CHECK(!node_can_read(start - 1, n) && !node_can_write(start - 1, n));
+	}
+	CHECK(!node_can_read(start - PAGE, 3 * PAGE)); /* the first alone */
+	CHECK(!node_can_read(NULL, 8) && !node_can_write(NULL, 8));
+	CHECK(!mprotect(last, PAGE, PROT_READ));
+	CHECK(node_can_read(last - 7, 8) && !node_can_write(last - 7, 8));
+	CHECK(node_can_write(last - 8, 8));
+	CHECK(!node_can_write(last - PAGE - 1, PAGE + 2));
+	CHECK(!mprotect(last, PAGE, PROT_READ | PROT_WRITE));
+	for (n = 0; n < SPACE; n++)
+		CHECK(start[n] == 0xA5);
+}
+
 static void raise_one(void *unused)
 {
 	(void)unused;
@@ -176,6 +199,7 @@ void test_guard(void)
 	bad_addresses(from, to + SPACE);
 	atomics();
 	calls(to + SPACE);
+	probes(from);
 	CHECK(seen == 0);
 	raise(SIGSEGV);
 	CHECK(seen == SIGSEGV);
