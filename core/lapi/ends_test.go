@@ -20,7 +20,6 @@ type ending struct {
 	word, other [4]uint64
 	cntr        int32 // the counter that must not change
 	sent        int   // calls of the send completion handler
-	ticket      uint64
 }
 
 // ends are the columns.
