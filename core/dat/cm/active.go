@@ -22,6 +22,7 @@ func (m *Machine) Connect(now int64, to netip.AddrPort, qualifier uint64, servic
 	}
 	c := m.newConn(Own, to, qualifier, service)
 	c.Active, c.private, c.Card, c.Owner = true, data, card, owner
+	c.cookie = m.cookies[to]
 	c.timer.begin(now, timeout)
 	c.send(Request)
 	m.timers.add(&c.timer)
@@ -63,8 +64,10 @@ func (c *Conn) onActive(now int64, msg *Message, b []byte) bool {
 		if !proved(c.m.cfg.Shared, b) || !c.asking() || msg.Cookie == 0 {
 			return false
 		}
+		c.challenged = true
 		if msg.Cookie != c.cookie { // else it answers a repetition
 			c.cookie = msg.Cookie
+			c.m.keepCookie(c.Peer, c.cookie)
 			c.transmit(Request)
 		}
 	case Wait:

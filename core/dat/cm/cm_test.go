@@ -233,7 +233,7 @@ func TestFloodRejected(t *testing.T) {
 	b.decide = func(c *Conn, _ []byte) { decided++; _ = c.Reject(n.now, nil) }
 	ask := func(i int) {
 		from := netip.AddrPortFrom(hostIP.Prev(), uint16(i))
-		n.request(b, from, uint64(i)+1, b.m.cookie(n.now, from, uint64(i)+1))
+		n.request(b, from, uint64(i)+1, b.m.cookie(n.now, from))
 	}
 	for i := range 3 * RejectedMax {
 		ask(i)
@@ -255,25 +255,60 @@ func TestFloodRejected(t *testing.T) {
 	}
 }
 
-// TestCookie: a cookie is good for its address and its number, and not for ever.
+// TestCookie: a cookie is good for its address, and not for ever.
 func TestCookie(t *testing.T) {
 	n := newNetwork(t, 16)
 	b := n.host("")
 	b.listen(7)
 	b.decide = func(*Conn, []byte) {}
 	from, other := netip.AddrPortFrom(hostIP, 1), netip.AddrPortFrom(hostIP, 2)
-	cookie := b.m.cookie(n.now, from, 5)
+	cookie := b.m.cookie(n.now, from)
 	n.request(b, other, 5, cookie)
-	n.request(b, from, 6, cookie)
 	n.now += 2 * cookieLife
 	n.request(b, from, 5, cookie)
 	if b.m.Conns() != 0 {
 		t.Fatalf("%d requests with another's cookie, or an old one", b.m.Conns())
 	}
-	cookie = b.m.cookie(n.now, from, 5)
+	cookie = b.m.cookie(n.now, from)
 	n.now += cookieLife
 	if n.request(b, from, 5, cookie); b.m.Conns() != 1 {
 		t.Error("a cookie is not good for long enough")
+	}
+}
+
+// TestCookieIsUsedAgain: the second connection to a peer needs no Challenge; a cookie that
+// is no good any more costs one.
+func TestCookieIsUsedAgain(t *testing.T) {
+	n := newNetwork(t, 18)
+	a, b := n.host(""), n.host("")
+	b.listen(7)
+	connect := func() (challenges int) {
+		before := len(n.seen)
+		c := a.connect(b, 7, "", 10)
+		n.run(1)
+		if a.heard[c] != "established" {
+			t.Fatalf("%q", a.heard[c])
+		}
+		for _, m := range n.seen[before:] {
+			if Kind(m[8]) == Challenge {
+				challenges++
+			}
+		}
+		return challenges
+	}
+	for i, want := range []int{1, 0, 0, 1, 0} {
+		if i == 3 {
+			n.now += 2 * cookieLife
+		}
+		if got := connect(); got != want {
+			t.Errorf("connection %d: %d times Challenge, not %d", i, got, want)
+		}
+	}
+	for i := range 3 * cookiesMax {
+		a.m.keepCookie(netip.AddrPortFrom(hostIP, uint16(i)), 1)
+	}
+	if len(a.m.cookies) > cookiesMax {
+		t.Errorf("%d cookies are kept", len(a.m.cookies))
 	}
 }
 

@@ -27,6 +27,9 @@
 //	or
 //	                                <─────   Reject, private data, or Refuse: nobody listens
 //
+// A cookie is good for a minute or two, and for all connections from its address: the next one to
+// the same peer begins with it, and needs no Challenge.
+//
 // Request is repeated with growing pauses until it is answered, and less often after Wait. Accept
 // is repeated until Ready has come. Whoever gets a message again answers it again. Reject is
 // answered with nothing: the passive side remembers what it has rejected for a while, and says so

@@ -95,7 +95,8 @@ type Machine struct {
 	cfg       Config
 	public    PublicKey
 	cookieKey [32]byte
-	conns     map[uint64]*Conn // by own number
+	cookies   map[netip.AddrPort]uint64 // the newest that peers have given
+	conns     map[uint64]*Conn          // by own number
 	requests  map[requestKey]*Conn
 	listeners map[uint64]*Listener // by qualifier
 	rejected  []*Conn              // that are remembered, oldest first; some are over already
@@ -155,19 +156,21 @@ type Conn struct {
 	number   uint64
 	remote   uint64 // the peer's number, 0: unknown
 	private  []byte // to send; while confirming, what has come
-	cookie   uint64
+	cookie   uint64 // to send: the peer's, or of an earlier connection to it; 0: none is known
 	refusals int
 	said     uint16 // kinds of messages that were sent, a bit each
 	heard    uint16 // that have come
 	timer    timer
 	reported bool // Config.Unanswered was called
-	held     bool // port is, of a passive one
+
+	challenged bool // the peer has answered by Challenge
+	held       bool // port is, of a passive one
 }
 
 // New makes a machine without connections.
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, conns: map[uint64]*Conn{}, requests: map[requestKey]*Conn{},
-		listeners: map[uint64]*Listener{}}
+		listeners: map[uint64]*Listener{}, cookies: map[netip.AddrPort]uint64{}}
 	m.public = PublicKey(cfg.Key.PublicKey().Bytes())
 	for i := range m.cookieKey {
 		m.cookieKey[i] = byte(cfg.Random())

@@ -19,7 +19,7 @@ func (m *Machine) onRequest(now int64, at Port, local netip.Addr, from netip.Add
 		m.answer(Refuse, at, local, from, msg, 0)
 		return true
 	case !m.reaches(now, from, msg): // nothing is kept, and no secret made, before
-		m.answer(Challenge, at, local, from, msg, m.cookie(now, from, msg.From))
+		m.answer(Challenge, at, local, from, msg, m.cookie(now, from))
 		return true
 	case l.pending >= PendingMax:
 		if s := m.cfg.Stats; s != nil {

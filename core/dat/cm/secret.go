@@ -85,15 +85,14 @@ func proved(key, b []byte) bool { return hmac.Equal(proof(key, b), b[provedSize:
 const cookieLife = 60e9
 
 // cookie is what a request from an address must bring. Only a process that gets what is sent to that
-// address, now, knows it.
-func (m *Machine) cookie(now int64, from netip.AddrPort, number uint64) uint64 {
+// address knows it.
+func (m *Machine) cookie(now int64, from netip.AddrPort) uint64 {
 	h := hmac.New(sha256.New, m.cookieKey[:])
 	ip := from.Addr().As16()
 	h.Write(ip[:])
-	var b [18]byte
+	var b [10]byte
 	binary.LittleEndian.PutUint16(b[:], from.Port())
-	binary.LittleEndian.PutUint64(b[2:], number)
-	binary.LittleEndian.PutUint64(b[10:], uint64(now/cookieLife))
+	binary.LittleEndian.PutUint64(b[2:], uint64(now/cookieLife))
 	h.Write(b[:])
 	c := binary.LittleEndian.Uint64(h.Sum(nil))
 	if c == 0 {
@@ -104,8 +103,18 @@ func (m *Machine) cookie(now int64, from netip.AddrPort, number uint64) uint64 {
 
 // reaches says whether a request proves that what is sent to its address reaches its sender.
 func (m *Machine) reaches(now int64, from netip.AddrPort, msg *Message) bool {
-	return msg.Cookie == m.cookie(now, from, msg.From) ||
-		msg.Cookie == m.cookie(now-cookieLife, from, msg.From)
+	return msg.Cookie == m.cookie(now, from) || msg.Cookie == m.cookie(now-cookieLife, from)
+}
+
+// cookiesMax is how many peers' cookies are kept for the next connection to them.
+const cookiesMax = 256
+
+// keepCookie keeps what a peer has given, so that the next connection to it needs no Challenge.
+func (m *Machine) keepCookie(peer netip.AddrPort, cookie uint64) {
+	if len(m.cookies) >= cookiesMax {
+		clear(m.cookies)
+	}
+	m.cookies[peer] = cookie
 }
 
 // Proof proves that who says b, for one purpose, has the secret: 32 bytes.

@@ -7,7 +7,7 @@ const unansweredAfter = int64(5e9)
 // noteUnanswered notifies the machine's owner, once, of a connection whose requests nothing answers.
 func (c *Conn) noteUnanswered(now int64) {
 	report := c.m.cfg.Unanswered
-	if report == nil || c.reported || c.state != requesting || c.heard != 0 || c.cookie != 0 ||
+	if report == nil || c.reported || c.state != requesting || c.heard != 0 || c.challenged ||
 		now-c.timer.begun < unansweredAfter {
 		return
 	}
