@@ -165,7 +165,7 @@ func (c *Collective) admit(q *joinRequest) bool {
 func (c *Collective) admitAll() {
 	l := c.ia.library
 	for _, q := range slices.Clone(l.groups.requests) {
-		if c.admit(q) { // of one that has failed it is not
+		if c.admit(q) { // false for a group that has failed
 			l.forgetRequest(q)
 		}
 	}

@@ -4,8 +4,8 @@
 #include "waits.h"
 
 /*
- * Out of so many LAPI_Waitcntr and LAPI_Fence calls with nothing to wait for, one makes a progress
- * call, so that polling programs progress.
+ * Of this many LAPI_Waitcntr and LAPI_Fence calls that have nothing to wait for, one makes a
+ * progress call, so that polling programs progress.
  */
 enum { SATISFIED_PER_CALL = 16 };
 
