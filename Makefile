@@ -75,7 +75,7 @@ $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core
 DAPL_RPATH = -Wl,-rpath,'$$ORIGIN',--enable-new-dtags
 $(BUILD)/lib/libdapllapi.so.2: $(wildcard cshim/dat/provider/*.[ch] include/dat2/*.h include/dat2/parts/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -Iinclude -shared -o $@ \
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -Icshim -Iinclude -shared -o $@ \
 	  -Wl,-soname,$(@F) -Wl,-z,nodelete,-z,relro,-z,now $(DAPL_RPATH) \
 	  cshim/dat/provider/provider.c
 

@@ -1,6 +1,6 @@
 package main
 
-// #include "golapi.h"
+// #include "lapi/golapi.h"
 import "C"
 
 import "lapi/core/lapi/codes"

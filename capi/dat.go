@@ -1,11 +1,10 @@
 package main
 
-// #cgo CFLAGS: -I${SRCDIR}/../include -I${SRCDIR}/../cshim/dat
 // #include <stdlib.h>
 // #include <stdio.h>
 // #include <unistd.h>
-// #include "godat.h"
-// #include "calls.h"
+// #include "dat/godat.h"
+// #include "dat/calls.h"
 // #include <dat2/udat.h>
 // #include <dat2/dat_registry.h>
 // #include <dat2/dat_ib_extensions.h>

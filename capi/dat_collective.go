@@ -1,7 +1,7 @@
 package main
 
-// #include "calls.h"
-// #include "godat.h"
+// #include "dat/calls.h"
+// #include "dat/godat.h"
 // #include <dat2/udat.h>
 // #include <dat2/dat_ib_extensions.h>
 import "C"

@@ -1,6 +1,6 @@
 package main
 
-// #include "calls.h"
+// #include "dat/calls.h"
 // #include <dat2/udat.h>
 // #include <dat2/dat_ib_extensions.h>
 import "C"

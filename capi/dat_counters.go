@@ -2,7 +2,7 @@ package main
 
 // #include <stdio.h>
 // #include <stdlib.h>
-// #include "calls.h"
+// #include "dat/calls.h"
 //
 // static void dat_print(const char *text) { fputs(text, stdout); fflush(stdout); }
 import "C"

@@ -1,6 +1,6 @@
 package main
 
-// #include "calls.h"
+// #include "dat/calls.h"
 import "C"
 
 import (

@@ -1,7 +1,7 @@
 package main
 
 // #include <stdlib.h>
-// #include "calls.h"
+// #include "dat/calls.h"
 // #include <dat2/udat.h>
 // #include <dat2/dat_registry.h>
 // #include <dat2/dat_ib_extensions.h>

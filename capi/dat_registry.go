@@ -1,7 +1,7 @@
 package main
 
-// #include "godat.h"
-// #include "calls.h"
+// #include "dat/godat.h"
+// #include "dat/calls.h"
 // #include <dat2/udat.h>
 // #include <dat2/dat_registry.h>
 import "C"

@@ -1,8 +1,7 @@
 package main
 
-// #cgo CFLAGS: -I${SRCDIR}/../cshim/start
-// #include "golapi.h"
-// #include "start.h"
+// #include "lapi/golapi.h"
+// #include "start/start.h"
 import "C"
 
 import (

@@ -3,7 +3,7 @@ package main
 // #include <stdio.h>
 // #include <stdlib.h>
 // #include <unistd.h>
-// #include "golapi.h"
+// #include "lapi/golapi.h"
 //
 // static void print_out(const char *text) { fputs(text, stdout); fflush(stdout); }
 import "C"

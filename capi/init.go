@@ -2,7 +2,7 @@ package main
 
 // #include <stdlib.h>
 // #include <lapi.h>
-// #include "golapi.h"
+// #include "lapi/golapi.h"
 //
 // int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
 // cshim_addr info);

@@ -7,8 +7,8 @@
 // thread can know the context (LAPI_Init, the end of LAPI_Term), and read by holders of the lock.
 package main
 
-// #cgo CFLAGS: -I${SRCDIR}/../include -I${SRCDIR}/../cshim/lapi -I${SRCDIR}/../cshim/progress
-// #include "golapi.h"
+// #cgo CFLAGS: -I${SRCDIR}/../include -I${SRCDIR}/../cshim
+// #include "lapi/golapi.h"
 import "C"
 
 import (

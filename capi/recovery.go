@@ -1,7 +1,7 @@
 package main
 
 // #include <lapi.h>
-// #include "golapi.h"
+// #include "lapi/golapi.h"
 import "C"
 
 import "lapi/core/lapi/codes"

@@ -1,6 +1,6 @@
 package main
 
-// #include "say.h"
+// #include "progress/say.h"
 import "C"
 import "unsafe"
 

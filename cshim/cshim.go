@@ -2,8 +2,8 @@
 // files of its parts become part of the library. What they need of core are the golapi_ functions
 // (lapi/golapi.h), which capi exports.
 //
-// Each part is a package whose include path is its wall: it sees the headers of the parts that it
-// names there, and no others. All symbols are hidden but those of exports.map.
+// Each part is a package. An include names the folder of its header ("node/node.h"), in the part
+// itself, too: base names occur twice. All symbols are hidden but those of exports.map.
 //
 //	lapi      entry points, context blocks and handles
 //	dat       entry points of uDAPL

@@ -11,10 +11,11 @@
 package coll
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo noescape coll_reduce_at
 // #cgo nocallback coll_reduce_at
 // #include <stdint.h>
-// #include "reduce.h"
+// #include "coll/reduce.h"
 // static int coll_reduce_at(int op, int type, uint64_t out, uint64_t a, uint64_t b, uint64_t count)
 // {
 // 	return coll_reduce_to(op, type, (void *)(uintptr_t)out, (const void *)(uintptr_t)a,

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "coll/kernels.h"
 
 /* A type whose objects may lie anywhere and be seen as others. */
 #define ANYWHERE(type, name) typedef type name __attribute__((aligned(1), may_alias))
@@ -142,7 +142,7 @@ KERNEL_LONG(min, x <= y || x != x ? x : y)
 KERNEL_LONG(sum, x + y)
 KERNEL_LONG(prod, x *y)
 
-#include "kernel_pairs.h"
+#include "coll/kernel_pairs.h"
 
 /* clang-format off */
 #define INTEGERS(signed_op, unsigned_op)                                           \

@@ -2,7 +2,7 @@
 #ifndef COLL_KERNELS_H
 #define COLL_KERNELS_H
 
-#include "reduce.h"
+#include "coll/reduce.h"
 
 /* out[i] = a[i] op b[i] for n elements. */
 typedef void coll_kernel(void *out, const void *a, const void *b, size_t n);

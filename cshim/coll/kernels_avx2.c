@@ -6,7 +6,7 @@
 #pragma GCC target("avx2")
 #endif
 #define COLL_KERNELS coll_kernels_avx2
-#include "kernel_bodies.h"
+#include "coll/kernel_bodies.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #endif

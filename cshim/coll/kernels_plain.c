@@ -1,3 +1,3 @@
 /* kernels_plain.c - the kernels for every processor of the architecture. */
 #define COLL_KERNELS coll_kernels_plain
-#include "kernel_bodies.h"
+#include "coll/kernel_bodies.h"

@@ -1,9 +1,9 @@
 /* reduce.c - which reductions there are, and which kernels do them. */
-#include "reduce.h"
+#include "coll/reduce.h"
 
 #include <stdint.h>
 
-#include "kernels.h"
+#include "coll/kernels.h"
 
 /* A pair of C's, for its size. */
 #define PAIR(value, rank) \

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cpu.h"
+#include "cpu/cpu.h"
 
 int cshim_polls_locked; /* constant once prepared */
 

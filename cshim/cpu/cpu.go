@@ -2,4 +2,5 @@
 package cpu
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR}/..
 import "C"

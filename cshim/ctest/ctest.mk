@@ -4,7 +4,7 @@
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
 CSHIM_PARTS := coll cpu fortran handlers lane lapi node progress start verbs
 CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
-CSHIM_INCLUDES := -Icshim $(CSHIM_PARTS:%=-Icshim/%) -Iinclude
+CSHIM_INCLUDES := -Icshim -Iinclude
 # Of uDAPL what transfers, waits and posts. Its lane is there twice: the other of two processes.
 CSHIM_TEST_LANE := $(wildcard cshim/dat/lane_*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second_%.c)
@@ -17,7 +17,7 @@ CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) $(CSHIM_TEST_LAUNCHERS)
   $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
 CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h cshim/ctest/*/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
-CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -Icshim/ctest -fvisibility=hidden -Wno-unused-parameter -DCSHIM_SAFETY_NS=-1 -pthread
+CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -fvisibility=hidden -Wno-unused-parameter -DCSHIM_SAFETY_NS=-1 -pthread
 # Stores that the tests count; what the launchers' libraries are asked.
 CSHIM_TEST_LINK := -rdynamic -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string
 
@@ -34,7 +34,7 @@ $(CSHIM_TEST_DIR)/plain $(CSHIM_TEST_DIR)/thread $(CSHIM_TEST_DIR)/address: $(CS
 
 $(CSHIM_TEST_SECOND): $(CSHIM_TEST_DIR)/second_%.c: cshim/dat/%.c cshim/ctest/dat/second.h
 	@mkdir -p $(@D)
-	@printf '#include "dat/second.h"\n#include "dat/%s.c"\n' $* >$@
+	@printf '#include "ctest/dat/second.h"\n#include "dat/%s.c"\n' $* >$@
 
 cshim-test-plain cshim-test-thread cshim-test-address: cshim-test-%: $(CSHIM_TEST_DIR)/%
 	$<
@@ -44,8 +44,8 @@ cshim-test-plain cshim-test-thread cshim-test-address: cshim-test-%: $(CSHIM_TES
 cshim-lint: $(CSHIM_TEST_SECOND)
 	@for cc in gcc clang; do \
 	  command -v $$cc >/dev/null || { echo "skipped: $$cc is not installed"; continue; }; \
-	  [ $$cc$(WHOLE) = gcc ] || for f in $(CSHIM_TEST_SOURCES); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -Icshim/ctest -fsyntax-only $$f || exit 1; done; \
-	  for f in cshim/progress/*.c cshim/ctest/progress/test_progress.c; do $$cc -std=gnu11 -Wall -Wextra -Werror -Icshim/progress -fsyntax-only $$f || exit 1; done; \
+	  [ $$cc$(WHOLE) = gcc ] || for f in $(CSHIM_TEST_SOURCES); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -fsyntax-only $$f || exit 1; done; \
+	  for f in cshim/progress/*.c cshim/ctest/progress/test_progress.c; do $$cc -std=gnu11 -Wall -Wextra -Werror -Icshim -fsyntax-only $$f || exit 1; done; \
 	done
 
 # What the context lock costs: once each, see cshim/ctest/bench/lock_bench.c.
@@ -81,7 +81,7 @@ DAT_LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(filter-out cshim/rdma/%,$(CSHIM_TES
 .PHONY: dat-lane-bench
 $(CSHIM_TEST_DIR)/dat-lane-bench: $(DAT_LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -Icshim/ctest -pthread -o $@ $(DAT_LANE_BENCH_SOURCES)
+	$(CC) -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -pthread -o $@ $(DAT_LANE_BENCH_SOURCES)
 
 dat-lane-bench: $(CSHIM_TEST_DIR)/dat-lane-bench
 	@$<

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fake_barrier.h"
-#include "fake_core.h"
-#include "fake_lane.h"
+#include "ctest/fake_barrier.h"
+#include "ctest/fake_core.h"
+#include "ctest/fake_lane.h"
 
 struct fake_settings fake_settings = {200, 20, 0, 0, -1, 0};
 struct fake_counts fake_counts;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "lapi/internal.h"
 
 #define CHECK(condition)                                                                        \
 	do {                                                                                    \

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "library.h"
-#include "fake_adapter.h"
+#include "verbs/library.h"
+#include "ctest/fake_adapter.h"
 
 enum { QUEUE = 256 };
 

@@ -8,8 +8,8 @@
 
 #include <infiniband/verbs.h>
 
-#include "lane_shared.h"
-#include "fake.h"
+#include "lane/lane_shared.h"
+#include "ctest/fake.h"
 
 enum {
 	FAKE_SLOTS = 2 * VERBS_CHUNK,

@@ -3,15 +3,15 @@
  * process: segments' heads, paths, and core's answers when the barrier cannot go on.
  */
 #define _GNU_SOURCE
-#include "fake_barrier.h"
+#include "ctest/fake_barrier.h"
 
 #include <linux/membarrier.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "lane_shared.h"
-#include "fake_lane.h"
+#include "lane/lane_shared.h"
+#include "ctest/fake_lane.h"
 
 static node_segment_head heads[FAKE_BARRIER_TASKS] __attribute__((aligned(128)));
 static node_link paths[FAKE_BARRIER_TASKS] __attribute__((aligned(64)));

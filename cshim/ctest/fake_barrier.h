@@ -3,8 +3,8 @@
 #ifndef CTEST_FAKE_BARRIER_H
 #define CTEST_FAKE_BARRIER_H
 
-#include "node.h"
-#include "fake.h"
+#include "node/node.h"
+#include "ctest/fake.h"
 
 #define FAKE_BARRIER_TASKS 6
 

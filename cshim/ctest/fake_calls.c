@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "fake_core.h"
+#include "ctest/fake_core.h"
 
 int golapi_addr_set(int context, cshim_addr addr, int32_t index)
 {

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "fake.h"
+#include "ctest/fake.h"
 
 enum { FAKE_QUEUE = 4096, FAKE_TURN = 16, FAKE_TICKETS = 64 };
 

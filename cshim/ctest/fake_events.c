@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 
-#include "futex.h"
-#include "fake_core.h"
+#include "progress/futex.h"
+#include "ctest/fake_core.h"
 
 void fake_queue_completion(int context, compl_hndlr_t *handler, void *info)
 {

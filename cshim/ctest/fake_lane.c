@@ -6,14 +6,14 @@
  * test tries again.
  */
 #define _GNU_SOURCE
-#include "fake_lane.h"
+#include "ctest/fake_lane.h"
 
 #include <string.h>
 
-#include "fake_adapter.h"
-#include "fake_node.h"
-#include "lane_shared.h"
-#include "arm.h"
+#include "ctest/fake_adapter.h"
+#include "ctest/fake_node.h"
+#include "lane/lane_shared.h"
+#include "node/arm.h"
 
 static cshim_lane lanes[2] __attribute__((aligned(64)));
 static int16_t ring_of[2][2] = {{-1, 1}, {0, -1}};

@@ -2,10 +2,10 @@
 #ifndef CTEST_FAKE_LANE_H
 #define CTEST_FAKE_LANE_H
 
-#include "lane.h"
-#include "fake.h"
+#include "lane/lane.h"
+#include "ctest/fake.h"
 
-#include "fake_node.h"
+#include "ctest/fake_node.h"
 
 /* Atomic. */
 extern struct fake_lane_counts {

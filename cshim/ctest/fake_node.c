@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
-#include "fake_node.h"
+#include "ctest/fake_node.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "../node/membarrier.h"
-#include "op.h"
+#include "node/membarrier.h"
+#include "node/op.h"
 
 typedef struct segment {
 	node_segment_head head;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "node.h"
+#include "node/node.h"
 
 /* The thread sanitizer knows no membarrier: senders have barriers of their own under it. */
 #if defined(__SANITIZE_THREAD__)

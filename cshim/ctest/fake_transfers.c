@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "fake_core.h"
+#include "ctest/fake_core.h"
 
 /* The transfers only note that they were called; core's own tests are elsewhere. What a lane passes
  * on they refuse. */

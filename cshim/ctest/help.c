@@ -1,6 +1,6 @@
 /* help.c - what tests do often. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <string.h>
 #include <time.h>

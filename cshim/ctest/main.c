@@ -1,7 +1,7 @@
 /* main.c - runs the tests named on the command line, or all. A test that hangs is killed by the
  * alarm, which names it. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <signal.h>
 #include <string.h>

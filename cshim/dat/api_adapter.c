@@ -1,5 +1,5 @@
 /* api_adapter.c - adapters, handles, consumer contexts. Each has core do it. */
-#include "providers.h"
+#include "dat/providers.h"
 
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
                         DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,

@@ -1,5 +1,5 @@
 /* api_connection.c - connections and service points. Each has core do it. */
-#include "providers.h"
+#include "dat/providers.h"
 
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
                           DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,

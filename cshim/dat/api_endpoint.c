@@ -1,6 +1,6 @@
 /* api_endpoint.c - endpoints, what they post, shared receive queues. Each has core do it. */
-#include "lane_calls.h"
-#include "providers.h"
+#include "dat/lane_calls.h"
+#include "dat/providers.h"
 
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                          DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,

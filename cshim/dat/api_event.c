@@ -1,5 +1,5 @@
 /* api_event.c - EVDs and CNOs. Each has core do it. */
-#include "providers.h"
+#include "dat/providers.h"
 
 DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                           DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,

@@ -1,7 +1,7 @@
 /* api_ib.c - InfiniBand extensions as functions, but for queries by name (providers.c). Each has
  * core do it. */
-#include "lane_calls.h"
-#include "providers.h"
+#include "dat/lane_calls.h"
+#include "dat/providers.h"
 
 DAT_RETURN(dat_ib_post_rdma_write_immed)
 (DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,

@@ -1,6 +1,6 @@
 /* api_memory.c - protection zones and memory regions. Each has core do it. */
-#include "../node/guard.h"
-#include "providers.h"
+#include "node/guard.h"
+#include "dat/providers.h"
 
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 {

@@ -3,13 +3,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "../node/guard.h"
-#include "godat.h"
-#include "lane_calls.h"
-#include "lock.h"
-#include "providers.h"
-#include "say.h"
-#include "start.h"
+#include "node/guard.h"
+#include "dat/godat.h"
+#include "dat/lane_calls.h"
+#include "progress/lock.h"
+#include "dat/providers.h"
+#include "progress/say.h"
+#include "start/start.h"
 
 cshim_progress dat_progress __attribute__((aligned(128)));
 

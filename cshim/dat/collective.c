@@ -9,9 +9,9 @@
  * dat_ib_ set does. Of the other set so do the calls without sizes of parts; the rest is for this
  * library's own groups.
  */
-#include "collective.h"
-#include "godat.h"
-#include "providers.h"
+#include "dat/collective.h"
+#include "dat/godat.h"
+#include "dat/providers.h"
 
 #define PROVIDED(operation, handle, ...) \
 	DAT_PROVIDED_OP(DAT_IB_COLLECTIVE_##operation##_OP, handle, ##__VA_ARGS__)

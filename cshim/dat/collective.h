@@ -2,7 +2,7 @@
 #ifndef DAT_COLLECTIVE_H
 #define DAT_COLLECTIVE_H
 
-#include "dat_internal.h"
+#include "dat/dat_internal.h"
 
 /* Sizes are of whole buffers, and v-calls have a buffer for each rank; or of one rank's part, and
  * they have displacements. */

@@ -1,6 +1,6 @@
 /* collective_extension.c - the collective calls by number, of dat_extension_op. */
-#include "dat_internal.h"
-#include "extension.h"
+#include "dat/dat_internal.h"
+#include "dat/extension.h"
 
 /* The arguments of an operation, as they follow each other. Only those that it has are taken. */
 #define POINTER(name) DAT_PVOID name = va_arg(list, DAT_PVOID)

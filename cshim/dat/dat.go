@@ -3,6 +3,6 @@
 package dat
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -Wno-unused-parameter
-// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../start -I${SRCDIR}/../progress -I${SRCDIR}/.. -I${SRCDIR}/../../include
+// #cgo CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "progress.h"
+#include "progress/progress.h"
 
 #pragma GCC visibility push(default)
 #include <dat2/udat.h>
@@ -17,8 +17,8 @@
 #include <dat2/dat_ib_extensions.h>
 #pragma GCC visibility pop
 
-#include "calls.h"
-#include "dat_lane.h"
+#include "dat/calls.h"
+#include "dat/dat_lane.h"
 
 /* The block. Its state is ACTIVE while an adapter is open. */
 extern cshim_progress dat_progress;

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "dat_group.h"
+#include "dat/dat_group.h"
 
 #define DAT_LANE_AREAS 1024   /* places for areas of handles; two that need one place share none */
 #define DAT_LANE_LINKS 64     /* other processes of the node: core/dat's neighboursMax */

@@ -3,10 +3,10 @@
 #ifndef DAT_LANE_SHARED_H
 #define DAT_LANE_SHARED_H
 
-#include "../node/arm.h"
-#include "../node/put.h"
-#include "../node/receive.h"
-#include "lane_calls.h"
+#include "node/arm.h"
+#include "node/put.h"
+#include "node/receive.h"
+#include "dat/lane_calls.h"
 
 /* The messages of core/dat/rc (wire.go) that the lane knows; it leaves the others to core. */
 #define DAT_MSG_DATA 1

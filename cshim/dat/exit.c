@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "godat.h"
-#include "lock.h"
-#include "dat_internal.h"
+#include "dat/godat.h"
+#include "progress/lock.h"
+#include "dat/dat_internal.h"
 
 /* How often the lock is tried: a thread that exit has stopped in the library may have it. */
 enum { TRIES = 1000, PAUSE_US = 1000 };

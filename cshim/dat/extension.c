@@ -1,7 +1,7 @@
 /* extension.c - dat_extension_op: the extensions by number, as programs built elsewhere call them.
  */
-#include "providers.h"
-#include "extension.h"
+#include "dat/providers.h"
+#include "dat/extension.h"
 
 typedef DAT_LMR_TRIPLET *local_iov;
 typedef DAT_RMR_TRIPLET *remote_iov;

@@ -10,7 +10,7 @@
 #ifndef DAT_GROUP_SHARED_H
 #define DAT_GROUP_SHARED_H
 
-#include "dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 static inline dat_seat *dat_group_seat(const dat_group *group, uint32_t rank)
 {

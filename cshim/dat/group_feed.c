@@ -6,9 +6,9 @@
  *
  * A member whose memory is read does not go on before all are done, so it is there to be asked.
  */
-#include "group.h"
+#include "dat/group.h"
 
-#include "../node/put.h"
+#include "node/put.h"
 
 /* The unit of a member's stage for what it is asked for. */
 static uint64_t feed_round(const dat_group *group)

@@ -21,11 +21,11 @@
  *
  * In a larger group a member would write where a third may have changed the card of another.
  */
-#include "group.h"
+#include "dat/group.h"
 
 #include <string.h>
 
-#include "../node/put.h"
+#include "node/put.h"
 
 /* Bytes of an allgather's part that are copied twice in a row: most own caches hold so much. */
 #define BLOCK ((uint64_t)128 << 10)

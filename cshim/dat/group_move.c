@@ -8,7 +8,7 @@
  * Long data may stay in the program's memory instead (group_way.c): then the member's first card is
  * its only one, and says where they are.
  */
-#include "group.h"
+#include "dat/group.h"
 
 #include <string.h>
 

@@ -3,12 +3,12 @@
  * capi/dat_collective.go and core/dat/coll/arguments.go, for these. What is not legal is left to
  * core, which says so.
  */
-#include "collective.h"
+#include "dat/collective.h"
 
 #include <string.h>
 
-#include "../coll/reduce.h"
-#include "group.h"
+#include "coll/reduce.h"
+#include "dat/group.h"
 
 #define FLAGS_ALL 0x3fu
 

@@ -14,11 +14,11 @@
  * one block, whose first cards say where they are, and where the result is to be. Each member reads
  * what it reduces from there, and the results of others.
  */
-#include "group.h"
+#include "dat/group.h"
 
 #include <string.h>
 
-#include "../coll/reduce.h"
+#include "coll/reduce.h"
 
 enum {
 	SHORT = 4096,                 /* bytes */

@@ -1,9 +1,9 @@
 /* group_rounds.c - the rounds of groups on one node: cards, whom to wake, and what follows. */
-#include "group.h"
+#include "dat/group.h"
 
 #include <string.h>
 
-#include "../node/arm.h"
+#include "node/arm.h"
 
 /* core's operations, in the check of a card */
 #define CHECK_CORE UINT64_C(0xff)

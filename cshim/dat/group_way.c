@@ -10,10 +10,10 @@
  *
  * A member whose memory others read is over when all have read it.
  */
-#include "group.h"
+#include "dat/group.h"
 
-#include "../node/route_class.h"
-#include "../node/timed.h"
+#include "node/route_class.h"
+#include "node/timed.h"
 
 _Static_assert(DAT_IB_COLLECTIVE_BARRIER_STATUS - DAT_IB_COLLECTIVE_SCATTER_STATUS <
                        DAT_GROUP_KINDS,

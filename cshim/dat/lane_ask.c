@@ -2,7 +2,7 @@
  * lane_ask.c - reads and atomic operations by messages: request, answer. Of a peer that polls that
  * takes less than a system call; and one that may not be copied from is reached by nothing else.
  */
-#include "dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 _Static_assert(DAT_LANE_SWAP + 1 == DAT_LANE_ADD, "all behind reads are atomic");
 

@@ -5,8 +5,8 @@
 #ifndef DAT_LANE_CALLS_H
 #define DAT_LANE_CALLS_H
 
-#include "dat_internal.h"
-#include "godat.h"
+#include "dat/dat_internal.h"
+#include "dat/godat.h"
 
 extern dat_lane dat_the_lane;
 

@@ -7,7 +7,7 @@
  * call returns. So it needs no number, and the connection's protocol does not know of it. Whatever
  * is not as it should be goes by messages: then the target says what is wrong.
  */
-#include "dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 /* Where the peer's memory is that a request names; 0: it may not be accessed so. */
 static uint64_t place_there(const dat_end *end, const dat_request *request)

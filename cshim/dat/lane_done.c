@@ -5,7 +5,7 @@
  * the responder stores the same number where the requester's looks at it (dat_open.done). Only a
  * requester that sleeps, or whose lane does not look, gets rc's Done.
  */
-#include "dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 static void extend_request(dat_completion *c, const dat_request *request)
 {

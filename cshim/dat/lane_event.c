@@ -1,5 +1,5 @@
 /* lane_event.c - the events of an EVD, in memory that core shares (core/dat/queue_unsafe.go). */
-#include "dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 /* 32-bit programs open no adapter (docs/dat.md). */
 _Static_assert(sizeof(void *) < 8 || sizeof(DAT_EVENT) == 120, "core has the same");

@@ -1,7 +1,7 @@
 /* lane_post.c - posting sends, writes, reads and receives, and sending what was posted. */
-#include "../node/probe.h"
-#include "../node/timed.h"
-#include "dat_lane_shared.h"
+#include "node/probe.h"
+#include "node/timed.h"
+#include "dat/dat_lane_shared.h"
 
 /* Sends n bytes of the rest of a request. NODE_SENT, or why not. */
 static inline int send_part(const dat_end *end, uint32_t seq, dat_request *request, uint32_t n)

@@ -12,7 +12,7 @@
  * again in messages (Ready). Only a write in front of which nothing is under way has a half written
  * by the origin: that half would overtake.
  */
-#include "dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 /* Slots of the two messages, and those skipped at the ring's end. */
 enum { SLOTS = 2 + 1 + 2 + 1 };

@@ -1,6 +1,6 @@
 /* lane_receive.c - a turn of the lane: what comes by the links of the node, and what follows. */
 #define _GNU_SOURCE
-#include "dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "godat.h"
+#include "dat/godat.h"
 
 enum {
 	BATCH = 64,       /* messages of one ring in one turn */

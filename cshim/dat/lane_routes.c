@@ -4,8 +4,8 @@
  * they are timed as there (../node/timed.h). A wait that runs out also says that the peer does not
  * poll.
  */
-#include "../node/timed.h"
-#include "dat_lane_shared.h"
+#include "node/timed.h"
+#include "dat/dat_lane_shared.h"
 
 enum {
 	TIME_EACH = 8, /* so many short requests from one that is timed to the next */

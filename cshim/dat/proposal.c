@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 
-#include "dat_internal.h"
+#include "dat/dat_internal.h"
 
 #pragma GCC visibility push(default)
 #include <dat/dat_extensions.h>

@@ -2,13 +2,13 @@
  * provider_adapters.c - opening and closing adapters, of any library: who opens a name, and which
  * adapters of other libraries are open.
  */
-#include "providers.h"
+#include "dat/providers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../node/guard.h"
-#include "godat.h"
+#include "node/guard.h"
+#include "dat/godat.h"
 
 #define NOT_FOUND (DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED)
 #define NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)

@@ -7,7 +7,7 @@
  * handle points to, which is copied under guard and compared with those that are registered.
  */
 #define _GNU_SOURCE
-#include "providers.h"
+#include "dat/providers.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "godat.h"
-#include "../node/guard.h"
+#include "dat/godat.h"
+#include "node/guard.h"
 
 #define NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)
 #define BAD_ARG(n) (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | (DAT_INVALID_ARG1 + (n)-1))

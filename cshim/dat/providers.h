@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "dat_internal.h"
+#include "dat/dat_internal.h"
 
 #define DAT_UNPREPARED 1u    /* no entry has prepared the block yet */
 #define DAT_FORKED 2u        /* this is the child of a fork */

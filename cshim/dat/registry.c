@@ -1,5 +1,5 @@
 /* registry.c - the registry of providers, as programs and providers call it. */
-#include "providers.h"
+#include "dat/providers.h"
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
                                        DAT_PROVIDER_INFO *(dat_provider_list[]))

@@ -1,7 +1,7 @@
 /* strerror.c - dat_strerror: names of results. It needs nothing of core, so it may be called in the
  * child of a fork. */
-#include "../node/guard.h"
-#include "dat_internal.h"
+#include "node/guard.h"
+#include "dat/dat_internal.h"
 
 #define TYPE(name) [name >> 16] = #name
 #define SUBTYPE(name) [name] = #name

@@ -2,11 +2,11 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../node/probe.h"
-#include "godat.h"
-#include "lane_calls.h"
-#include "providers.h"
-#include "wait.h"
+#include "node/probe.h"
+#include "dat/godat.h"
+#include "dat/lane_calls.h"
+#include "dat/providers.h"
+#include "progress/wait.h"
 
 /* Who finds events of a group, or waits for members that share processors, looks at the links one
  * time in so many. */

@@ -3,7 +3,6 @@
 package fortran
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
-// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/..
-// #cgo CFLAGS: -I${SRCDIR}/../lane -I${SRCDIR}/../node -I${SRCDIR}/../../include
+// #cgo CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

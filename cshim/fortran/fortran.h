@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #define LAPI_NO_FORTRAN_NAMES /* fortran_gen.h defines them, with types of its own */
-#include "internal.h"
-#include "procedure.h"
+#include "lapi/internal.h"
+#include "fortran/procedure.h"
 
 /* fortran_null.c */
 

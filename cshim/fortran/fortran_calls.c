@@ -5,8 +5,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "fortran.h"
-#include "guard.h"
+#include "fortran/fortran.h"
+#include "node/guard.h"
 
 /* Numbers by reference. LAPI_ADDR_NULL is 0 by itself. */
 static inline int32_t fortran_int(const int32_t *argument)
@@ -192,4 +192,4 @@ static inline void *fortran_plain(void **at, const char *name, void *own)
 	return found;
 }
 
-#include "fortran_gen.h"
+#include "fortran/fortran_gen.h"

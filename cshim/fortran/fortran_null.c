@@ -12,7 +12,7 @@
 #include <link.h>
 #include <pthread.h>
 
-#include "fortran.h"
+#include "fortran/fortran.h"
 
 /* 4- or 8-byte integers, as KIND=LAPI_ADDR_TYPE. */
 typedef struct addresses {

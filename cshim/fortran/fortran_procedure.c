@@ -18,9 +18,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "fortran.h"
-#include "lane.h"
-#include "procedure.h"
+#include "fortran/fortran.h"
+#include "lane/lane.h"
+#include "fortran/procedure.h"
 
 enum { FILE_SHIFT = 32, FILE_BITS = 23 };
 

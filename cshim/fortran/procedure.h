@@ -6,7 +6,7 @@
 #ifndef CSHIM_PROCEDURE_H
 #define CSHIM_PROCEDURE_H
 
-#include "golapi.h"
+#include "lapi/golapi.h"
 
 /* Marks a name: above every user address, below what the lane's message keeps for the padding. */
 #define CSHIM_PROCEDURE_NAME ((uint64_t)1 << 55)

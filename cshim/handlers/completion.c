@@ -5,8 +5,8 @@
 #define _GNU_SOURCE
 #include <limits.h>
 
-#include "futex.h"
-#include "handlers.h"
+#include "progress/futex.h"
+#include "handlers/handlers.h"
 
 /*
  * Sleeps until core queues a handler. completion_seq is read under the lock, under which core adds

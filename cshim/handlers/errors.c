@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "handlers.h"
+#include "handlers/handlers.h"
 
 /*
  * Writes out what the program has printed, but waits for no other thread: that one may hold the

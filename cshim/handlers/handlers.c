@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "guard.h"
-#include "handlers.h"
-#include "procedure.h"
+#include "node/guard.h"
+#include "handlers/handlers.h"
+#include "fortran/procedure.h"
 
 /* A handler begins that may run without the lock, as queued completion handlers do. */
 static void handler_begins(cshim_context *context, cshim_handler *handler)

@@ -3,7 +3,6 @@
 package handlers
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
-// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../fortran -I${SRCDIR}/../lapi -I${SRCDIR}/../progress
-// #cgo CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../lane -I${SRCDIR}/../node -I${SRCDIR}/../../include
+// #cgo CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

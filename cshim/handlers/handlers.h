@@ -9,7 +9,7 @@
 #ifndef CSHIM_HANDLERS_H
 #define CSHIM_HANDLERS_H
 
-#include "internal.h"
+#include "lapi/internal.h"
 
 /* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
 #define CSHIM_RETURN_INFO_MAGIC 0x4c415049

@@ -4,7 +4,6 @@
 package lane
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
-// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../lapi -I${SRCDIR}/../progress -I${SRCDIR}/../handlers
-// #cgo CFLAGS: -I${SRCDIR}/../fortran -I${SRCDIR}/../node -I${SRCDIR}/../verbs -I${SRCDIR}/../../include
+// #cgo CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

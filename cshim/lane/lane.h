@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "message.h"
-#include "../node/node.h"
+#include "lane/message.h"
+#include "node/node.h"
 
 /* LAPI_MAX_MSG_SZ: core refuses what is longer */
 #define CSHIM_LENGTH_MAX ((uint64_t)(SIZE_MAX / 2))

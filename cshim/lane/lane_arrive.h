@@ -6,9 +6,9 @@
 #ifndef CSHIM_LANE_ARRIVE_H
 #define CSHIM_LANE_ARRIVE_H
 
-#include "handlers.h"
-#include "procedure.h"
-#include "lane_shared.h"
+#include "handlers/handlers.h"
+#include "fortran/procedure.h"
+#include "lane/lane_shared.h"
 
 /*
  * What became of a message. TAKEN: it was dealt with. LEFT: core has to look at it. GONE: it was

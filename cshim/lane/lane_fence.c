@@ -7,11 +7,11 @@
  * go_busy while anything of its own is outstanding, and closes a peer for which it holds messages,
  * or that has ended; then the fence is core's, which returns what was lost.
  */
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
-#include "arm.h"
-#include "lane_shared.h"
-#include "wait.h"
+#include "node/arm.h"
+#include "lane/lane_shared.h"
+#include "progress/wait.h"
 
 /* 1 if a fence must ask core, whatever the rings say. */
 static inline int is_cores(const cshim_lane *lane)

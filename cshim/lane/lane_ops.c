@@ -1,8 +1,8 @@
 /* lane_ops.c - what becomes of gets and read-modify-writes of the lane, at both ends: what LAPI has
  * beyond ../node/serve.h. lane_origin.h begins them. */
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
-#include "lane_shared.h"
+#include "lane/lane_shared.h"
 
 /* Stores what a read-modify-write found; 1 if it cannot be. */
 static int store_previous(const node_op *op, uint64_t value)

@@ -7,7 +7,7 @@
 #ifndef CSHIM_LANE_ORIGIN_H
 #define CSHIM_LANE_ORIGIN_H
 
-#include "lane_shared.h"
+#include "lane/lane_shared.h"
 
 _Static_assert(FETCH_AND_ADD == NODE_ADD && FETCH_AND_OR == NODE_OR && SWAP == NODE_SWAP &&
                        COMPARE_AND_SWAP == NODE_CAS,

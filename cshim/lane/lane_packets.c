@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "lane_arrive.h"
-#include "lane_send.h"
+#include "lane/lane_arrive.h"
+#include "lane/lane_send.h"
 
 enum { BATCH = 64 }; /* packets of one port in one turn */
 

@@ -1,11 +1,11 @@
 /* lane_receive.c - messages of rings that are not as most are (those are lane_turn.c's), and
  * waiting for the answers of one task. */
 #define _GNU_SOURCE
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
-#include "../node/timed.h"
-#include "lane_arrive.h"
-#include "lane_shared.h"
+#include "node/timed.h"
+#include "lane/lane_arrive.h"
+#include "lane/lane_shared.h"
 
 /* Acts on what node_serve has said. */
 static void heed(cshim_context *context, cshim_lane *lane, node_peer *peer, int result)

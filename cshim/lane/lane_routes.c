@@ -6,8 +6,8 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "../node/timed.h"
-#include "lane_shared.h"
+#include "node/timed.h"
+#include "lane/lane_shared.h"
 
 enum {
 	DIRECT_MIN = 4096, /* bytes of a put from which a target that does not poll is written to */

@@ -1,9 +1,9 @@
 /* lane_send.c - active messages that do not fit a slot. lane_origin.h has the others. */
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
 #include <string.h>
 
-#include "lane_shared.h"
+#include "lane/lane_shared.h"
 
 _Static_assert((8 + sizeof(cshim_am_header) + CSHIM_LANE_UHDR + NODE_INLINE_MAX + NODE_SLOT_SIZE -
                 1) / NODE_SLOT_SIZE <=

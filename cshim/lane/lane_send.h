@@ -7,8 +7,8 @@
 #ifndef CSHIM_LANE_SEND_H
 #define CSHIM_LANE_SEND_H
 
-#include "internal.h"
-#include "segment.h"
+#include "lapi/internal.h"
+#include "node/segment.h"
 
 /* Small ones over RDMA adapters (lane_packets.c). */
 int cshim_packet_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,

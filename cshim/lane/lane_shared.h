@@ -5,11 +5,11 @@
 #ifndef CSHIM_LANE_SHARED_H
 #define CSHIM_LANE_SHARED_H
 
-#include "internal.h"
-#include "put.h"
-#include "serve.h"
-#include "lane.h"
-#include "../verbs/packets.h"
+#include "lapi/internal.h"
+#include "node/put.h"
+#include "node/serve.h"
+#include "lane/lane.h"
+#include "verbs/packets.h"
 
 /* Sends end in one of these. */
 #define CSHIM_LANE_DONE 1 /* all of it */

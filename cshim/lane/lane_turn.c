@@ -1,12 +1,12 @@
 /* lane_turn.c - a turn of the lane: what comes in active rings. The messages that lie in one slot
  * and are as usual, which most are, it deals with here; the others are lane_receive.c's. */
 #define _GNU_SOURCE
-#include "lane_send.h"
+#include "lane/lane_send.h"
 
 #include <time.h>
 
-#include "lane_arrive.h"
-#include "wait.h"
+#include "lane/lane_arrive.h"
+#include "progress/wait.h"
 
 enum {
 	BATCH = 64,      /* messages of one ring in one turn */

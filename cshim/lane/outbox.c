@@ -2,10 +2,10 @@
  * usual is left to core. */
 #include <string.h>
 
-#include "lane_send.h"
-#include "lane_shared.h"
-#include "message.h"
-#include "outbox.h"
+#include "lane/lane_send.h"
+#include "lane/lane_shared.h"
+#include "lane/message.h"
+#include "lane/outbox.h"
 
 /* The box of a task if a put of so many bytes may join its packet, else NULL. */
 static cshim_outbox *box_for(const cshim_context *context, uint32_t tgt, uint64_t len)

@@ -2,7 +2,7 @@
  * api_address.c - LAPI_Address, LAPI_Addr_set, LAPI_Addr_get and the exchange of addresses among
  * all tasks.
  */
-#include "waits.h"
+#include "lapi/waits.h"
 
 /* For Fortran, which has no addresses; it works without a handle. */
 int PLAPI_Address(void *my_addr, ulong *ret_addr)
@@ -66,4 +66,4 @@ int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t *a
 }
 
 #define CSHIM_GROUP_ADDRESS
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

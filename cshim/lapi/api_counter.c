@@ -4,7 +4,7 @@
  * A counter is the first int of a lapi_cntr_t, nothing else of it is touched: programs built for
  * L1_LIB have only that int. Setting a counter anew takes the list of LAPI_Setcntr_wstatus off it.
  */
-#include "waits.h"
+#include "lapi/waits.h"
 
 static int *value_of(lapi_cntr_t *cntr)
 {
@@ -70,4 +70,4 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val, int *cur_cntr
 }
 
 #define CSHIM_GROUP_COUNTER
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

@@ -1,5 +1,5 @@
 /* api_env.c - LAPI_Qenv, LAPI_Senv and LAPI_Msg_string. */
-#include "internal.h"
+#include "lapi/internal.h"
 
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int *ret_val)
 {
@@ -38,4 +38,4 @@ int PLAPI_Msg_string(int error_code, void *buf)
 }
 
 #define CSHIM_GROUP_ENV
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

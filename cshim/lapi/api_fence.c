@@ -1,6 +1,6 @@
 /* api_fence.c - LAPI_Fence and LAPI_Gfence. */
-#include "lane_send.h"
-#include "waits.h"
+#include "lane/lane_send.h"
+#include "lapi/waits.h"
 
 /*
  * As for a counter (counter.c): what a fence waits for takes as long as a completion. Core does the
@@ -92,4 +92,4 @@ int PLAPI_Gfence(lapi_handle_t hndl)
 }
 
 #define CSHIM_GROUP_FENCE
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

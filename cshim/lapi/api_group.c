@@ -2,7 +2,7 @@
  * api_group.c - LAPI_Group_create and LAPI_Group_free: groups of tasks, for LAPI_MC_XFER. Neither
  * waits nor drives communication.
  */
-#include "internal.h"
+#include "lapi/internal.h"
 
 int PLAPI_Group_create(lapi_handle_t hndl, uint num_tasks, uint *task_list, lapi_group_t *group)
 {
@@ -16,4 +16,4 @@ int PLAPI_Group_free(lapi_handle_t hndl, lapi_group_t group)
 }
 
 #define CSHIM_GROUP_GROUP
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

@@ -1,6 +1,6 @@
 /* api_init.c - LAPI_Init and LAPI_Term. */
-#include "guard.h"
-#include "waits.h"
+#include "node/guard.h"
+#include "lapi/waits.h"
 
 /*
  * The guide leaves 0 and negative numbers of completion handler threads open: they mean the
@@ -161,4 +161,4 @@ int PLAPI_Term(lapi_handle_t hndl)
 }
 
 #define CSHIM_GROUP_INIT
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

@@ -1,6 +1,6 @@
 /* api_progress.c - LAPI_Probe and LAPI_Msgpoll. */
-#include "handlers.h"
-#include "waits.h"
+#include "handlers/handlers.h"
+#include "lapi/waits.h"
 
 /*
  * One progress call for a polling call of the user's, with all that belongs to it. Under the lock.
@@ -138,4 +138,4 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t *info)
 }
 
 #define CSHIM_GROUP_PROGRESS
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

@@ -5,7 +5,7 @@
  * The first two know more of a counter than its value. Programs built for L1_LIB have nothing but
  * an int there, so for them these calls fail and touch nothing.
  */
-#include "waits.h"
+#include "lapi/waits.h"
 
 /* LAPI_SUCCESS if the program's counters are whole lapi_cntr_t; under the lock. */
 static int whole_counters(cshim_context *context, const char *call)
@@ -98,4 +98,4 @@ int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest)
 }
 
 #define CSHIM_GROUP_RECOVERY
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

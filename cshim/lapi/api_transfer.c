@@ -3,7 +3,7 @@
  * and LAPI_Amsendv. Core reads the vectors. Those of the target are lapi_vec_t here, which
  * LAPI_Xfer has a flag for.
  */
-#include "transfer.h"
+#include "lapi/transfer.h"
 
 #define TRANSFER(type, ...) \
 	CSHIM_CALL(hndl, cshim_transfer_in(context, type, (cshim_transfer){__VA_ARGS__}))
@@ -64,4 +64,4 @@ int PLAPI_Amsendv(lapi_handle_t hndl, uint tgt, void *hdr_hdl, void *uhdr, uint 
 }
 
 #define CSHIM_GROUP_TRANSFER
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

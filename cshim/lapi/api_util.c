@@ -1,5 +1,5 @@
 /* api_util.c - LAPI_Util: one call for many things, told apart by the command's first member. */
-#include "internal.h"
+#include "lapi/internal.h"
 
 /* The commands that belong to a context; the caller owns its lock. */
 static int do_for_context(cshim_context *context, lapi_util_t *cmd)
@@ -31,4 +31,4 @@ int PLAPI_Util(lapi_handle_t hndl, lapi_util_t *util_cmd)
 }
 
 #define CSHIM_GROUP_UTIL
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

@@ -2,7 +2,7 @@
  * api_xfer.c - LAPI_Xfer: takes the members of the structure that Xfer_type names, and nothing else
  * of the union, into a cshim_transfer. A new transfer type is one more case.
  */
-#include "transfer.h"
+#include "lapi/transfer.h"
 
 #define NO_TYPE UINT32_MAX
 
@@ -64,4 +64,4 @@ int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t *xfer_cmd)
 }
 
 #define CSHIM_GROUP_XFER
-#include "pairs_gen.h"
+#include "lapi/pairs_gen.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "lapi/internal.h"
 
 #define CATALOGUE "liblapi_r"
 #define CATALOGUE_SET 1

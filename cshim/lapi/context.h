@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "../progress/progress.h"
+#include "progress/progress.h"
 
 /* LAPI instances of one process: guide, LAPI_Init, instance_no 1 to 16 */
 #define CSHIM_MAX_CONTEXTS 16

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "internal.h"
-#include "say.h"
+#include "lapi/internal.h"
+#include "progress/say.h"
 
 /*
  * A handle is generation * 16 + index of the block, the generation starting at 1: small numbers,

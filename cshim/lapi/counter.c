@@ -1,7 +1,7 @@
 /* counter.c - waiting for counters: LAPI_Waitcntr and LAPI_Nopoll_wait. */
-#include "handlers.h"
-#include "lane_send.h"
-#include "waits.h"
+#include "handlers/handlers.h"
+#include "lane/lane_send.h"
+#include "lapi/waits.h"
 
 /*
  * Of this many LAPI_Waitcntr and LAPI_Fence calls that have nothing to wait for, one makes a

@@ -1,5 +1,5 @@
 /* dgsp.c - LAPI_BYTE, and the commands of LAPI_Util for DGSPs (guide, Chapter 6 and LAPI_Util). */
-#include "internal.h"
+#include "lapi/internal.h"
 
 /* One byte, again and again. */
 static struct {

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "lapi/internal.h"
 
 /* The launcher's socket; -1: none. Its inode tells whether the descriptor is still that socket. */
 static int launcher = -1;

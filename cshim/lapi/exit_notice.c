@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "lapi/internal.h"
 
 enum { FLUSH_MS = 1000, ANSWER_MS = 2000 };
 

@@ -7,7 +7,7 @@
  * the threads that wait here. Of several of these each has a generation of its own: it arrives when
  * the one before is over.
  */
-#include "waits.h"
+#include "lapi/waits.h"
 
 /*
  * Where tasks have a processor each, looks for about 40 us, what a sleep and a wake-up cost. The

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "context.h"
+#include "lapi/context.h"
 
 typedef uint64_t cshim_addr; /* an address in some task: transport.Addr */
 

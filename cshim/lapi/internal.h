@@ -11,15 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "context.h"
-#include "golapi.h"
-#include "lock.h"
-#include "../start/start.h"
-#include "trace.h"
+#include "lapi/context.h"
+#include "lapi/golapi.h"
+#include "progress/lock.h"
+#include "start/start.h"
+#include "lapi/trace.h"
 
 /* What the library shows; all else is hidden (-fvisibility=hidden, exports.map). */
 #pragma GCC visibility push(default)
-#include "lapi.h"
+#include <lapi.h>
 #pragma GCC visibility pop
 
 /* An address as core knows it: a pointer, or a lapi_long_t, which is wider in a 32-bit task. */

@@ -4,7 +4,6 @@
 package lapi
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
-// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../progress -I${SRCDIR}/../handlers -I${SRCDIR}/../lane
-// #cgo CFLAGS: -I${SRCDIR}/../start -I${SRCDIR}/../node -I${SRCDIR}/.. -I${SRCDIR}/../../include
+// #cgo CFLAGS: -I${SRCDIR}/.. -I${SRCDIR}/../../include
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

@@ -2,10 +2,10 @@
  * owner.c - what a LAPI context does for its progress block: progress calls of lane, barrier and
  * core, arming, errors, traces.
  */
-#include "guard.h"
-#include "handlers.h"
-#include "lane_send.h"
-#include "waits.h"
+#include "node/guard.h"
+#include "handlers/handlers.h"
+#include "lane/lane_send.h"
+#include "lapi/waits.h"
 
 static uint32_t call_core(cshim_context *context, uint64_t ticket)
 {

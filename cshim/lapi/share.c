@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <time.h>
 
-#include "futex.h"
-#include "internal.h"
+#include "progress/futex.h"
+#include "lapi/internal.h"
 
 /* A thread in a wait on a condition variable, on its stack. */
 typedef struct cshim_sharer {

@@ -1,5 +1,5 @@
 /* ticket.c - waiting for core's tickets: what calls that block have begun. */
-#include "waits.h"
+#include "lapi/waits.h"
 
 /* A ticket is done by messages, at once only where there was nothing to do: no looks come first. */
 static const cshim_patience patience[] = {{.sockets = 0}, {.sockets = 1}};

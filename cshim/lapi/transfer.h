@@ -5,11 +5,11 @@
 #ifndef CSHIM_TRANSFER_H
 #define CSHIM_TRANSFER_H
 
-#include "handlers.h"
-#include "internal.h"
-#include "lane_origin.h"
-#include "lane_send.h"
-#include "waits.h"
+#include "handlers/handlers.h"
+#include "lapi/internal.h"
+#include "lane/lane_origin.h"
+#include "lane/lane_send.h"
+#include "lapi/waits.h"
 
 /*
  * Out of so many transfers one makes a progress call first, so that tasks which only send receive,

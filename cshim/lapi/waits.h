@@ -5,10 +5,10 @@
 #ifndef CSHIM_WAITS_H
 #define CSHIM_WAITS_H
 
-#include "barrier_words.h"
-#include "internal.h"
-#include "lane.h"
-#include "wait.h"
+#include "node/barrier_words.h"
+#include "lapi/internal.h"
+#include "lane/lane.h"
+#include "progress/wait.h"
 
 /* Looks at the rings in place of a progress call, which takes about as long. */
 enum { CSHIM_GLANCE_LOOKS = 4 };

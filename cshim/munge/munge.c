@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "munge.h"
+#include "munge/munge.h"
 
 /* Of the binary interface of libmunge.so.2: what is used here. */
 enum { MUNGE_OK = 0, MUNGE_REPLAYED = 17 };

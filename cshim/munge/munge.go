@@ -3,10 +3,11 @@
 package munge
 
 // #cgo CFLAGS: -D_GNU_SOURCE -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo LDFLAGS: -ldl
 // #include <stdlib.h>
 // #include <string.h>
-// #include "munge.h"
+// #include "munge/munge.h"
 import "C"
 
 import (

@@ -2,8 +2,8 @@
  * active.c - the rings that are looked at in each progress call. A ring that was silent for long is
  * cold: its sender sets a bit when it has a message, and the ring is looked at again.
  */
-#include "receive.h"
-#include "arm.h"
+#include "node/receive.h"
+#include "node/arm.h"
 
 enum {
 	COLD_TURNS = 8192, /* progress calls without a message after which a ring is cold */

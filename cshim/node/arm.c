@@ -1,7 +1,7 @@
 /* arm.c - arming, and what a task that armed looks at once more. */
-#include "arm.h"
+#include "node/arm.h"
 
-#include "receive.h"
+#include "node/receive.h"
 
 int node_order_peers(node_link *link)
 {

@@ -2,7 +2,7 @@
 #ifndef NODE_ARM_H
 #define NODE_ARM_H
 
-#include "node.h"
+#include "node/node.h"
 
 /*
  * What lies between this task's store of a word that says that it will not look, and its last look:

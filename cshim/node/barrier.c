@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include <sched.h>
 
-#include "barrier_words.h"
-#include "send.h"
+#include "node/barrier_words.h"
+#include "node/send.h"
 
 /* Has task hear of a word that was stored before, if it sleeps. */
 static void wake(node_link *link, uint32_t task)

@@ -5,7 +5,7 @@
 #ifndef NODE_BARRIER_WORDS_H
 #define NODE_BARRIER_WORDS_H
 
-#include "node.h"
+#include "node/node.h"
 
 static inline node_segment_head *node_barrier_head(const node_link *link, uint32_t task)
 {

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "arm.h"
-#include "receive.h"
-#include "send.h"
+#include "node/arm.h"
+#include "node/receive.h"
+#include "node/send.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */

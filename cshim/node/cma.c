@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "guard.h"
-#include "put.h"
+#include "node/guard.h"
+#include "node/put.h"
 
 static ssize_t attach(pid_t pid, int read, const struct iovec *local, unsigned long locals,
                       const struct iovec *remote, unsigned long remotes)

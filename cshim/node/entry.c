@@ -1,10 +1,10 @@
 /* entry.c - see entry.h. */
-#include "entry.h"
+#include "node/entry.h"
 
 #include <string.h>
 
-#include "put.h"
-#include "serve.h"
+#include "node/put.h"
+#include "node/serve.h"
 
 static node_message *message_of(node_link *link)
 {

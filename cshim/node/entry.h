@@ -6,7 +6,7 @@
 #ifndef NODE_ENTRY_H
 #define NODE_ENTRY_H
 
-#include "node.h"
+#include "node/node.h"
 
 /* Begins a message whose data Go writes: event.arrival says where header and data go. */
 int node_link_begin(node_link *link, uint32_t ring, uint64_t header, uint64_t data);

@@ -12,7 +12,7 @@
  * was there before. Handlers work on the context they are given, as if the kernel had called them.
  */
 #define _GNU_SOURCE
-#include "guard.h"
+#include "node/guard.h"
 
 #include <pthread.h>
 #include <setjmp.h>

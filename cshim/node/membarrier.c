@@ -1,7 +1,7 @@
 /* membarrier.c - see membarrier.h. */
 #include <errno.h>
 
-#include "membarrier.h"
+#include "node/membarrier.h"
 
 /* linux/membarrier.h, which older headers lack. */
 enum { GLOBAL_EXPEDITED = 1 << 1, REGISTER_GLOBAL_EXPEDITED = 1 << 2 };

@@ -8,7 +8,7 @@
 #ifndef NODE_MEMBARRIER_H
 #define NODE_MEMBARRIER_H
 
-#include "../cpu/cpu.h"
+#include "cpu/cpu.h"
 
 /* Registers this process, so that others' barriers reach it. 1 if the kernel does that. Any number
  * of times. */

@@ -6,6 +6,7 @@
 package node
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -Wno-unused-parameter
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo noescape node_link_begin
 // #cgo nocallback node_link_begin
 // #cgo nocallback node_link_end
@@ -16,11 +17,11 @@ package node
 // #cgo nocallback node_link_step
 // #cgo noescape node_copy_ranges
 // #cgo nocallback node_copy_ranges
-// #include "guard.h"
-// #include "entry.h"
-// #include "put.h"
-// #include "serve.h"
-// #include "arm.h"
+// #include "node/guard.h"
+// #include "node/entry.h"
+// #include "node/put.h"
+// #include "node/serve.h"
+// #include "node/arm.h"
 import "C"
 
 import (

@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "barrier.h"
-#include "message.h"
-#include "route.h"
-#include "segment.h"
+#include "node/barrier.h"
+#include "node/message.h"
+#include "node/route.h"
+#include "node/segment.h"
 
 #define NODE_RING_MASK (NODE_RING_SLOTS - 1)
 #define NODE_OPS 256              /* gets and operations on words in flight at once, of a link */

@@ -1,5 +1,5 @@
 /* op.c - the table of operations in flight. */
-#include "op.h"
+#include "node/op.h"
 
 void node_op_init(node_link *link)
 {

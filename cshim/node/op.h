@@ -9,7 +9,7 @@
 #ifndef NODE_OP_H
 #define NODE_OP_H
 
-#include "receive.h"
+#include "node/receive.h"
 
 /* Makes the table empty; once. */
 void node_op_init(node_link *link);

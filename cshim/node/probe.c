@@ -1,5 +1,5 @@
 /* probe.c - memory of a program's in several pages: can it be accessed? */
-#include "probe.h"
+#include "node/probe.h"
 
 enum { WORD = 4 };
 

@@ -2,8 +2,8 @@
 #ifndef CSHIM_NODE_PROBE_H
 #define CSHIM_NODE_PROBE_H
 
-#include "guard.h"
-#include "segment.h"
+#include "node/guard.h"
+#include "node/segment.h"
 
 /*
  * 1 if n bytes, at least 4, can be read; likewise written, if nothing else writes them at the same

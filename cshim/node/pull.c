@@ -12,8 +12,8 @@
  * the pull succeeded. The half is announced also if it could not be written: then without a notice,
  * and with the answer the origin sends all of it in messages.
  */
-#include "put.h"
-#include "serve.h"
+#include "node/put.h"
+#include "node/serve.h"
 
 /* Writes the first half, and says so. There is room for that. */
 static void write_half(node_link *link, node_peer *peer, const node_transfer *put, node_op *op)

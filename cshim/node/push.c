@@ -20,8 +20,8 @@
 #include <signal.h>
 #include <time.h>
 
-#include "put.h"
-#include "serve.h"
+#include "node/put.h"
+#include "node/serve.h"
 
 /* How long node_await_copy waits for a copy of NODE_COPY_MAX bytes: many times what that takes. */
 #define SEVER_NS 200000000

@@ -2,9 +2,9 @@
  * put.c - puts in messages. What does not fit slots goes in parts, through chunks, so that both
  * ends copy at once. As long as the other end consumes the sender stays with it.
  */
-#include "put.h"
+#include "node/put.h"
 
-#include "guard.h"
+#include "node/guard.h"
 
 static int send_part(node_link *link, node_peer *peer, const node_transfer *put, int streamed,
                      uint64_t step)

@@ -2,8 +2,8 @@
 #ifndef NODE_PUT_H
 #define NODE_PUT_H
 
-#include "guard.h"
-#include "op.h"
+#include "node/guard.h"
+#include "node/op.h"
 
 /* A transfer between memory of this task and of a peer's. at moves on; a transfer that found no
  * room goes on with another call. */

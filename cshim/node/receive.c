@@ -1,5 +1,5 @@
 /* receive.c - waking a sender that waits for room, or for its flush. */
-#include "receive.h"
+#include "node/receive.h"
 
 void node_wake_sender(node_peer *peer)
 {

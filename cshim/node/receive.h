@@ -7,7 +7,7 @@
 #ifndef NODE_RECEIVE_H
 #define NODE_RECEIVE_H
 
-#include "send.h"
+#include "node/send.h"
 
 /* What node_next says. */
 #define NODE_NONE 0   /* nothing is there */

@@ -9,9 +9,9 @@
  * so, as with streams that are too short, or that go to several tasks in turn, nothing is known of
  * streams but what single transfers say.
  */
-#include "route.h"
+#include "node/route.h"
 
-#include "route_class.h"
+#include "node/route_class.h"
 
 enum {
 	STREAMS_MAX = 512 << 10, /* bytes: longer ones are streams by themselves */

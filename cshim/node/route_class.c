@@ -22,7 +22,7 @@
  * of which the first ones find caches as the other route left them: so a route that was never tried
  * gets its run even if it looks somewhat worse.
  */
-#include "route_class.h"
+#include "node/route_class.h"
 
 enum {
 	SHARE = 64,       /* trials may cost the time of one transfer in so many */

@@ -5,7 +5,7 @@
 #ifndef NODE_ROUTE_CLASS_H
 #define NODE_ROUTE_CLASS_H
 
-#include "route.h"
+#include "node/route.h"
 
 /* 1 if ns is less by more than what two routes that are as good may differ by; 0: not known. */
 int node_class_clearly_less(uint32_t ns, uint32_t than);

@@ -39,7 +39,7 @@
 
 #include <stdint.h>
 
-#include "barrier.h"
+#include "node/barrier.h"
 
 #define NODE_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
 #define NODE_SEGMENT_VERSION 9

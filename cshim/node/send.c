@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guard.h"
-#include "receive.h"
+#include "node/guard.h"
+#include "node/receive.h"
 
 int node_await_consumed(node_peer *peer, uint64_t index, int looks)
 {

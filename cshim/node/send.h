@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-#include "../cpu/cpu.h"
-#include "guard.h"
-#include "membarrier.h"
-#include "node.h"
+#include "cpu/cpu.h"
+#include "node/guard.h"
+#include "node/membarrier.h"
+#include "node/node.h"
 
 /* Results of sending. */
 #define NODE_SENT 1      /* all of it */

@@ -1,8 +1,8 @@
 /* serve.c - puts, requests and answers as they come. Every value of a message is checked before it
  * is used. */
-#include "serve.h"
+#include "node/serve.h"
 
-#include "guard.h"
+#include "node/guard.h"
 
 /* Copies a message's data to an address; 1 if that is bad. streamed: past the caches. */
 static int place_data(uint64_t to, const node_arrival *arrival, int streamed)

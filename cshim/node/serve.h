@@ -5,8 +5,8 @@
 #ifndef NODE_SERVE_H
 #define NODE_SERVE_H
 
-#include "guard.h"
-#include "op.h"
+#include "node/guard.h"
+#include "node/op.h"
 
 /* What node_serve says. But for NODE_LATER and NODE_OTHERS the message was dealt with, and is out
  * of the ring. */

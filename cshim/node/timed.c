@@ -1,7 +1,7 @@
 /* timed.c - see timed.h. */
-#include "timed.h"
+#include "node/timed.h"
 
-#include "guard.h"
+#include "node/guard.h"
 
 enum { LOOKS = 4000, LOOK_BYTES = 16 /* one more for so many */ };
 

@@ -13,7 +13,7 @@
 
 #include <time.h>
 
-#include "send.h"
+#include "node/send.h"
 
 #define NODE_ROUTED_MIN 2048        /* bytes: with less a choice costs more than it may bring */
 #define NODE_TARGET_MIN (16u << 10) /* bytes that the target may move: less is over sooner */

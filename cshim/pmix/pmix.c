@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "abi.h"
-#include "pmix.h"
+#include "pmix/abi.h"
+#include "pmix/pmix.h"
 
 static struct pmix_calls calls;
 static struct pmix_proc self;

@@ -4,9 +4,10 @@
 package pmix
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -Wno-unused-parameter
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo LDFLAGS: -ldl
 // #include <stdlib.h>
-// #include "pmix.h"
+// #include "pmix/pmix.h"
 import "C"
 
 import (

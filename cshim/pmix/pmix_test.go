@@ -130,7 +130,7 @@ func TestAbort(t *testing.T) {
 func TestExit(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "exits")
 	if out, err := exec.Command("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", program,
-		"testdata/exits.c", "pmix.c", "-ldl").CombinedOutput(); err != nil {
+		"-I..", "testdata/exits.c", "pmix.c", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	for _, how := range []string{"return", "fork"} {
@@ -150,7 +150,7 @@ func TestMPI(t *testing.T) {
 	}
 	program := filepath.Join(t.TempDir(), "mpi")
 	if out, err := exec.Command("mpicc.openmpi", "-std=gnu11", "-Wall", "-Wextra", "-o", program,
-		"testdata/mpi.c", "pmix.c", "-ldl").CombinedOutput(); err != nil {
+		"-I..", "testdata/mpi.c", "pmix.c", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("mpicc: %v\n%s", err, out)
 	}
 	for _, when := range []string{"before", "within"} {

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "futex.h"
+#include "progress/futex.h"
 
 /* 1 if the time has come. */
 static int futex(uint32_t *word, int operation, uint32_t value, const struct timespec *time)

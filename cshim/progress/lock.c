@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <sched.h>
 
-#include "futex.h"
-#include "lock.h"
+#include "progress/futex.h"
+#include "progress/lock.h"
 
 enum {
 	/* looks at a taken lock before sleeping: about as long as a progress call of the owner */

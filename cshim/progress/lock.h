@@ -16,8 +16,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "membarrier.h"
-#include "progress.h"
+#include "progress/membarrier.h"
+#include "progress/progress.h"
 
 /* lock_word of a lock that is lent: no thread's id */
 #define CSHIM_LOCK_LENT UINT32_MAX

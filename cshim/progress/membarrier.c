@@ -5,9 +5,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "futex.h"
-#include "membarrier.h"
-#include "progress.h"
+#include "progress/futex.h"
+#include "progress/membarrier.h"
+#include "progress/progress.h"
 
 /* linux/membarrier.h, which older headers lack. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };

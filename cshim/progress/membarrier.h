@@ -10,7 +10,7 @@
 #ifndef CSHIM_MEMBARRIER_H
 #define CSHIM_MEMBARRIER_H
 
-#include "../cpu/cpu.h"
+#include "cpu/cpu.h"
 
 /* Best while there is one thread: with several the kernel takes milliseconds. Keeps errno. */
 void cshim_membarrier_register(void);

@@ -10,7 +10,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "progress.h"
+#include "progress/progress.h"
 
 /* Faults: the run-time's handlers, which say nothing about what runs now. */
 static int is_fault(int signal)

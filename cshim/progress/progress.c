@@ -4,10 +4,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "futex.h"
-#include "lock.h"
-#include "progress.h"
-#include "sleep.h"
+#include "progress/futex.h"
+#include "progress/lock.h"
+#include "progress/progress.h"
+#include "progress/sleep.h"
 
 _Static_assert(offsetof(cshim_progress, lock_thread) % 8 == 0 &&
                        offsetof(cshim_progress, owner) % 8 == 0,

@@ -4,6 +4,6 @@
 package progress
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
-// #cgo CFLAGS: -I${SRCDIR}
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../cpu/cpu.h"
+#include "cpu/cpu.h"
 
 #define CSHIM_MAX_DESCRIPTORS 16
 

@@ -5,7 +5,7 @@
  * that signal.
  */
 #define _GNU_SOURCE
-#include "say.h"
+#include "progress/say.h"
 
 #include <errno.h>
 #include <pthread.h>

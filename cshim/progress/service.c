@@ -24,8 +24,8 @@
  * does not park.
  */
 #define _GNU_SOURCE
-#include "futex.h"
-#include "sleep.h"
+#include "progress/futex.h"
+#include "progress/sleep.h"
 
 /*
  * How long a tick is where tasks have a processor each, and where they share them. There each look

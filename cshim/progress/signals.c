@@ -5,7 +5,7 @@
  * signalfd, would else be killed by it in a thread that it knows nothing of. The host test sigwait
  * holds that.
  */
-#include "signals.h"
+#include "progress/signals.h"
 
 #include <pthread.h>
 

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "futex.h"
-#include "sleep.h"
+#include "progress/futex.h"
+#include "progress/sleep.h"
 
 /* A wait's signal. */
 enum {

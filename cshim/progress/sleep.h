@@ -5,7 +5,7 @@
 #ifndef CSHIM_SLEEP_H
 #define CSHIM_SLEEP_H
 
-#include "wait.h"
+#include "progress/wait.h"
 
 /*
  * The leader sleeps until something may have happened. Gives up and takes back all levels of the

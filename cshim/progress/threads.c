@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "futex.h"
-#include "signals.h"
-#include "sleep.h"
+#include "progress/futex.h"
+#include "progress/signals.h"
+#include "progress/sleep.h"
 
 typedef struct member {
 	struct cshim_threads *threads;

@@ -5,11 +5,11 @@
  * lock around with a switch of threads at each progress call.
  */
 #define _GNU_SOURCE
-#include "wait.h"
+#include "progress/wait.h"
 
 #include <sched.h>
 
-#include "sleep.h"
+#include "progress/sleep.h"
 
 /*
  * How many progress calls are replaced by glances until one is due. A glance takes about as long.

@@ -9,7 +9,7 @@
 #ifndef CSHIM_WAIT_H
 #define CSHIM_WAIT_H
 
-#include "lock.h"
+#include "progress/lock.h"
 
 typedef struct cshim_goal cshim_goal;
 

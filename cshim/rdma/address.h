@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 static inline void rdma_sockaddr(const struct cshim_rdma_address *a, struct sockaddr_storage *to)
 {

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "library.h"
-#include "rdma.h"
+#include "rdma/library.h"
+#include "rdma/rdma.h"
 
 enum {
 	BATCH = 32,

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "address.h"
-#include "library.h"
-#include "rdma.h"
+#include "rdma/address.h"
+#include "rdma/library.h"
+#include "rdma/rdma.h"
 
 /* The numbers of adapter.EventKind. */
 enum {

@@ -1,6 +1,6 @@
 package rdma
 
-// #include "rdma.h"
+// #include "rdma/rdma.h"
 import "C"
 
 import (

@@ -2,14 +2,14 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dlvsym */
 #endif
-#include "library.h"
+#include "rdma/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "rdma.h"
+#include "rdma/rdma.h"
 
 struct rdma_library rdma;
 

@@ -5,7 +5,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "../verbs/library.h"
+#include "verbs/library.h"
 
 /* Of each function: its name and the version of its symbol. */
 /* clang-format off */

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "library.h"
-#include "rdma.h"
+#include "rdma/library.h"
+#include "rdma/rdma.h"
 
 int cshim_rdma_new_zone(struct cshim_rdma *a, cshim_rdma_object *zone)
 {

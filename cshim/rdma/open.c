@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
-#include "library.h"
-#include "rdma.h"
+#include "rdma/address.h"
+#include "rdma/library.h"
+#include "rdma/rdma.h"
 
 static int unblock(int file)
 {

@@ -4,9 +4,10 @@
 package rdma
 
 // #cgo CFLAGS: -D_GNU_SOURCE -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo LDFLAGS: -ldl -Wl,--unresolved-symbols=ignore-all
 // #include <stdlib.h>
-// #include "rdma.h"
+// #include "rdma/rdma.h"
 import "C"
 
 import (

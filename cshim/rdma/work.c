@@ -1,8 +1,8 @@
 /* work.c - requests, receives, and events of an adapter. */
 #include <errno.h>
 
-#include "library.h"
-#include "rdma.h"
+#include "rdma/library.h"
+#include "rdma/rdma.h"
 
 /* The numbers of adapter.Op, and of adapter.Async. */
 enum { SEND, SEND_INVALIDATE, WRITE, WRITE_WITH_DATA, READ, COMPARE_SWAP, FETCH_ADD, DATAGRAM };

@@ -14,8 +14,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "start.h"
-#include "steps.h"
+#include "start/start.h"
+#include "start/steps.h"
 
 enum { STANDARD = 3 };
 

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-#include "steps.h"
+#include "start/steps.h"
 
 typedef struct go_signal {
 	int32_t flags;

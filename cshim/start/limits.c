@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "progress.h"
-#include "steps.h"
+#include "progress/progress.h"
+#include "start/steps.h"
 
 /*
  * Bytes that the run-time, a context and their threads map: Go's tables and heap, an arena of

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "steps.h"
+#include "start/steps.h"
 
 #if defined(__x86_64__)
 

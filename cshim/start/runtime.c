@@ -13,7 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "steps.h"
+#include "start/steps.h"
 
 typedef void starter(int argc, char **argv, char **environment);
 

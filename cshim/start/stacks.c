@@ -13,7 +13,7 @@
  * the thread ends. So the destructor here keeps the right one.
  */
 #define _GNU_SOURCE
-#include "stacks.h"
+#include "start/stacks.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "signals.h"
+#include "progress/signals.h"
 
 enum { ALTERNATE = 2 << 20 };
 

@@ -15,15 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../node/guard.h"
-#include "../node/membarrier.h"
-#include "../progress/membarrier.h"
-#include "progress.h"
-#include "say.h"
-#include "signals.h"
-#include "stacks.h"
-#include "start.h"
-#include "steps.h"
+#include "node/guard.h"
+#include "node/membarrier.h"
+#include "progress/membarrier.h"
+#include "progress/progress.h"
+#include "progress/say.h"
+#include "progress/signals.h"
+#include "start/stacks.h"
+#include "start/start.h"
+#include "start/steps.h"
 
 int cshim_start_state;
 int cshim_forked;

@@ -4,6 +4,6 @@
 package start
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
-// #cgo CFLAGS: -I${SRCDIR} -I${SRCDIR}/../progress
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo LDFLAGS: -Wl,--unresolved-symbols=ignore-all
 import "C"

@@ -2,13 +2,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dlvsym */
 #endif
-#include "library.h"
+#include "verbs/library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 struct verbs_library verbs;
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "library.h"
-#include "verbs.h"
+#include "verbs/library.h"
+#include "verbs/verbs.h"
 
 /* Adds the ports of a device that work. */
 static int list_device(struct ibv_device *device, int most, struct cshim_verbs_port *out)

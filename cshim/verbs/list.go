@@ -1,7 +1,7 @@
 package verbs
 
 // #include <stdlib.h>
-// #include "verbs.h"
+// #include "verbs/verbs.h"
 import "C"
 
 import (

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "library.h"
-#include "verbs.h"
+#include "verbs/library.h"
+#include "verbs/verbs.h"
 
 static int bytes_of(enum ibv_mtu mtu)
 {

@@ -1,5 +1,5 @@
 /* packets.c - see packets.h. What is not as usual is left to transport/verbs. */
-#include "packets.h"
+#include "verbs/packets.h"
 
 static struct cshim_verbs *adapter_of(const verbs_port *port)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #define VERBS_PORTS 8
 #define VERBS_SLOT 4096 /* bytes of a slot: a packet */

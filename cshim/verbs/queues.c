@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "library.h"
-#include "verbs.h"
+#include "verbs/library.h"
+#include "verbs/verbs.h"
 
 /* What a function left in errno, which some of the library's do not set. */
 static int reason(void)

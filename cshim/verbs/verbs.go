@@ -3,9 +3,10 @@
 package verbs
 
 // #cgo CFLAGS: -D_GNU_SOURCE -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo LDFLAGS: -ldl
 // #include <stdlib.h>
-// #include "verbs.h"
+// #include "verbs/verbs.h"
 // #cgo noescape cshim_verbs_poll
 // #cgo nocallback cshim_verbs_poll
 // #cgo noescape cshim_verbs_post

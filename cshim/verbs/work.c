@@ -1,8 +1,8 @@
 /* work.c - requests, completions and events. */
 #include <errno.h>
 
-#include "library.h"
-#include "verbs.h"
+#include "verbs/library.h"
+#include "verbs/verbs.h"
 
 /* The numbers of adapter.Op, adapter.State and adapter.EventKind. */
 enum { SEND, WRITE, READ };

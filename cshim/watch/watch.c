@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "watch.h"
+#include "watch/watch.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

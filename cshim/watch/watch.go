@@ -3,10 +3,11 @@
 package watch
 
 // #cgo CFLAGS: -D_GNU_SOURCE -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden
+// #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo LDFLAGS: -lpthread
 // #cgo noescape cshim_watch_look
 // #cgo nocallback cshim_watch_look
-// #include "watch.h"
+// #include "watch/watch.h"
 import "C"
 
 import (

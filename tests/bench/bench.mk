@@ -58,7 +58,7 @@ $(BENCH)/datbench: $(BENCH_DAT) $(BENCH_SHARED) $(BENCH_HEADERS) $(DAT_HEADERS) 
 
 $(BENCH)/reduce: $(BENCH_SRC)/reduce.c $(wildcard cshim/coll/*.[ch])
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -Icshim/coll -o $@ $(BENCH_SRC)/reduce.c $(wildcard cshim/coll/*.c)
+	$(CC) $(BENCH_CFLAGS) -Icshim -o $@ $(BENCH_SRC)/reduce.c $(wildcard cshim/coll/*.c)
 
 # Open MPI and MPICH where their compilers and launchers are.
 bench-coll: build $(BENCH)/coll_dat $(foreach m,openmpi mpich,$(if \

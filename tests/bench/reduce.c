@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "reduce.h"
+#include "coll/reduce.h"
 
 enum { PAIRS = 41, LINE = 64 };
 

@@ -32,7 +32,8 @@ func generate(out string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	cmd := exec.Command("go", "tool", "cgo", "-objdir", scratch, "-godefs", "types.go")
+	cmd := exec.Command("go", "tool", "cgo", "-objdir", scratch, "-godefs", "--",
+		"-I../../cshim", "types.go")
 	cmd.Stderr = os.Stderr
 	raw, err := cmd.Output()
 	if err != nil {

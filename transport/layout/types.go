@@ -3,8 +3,8 @@
 // Input of generate.go: what of cshim/shared.h appears in this package, under which name.
 package layout
 
-// #include "../../cshim/shared.h"
-// #include "../../cshim/node/serve.h"
+// #include "shared.h"
+// #include "node/serve.h"
 import "C"
 
 type (

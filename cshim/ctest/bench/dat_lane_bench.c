@@ -8,8 +8,8 @@
  * without the lock and the entry points.
  */
 #define _GNU_SOURCE
-#include "../dat/fake_dat.h"
-#include "rounds.h"
+#include "ctest/dat/fake_dat.h"
+#include "ctest/bench/rounds.h"
 
 enum { RECEIVES = 32, BYTES = 8 };
 

@@ -9,8 +9,8 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "../fake_lane.h"
-#include "rounds.h"
+#include "ctest/fake_lane.h"
+#include "ctest/bench/rounds.h"
 
 static lapi_handle_t origin, target;
 static lapi_cntr_t counter, completed;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../fake.h"
+#include "ctest/fake.h"
 
 enum {
 	PAIRS = 20000000,

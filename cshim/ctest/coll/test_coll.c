@@ -1,12 +1,12 @@
 /* test_coll.c - reductions: each operation of each type against a naive one, with every set of
  * instructions that this processor has, at odd counts and addresses. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "coll/kernels.h"
 #ifdef __LP64__
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>

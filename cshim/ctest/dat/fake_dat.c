@@ -1,13 +1,13 @@
 /* fake_dat.c - see fake_dat.h. */
 #define _GNU_SOURCE
-#include "fake_dat.h"
+#include "ctest/dat/fake_dat.h"
 
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../dat/providers.h"
-#include "arm.h"
+#include "dat/providers.h"
+#include "node/arm.h"
 
 enum { AREA = 1 << DAT_AREA_SHIFT, TAG = 4711, ZONE = 0x1000 };
 

@@ -6,10 +6,10 @@
 #ifndef CTEST_FAKE_DAT_H
 #define CTEST_FAKE_DAT_H
 
-#include "fake.h"
-#include "fake_node.h"
+#include "ctest/fake.h"
+#include "ctest/fake_node.h"
 
-#include "../../dat/dat_lane_shared.h"
+#include "dat/dat_lane_shared.h"
 
 enum {
 	FAKE_DAT_EVENTS = 128,

@@ -1,6 +1,6 @@
 /* fake_group.c - see fake_group.h. */
 #define _GNU_SOURCE
-#include "fake_group.h"
+#include "ctest/dat/fake_group.h"
 
 #include <pthread.h>
 #include <sched.h>

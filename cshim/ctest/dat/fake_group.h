@@ -7,10 +7,10 @@
 #ifndef FAKE_GROUP_H
 #define FAKE_GROUP_H
 
-#include "fake.h"
+#include "ctest/fake.h"
 
-#include "../../dat/collective.h"
-#include "../../dat/group.h"
+#include "dat/collective.h"
+#include "dat/group.h"
 
 enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_UNIT = 256, FAKE_UNITS = 8 };
 

@@ -1,6 +1,6 @@
 /* fake_ways.c - see fake_ways.h. */
 #define _GNU_SOURCE
-#include "fake_ways.h"
+#include "ctest/dat/fake_ways.h"
 
 #include <string.h>
 

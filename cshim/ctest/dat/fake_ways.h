@@ -5,7 +5,7 @@
 #ifndef FAKE_WAYS_H
 #define FAKE_WAYS_H
 
-#include "fake_group.h"
+#include "ctest/dat/fake_group.h"
 
 enum {
 	FAKE_BROADCAST = DAT_IB_COLLECTIVE_BROADCAST_STATUS,

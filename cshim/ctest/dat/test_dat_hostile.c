@@ -6,8 +6,8 @@
  *
  * CSHIM_FUZZ and CSHIM_SEED: see random.h.
  */
-#include "fake_dat.h"
-#include "random.h"
+#include "ctest/dat/fake_dat.h"
+#include "ctest/random.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * library is relaxed, so that it orders nothing.
  */
 #define _GNU_SOURCE
-#include "fake_dat.h"
+#include "ctest/dat/fake_dat.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
  * one copy and by messages, that copies keep to the order of requests, and by which pipeline long
  * ones go. One thread.
  */
-#include "fake_dat.h"
+#include "ctest/dat/fake_dat.h"
 
 #include <string.h>
 #include <sys/eventfd.h>

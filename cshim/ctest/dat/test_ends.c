@@ -3,11 +3,11 @@
  * receive is too short, the peer takes nothing for long, has gone, or says what cannot be. One
  * thread.
  */
-#include "fake_dat.h"
+#include "ctest/dat/fake_dat.h"
 
 #include <string.h>
 
-#include "arm.h"
+#include "node/arm.h"
 
 enum { AT = 4096, N = 64 };
 

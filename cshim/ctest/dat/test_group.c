@@ -1,14 +1,14 @@
 /* test_group.c - collective operations of a group on one node: rounds, reuse of stages, members
  * that are late, have ended, or write what they like. */
 #define _GNU_SOURCE
-#include "fake_group.h"
+#include "ctest/dat/fake_group.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../coll/reduce.h"
+#include "coll/reduce.h"
 
 enum {
 	BARRIER = DAT_IB_COLLECTIVE_BARRIER_STATUS,

@@ -3,7 +3,7 @@
  * them there, by one copy, or asks for them if it cannot.
  */
 #define _GNU_SOURCE
-#include "fake_ways.h"
+#include "ctest/dat/fake_ways.h"
 
 #include <string.h>
 

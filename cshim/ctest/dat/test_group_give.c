@@ -3,7 +3,7 @@
  * the other's memory, all or the second half.
  */
 #define _GNU_SOURCE
-#include "fake_ways.h"
+#include "ctest/dat/fake_ways.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * sees whether its orders suffice.
  */
 #define _GNU_SOURCE
-#include "fake_group.h"
+#include "ctest/dat/fake_group.h"
 
 #include <string.h>
 

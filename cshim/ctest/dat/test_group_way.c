@@ -1,6 +1,6 @@
 /* test_group_way.c - which way long data of a group on one node goes, and who says so. */
 #define _GNU_SOURCE
-#include "fake_ways.h"
+#include "ctest/dat/fake_ways.h"
 
 #include <string.h>
 

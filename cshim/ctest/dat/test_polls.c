@@ -2,7 +2,7 @@
  * test_polls.c - which event a poll of an EVD gets that uDAPL's lane makes meanwhile: the oldest,
  * without a way through the queue, and no later one. One thread.
  */
-#include "fake_dat.h"
+#include "ctest/dat/fake_dat.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fortran.h"
-#include "procedure.h"
-#include "fake.h"
+#include "fortran/fortran.h"
+#include "fortran/procedure.h"
+#include "ctest/fake.h"
 
 extern uintptr_t lapi_addresses_[2];
 extern int lapi_put_(const int32_t *hndl, const int32_t *tgt, const ulong *len,

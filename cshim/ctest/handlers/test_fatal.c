@@ -1,7 +1,7 @@
 /* test_fatal.c - an error without an error handler ends the task: its message, its output so far,
  * status 1; where a launcher is about to do so, that is waited for. In programs of their own. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* test_handlers.c - calls of the user's handlers, and the calls that handlers make. */
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "fake_adapter.h"
-#include "lane_send.h"
+#include "ctest/fake_adapter.h"
+#include "lane/lane_send.h"
 
 /* bytes of a put that shares no packet */
 enum { ALONE = VERBS_JOIN_MAX };

@@ -5,11 +5,11 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "arm.h"
-#include "guard.h"
-#include "lane_shared.h"
-#include "fake_lane.h"
-#include "lane_send.h"
+#include "node/arm.h"
+#include "node/guard.h"
+#include "lane/lane_shared.h"
+#include "ctest/fake_lane.h"
+#include "lane/lane_send.h"
 
 enum { BYTES = 64, ROUNDS = 20000 };
 

@@ -10,10 +10,10 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "guard.h"
-#include "lane_shared.h"
-#include "fake_lane.h"
-#include "random.h"
+#include "node/guard.h"
+#include "lane/lane_shared.h"
+#include "ctest/fake_lane.h"
+#include "ctest/random.h"
 
 enum { SINK = NODE_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };
 

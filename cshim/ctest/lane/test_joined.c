@@ -3,7 +3,7 @@
  * others, who posts it, what of it is left to core. Over an adapter made of memory.
  */
 #define _GNU_SOURCE
-#include "fake_packets.h"
+#include "ctest/lane/fake_packets.h"
 
 /* Some puts that go by themselves: those that follow wait for company. */
 static void busy(void)

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "arm.h"
-#include "guard.h"
-#include "lane_send.h"
-#include "lane_shared.h"
-#include "fake_lane.h"
+#include "node/arm.h"
+#include "node/guard.h"
+#include "lane/lane_send.h"
+#include "lane/lane_shared.h"
+#include "ctest/fake_lane.h"
 
 /* DATA goes in several chunks. */
 enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8, BIG = 8000, BIGS = 60 };

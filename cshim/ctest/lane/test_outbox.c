@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "outbox.h"
-#include "message.h"
-#include "fake.h"
+#include "lane/outbox.h"
+#include "lane/message.h"
+#include "ctest/fake.h"
 
 enum { SPACE = 512, MOST = 32, HEAD = sizeof(cshim_packet_message) + sizeof(cshim_put_header) };
 

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "fake_packets.h"
+#include "ctest/lane/fake_packets.h"
 
 static int fenced(void)
 {

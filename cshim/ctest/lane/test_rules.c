@@ -6,10 +6,10 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "guard.h"
-#include "lane_shared.h"
-#include "fake_lane.h"
-#include "lane_send.h"
+#include "node/guard.h"
+#include "lane/lane_shared.h"
+#include "ctest/fake_lane.h"
+#include "lane/lane_send.h"
 
 enum { BYTES = 200, COUNTS = 200000 };
 

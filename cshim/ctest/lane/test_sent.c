@@ -6,10 +6,10 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "guard.h"
-#include "handlers.h"
-#include "lane_shared.h"
-#include "fake_lane.h"
+#include "node/guard.h"
+#include "handlers/handlers.h"
+#include "lane/lane_shared.h"
+#include "ctest/fake_lane.h"
 
 enum { BYTES = 5000, CHAIN = 200, EACH = 3 };
 

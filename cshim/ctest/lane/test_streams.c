@@ -6,8 +6,8 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "fake_lane.h"
-#include "lane_shared.h"
+#include "ctest/fake_lane.h"
+#include "lane/lane_shared.h"
 
 /* A window fits the ring and its chunks, so that nothing is left to core: there is none here. What
  * disturbs cuts stretches, and then there are none for a while: hence so many. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "fake_barrier.h"
+#include "ctest/fake_barrier.h"
 
 enum {
 	ROUNDS = 500,

@@ -1,6 +1,6 @@
 /* test_calls.c - each entry point: the checks that C makes, and that arguments and results pass to
  * and from core as they are. */
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * whose task is gone before crashes, and its other tasks with it. And a task that ends without
  * LAPI_Term says so when what it has sent has arrived. */
 #define _GNU_SOURCE
-#include "fake.h"
-#include "internal.h"
+#include "ctest/fake.h"
+#include "lapi/internal.h"
 
 #include <poll.h>
 #include <pthread.h>

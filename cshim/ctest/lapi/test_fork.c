@@ -1,7 +1,7 @@
 /* test_fork.c - in the child of a fork every call fails at once, core is not entered, and one
  * message says why. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <string.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* test_share.c - the shared lock with its condition variables, and the waits that a purge ends. */
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* test_term.c - LAPI_Term from every thread and at every moment; handles of ended contexts; many
  * contexts. */
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * the context ends. */
 #include <string.h>
 
-#include "fake.h"
+#include "ctest/fake.h"
 
 enum { CAPACITY = 4096, THREADS = 4 };
 

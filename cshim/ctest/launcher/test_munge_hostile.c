@@ -6,9 +6,9 @@
  * This program is the library: munge.c opens it by no name. CSHIM_FUZZ and CSHIM_SEED: see random.h.
  */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 #include "munge/munge.h"
-#include "random.h"
+#include "ctest/random.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,10 @@
  * CSHIM_SEED: see random.h.
  */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 #include "pmix/abi.h"
 #include "pmix/pmix.h"
-#include "random.h"
+#include "ctest/random.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "fake.h"
-#include "route_class.h"
+#include "ctest/fake.h"
+#include "node/route_class.h"
 
 enum {
 	ALLOWED = 1 << NODE_ROUTE_PIPELINE | 1 << NODE_ROUTE_ORIGIN,

@@ -1,7 +1,7 @@
 /* test_guard.c - guarded accesses: right for every length and offset, and a bad address is an
  * answer, not the end. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "probe.h"
+#include "node/probe.h"
 
 enum { PAGE = 4096, SPACE = 3 * PAGE };
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "arm.h"
-#include "fake.h"
-#include "fake_node.h"
-#include "put.h"
-#include "serve.h"
+#include "node/arm.h"
+#include "ctest/fake.h"
+#include "ctest/fake_node.h"
+#include "node/put.h"
+#include "node/serve.h"
 
 enum { KIND = 9 };
 

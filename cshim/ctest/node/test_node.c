@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fake.h"
-#include "fake_node.h"
-#include "put.h"
-#include "serve.h"
-#include "arm.h"
+#include "ctest/fake.h"
+#include "ctest/fake_node.h"
+#include "node/put.h"
+#include "node/serve.h"
+#include "node/arm.h"
 
 enum { MESSAGES = 20000, TRANSFERS = 600, LONGEST = 300000, KIND = 9 };
 #define LAST_NOTICE ((uint64_t)1 << 40)

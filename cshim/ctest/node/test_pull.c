@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "../../../tests/c/host/refuse.h"
-#include "fake.h"
-#include "fake_node.h"
-#include "put.h"
-#include "serve.h"
+#include "ctest/fake.h"
+#include "ctest/fake_node.h"
+#include "node/put.h"
+#include "node/serve.h"
 
 enum { LONGEST = 300000 };
 

@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake.h"
-#include "fake_node.h"
-#include "put.h"
-#include "serve.h"
+#include "ctest/fake.h"
+#include "ctest/fake_node.h"
+#include "node/put.h"
+#include "node/serve.h"
 
 enum { LONGEST = 300000 };
 

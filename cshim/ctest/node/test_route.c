@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "fake.h"
-#include "route.h"
+#include "ctest/fake.h"
+#include "node/route.h"
 
 /* What a route takes: ns, and ns for each KiB. */
 typedef struct cost {

@@ -4,11 +4,11 @@
  */
 #include <string.h>
 
-#include "arm.h"
-#include "fake.h"
-#include "fake_node.h"
-#include "guard.h"
-#include "timed.h"
+#include "node/arm.h"
+#include "ctest/fake.h"
+#include "ctest/fake_node.h"
+#include "node/guard.h"
+#include "node/timed.h"
 
 static void begin(node_routes *routes)
 {

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "fake.h"
-#include "timed.h"
+#include "ctest/fake.h"
+#include "node/timed.h"
 
 enum { ALL = (1 << NODE_ROUTES) - 1, STRETCH = 8, BYTES = 64 << 10 };
 

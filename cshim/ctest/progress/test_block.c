@@ -2,9 +2,9 @@
  * test_block.c - rules of a block's lock and of its poller, one at a time, without chance: what
  * interleavings they are for is cshim/model's. Each case is one of the defects of docs/mutants.md.
  */
-#include "fake.h"
+#include "ctest/fake.h"
 
-#include "sleep.h"
+#include "progress/sleep.h"
 
 static struct counts {
 	int arms, disarms, sleeps;

@@ -1,6 +1,6 @@
 /* test_lock.c - the lock by itself, on a block that nobody owns. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <errno.h>
 #include <string.h>

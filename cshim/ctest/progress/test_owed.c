@@ -3,7 +3,7 @@
  * before a sleep. None may be slept over: the sleeps here have no other end.
  */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "sleep.h"
+#include "progress/sleep.h"
 
 static int raise_in_arm, sleeps, runs, ran_inside;
 static const char *raise_in; /* what the trace says */

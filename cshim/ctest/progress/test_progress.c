@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "wait.h"
+#include "progress/wait.h"
 
 #define CHECK(condition)                                                                        \
 	do {                                                                                    \

@@ -4,14 +4,14 @@
  * taken back.
  */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "../../../tests/c/host/refuse.h"
-#include "fake_lane.h"
+#include "ctest/fake_lane.h"
 
 enum { NO_FILTERS = 77 };
 

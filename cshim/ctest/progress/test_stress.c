@@ -3,7 +3,7 @@
  * packets, LAPI_Setcntr and completion handlers end the waits at random moments. Built without the
  * sleepers' safety net: one lost wake-up is a hang.
  */
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <string.h>
 

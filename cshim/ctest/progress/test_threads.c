@@ -1,6 +1,6 @@
 /* test_threads.c - the service thread and the completion handler threads. */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <signal.h>
 #include <string.h>

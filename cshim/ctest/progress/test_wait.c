@@ -1,7 +1,7 @@
 /* test_wait.c - waits for counters and tickets: when they end, what they leave, and who wakes them.
  */
 #define _GNU_SOURCE
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <sched.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* test_completions.c - completion queues of uDAPL's adapters: what a look finds is kept for core,
  * in order, with what comes later behind it; queues that are gone are not asked. */
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <errno.h>
 #include <string.h>

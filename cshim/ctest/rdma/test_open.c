@@ -2,7 +2,7 @@
  * test_open.c - which of a port's GIDs is an adapter's address: the one of RoCE v2, the first else,
  * and no look, of which each is a system call, once that is known.
  */
-#include "fake.h"
+#include "ctest/fake.h"
 
 #include <errno.h>
 #include <fcntl.h>

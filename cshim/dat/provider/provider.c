@@ -26,7 +26,7 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *ia_para
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info);
 EXPORT DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list arguments);
 
-#include "functions.h"
+#include "dat/provider/functions.h"
 
 /* The table of each name: a registry finds a provider of its by the name in there. Never freed. */
 struct known {

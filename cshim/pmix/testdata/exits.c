@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../pmix.h"
+#include "pmix/pmix.h"
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pmix.h"
+#include "pmix/pmix.h"
 
 static uint32_t rank, size;
 
