@@ -19,10 +19,12 @@ func (j *testJob) sentPackets() (n uint64) {
 }
 
 // TestFenceCostsNoMoreThanCounter: over UDP a put and a fence take the packets of a put and its
-// completion counter: the put, and its acknowledgement. Over an adapter the target must be asked.
+// completion counter: the put, and its acknowledgement. Over an adapter the put asks for that by
+// itself once the task has fenced as often before.
 func TestFenceCostsNoMoreThanCounter(t *testing.T) {
 	const rounds = 300
-	for path, more := range map[string]uint64{"udp": rounds / 5, "us": rounds + rounds/5} {
+	const more = rounds / 5
+	for _, path := range []string{"udp", "us"} {
 		t.Run(path, func(t *testing.T) {
 			j := newJob(t, 2, paths[path])
 			k := j.tasks[0]

@@ -102,6 +102,7 @@ void test_hostile(void);
 void test_outbox(void);
 void test_packets(void);
 void test_joined(void);
+void test_flush(void);
 void test_barrier(void);
 void test_refused(void);
 void test_fortran(void);

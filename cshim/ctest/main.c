@@ -36,6 +36,7 @@ static const struct {
 	{"outbox", test_outbox, 0},
 	{"packets", test_packets, 0},
 	{"joined", test_joined, 0},
+	{"flush", test_flush, 0},
 	{"progress", test_progress, 0},
 	{"lock", test_lock, 0},
 	{"block", test_block, 0},

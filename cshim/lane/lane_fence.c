@@ -1,9 +1,10 @@
 /*
- * lane_fence.c - LAPI_Fence between tasks of a node, without core: every peer has consumed what was
- * sent to it before, and no operation of before waits for its answer.
+ * lane_fence.c - LAPI_Fence without core: every peer has consumed what was sent to it before, and
+ * no earlier operation waits for its answer.
  *
- * A peer publishes how far it has consumed its ring when what it has read is in place (release;
- * node_flushed loads it with acquire), so no put needs an acknowledgement of its own. Core sets
+ * On a node a peer publishes how far it has consumed its ring when what it has read is in place
+ * (release; node_flushed loads it with acquire), so no put needs an acknowledgement of its own.
+ * Over adapters the peer is asked, and answers when its handlers have accepted all before. Core sets
  * go_busy while anything of its own is outstanding, and closes a peer for which it holds messages,
  * or that has ended; then the fence is core's, which returns what was lost.
  */
@@ -34,6 +35,44 @@ static inline int peer_fenced(node_peer *peer, uint64_t mark)
 	return CSHIM_FENCE_OVER;
 }
 
+/* The same with a peer over adapters, of whose packets it covers those before mark. */
+static inline int pair_fenced(verbs_peer *peer, uint64_t mark)
+{
+	if (peer->closed || !peer->usable)
+		return CSHIM_FENCE_CORE;
+	if (peer->flushed < mark)
+		return CSHIM_FENCE_WAITS;
+	/* What was accepted may still be lost if its target has left: core knows. */
+	if (peer->owner[CSHIM_PEER_EXPECTED])
+		return CSHIM_FENCE_CORE;
+	if (mark == peer->laden)
+		peer->owner[CSHIM_PEER_USED] = 0;
+	return CSHIM_FENCE_OVER;
+}
+
+/* How far a fence of all that was sent over adapters is. Core knows of the peers that are not
+ * listed. */
+static int packets_fenced(const verbs_link *link)
+{
+	int how = CSHIM_FENCE_OVER, one;
+	int32_t i;
+
+	if (link->num_news > VERBS_NEWS)
+		return CSHIM_FENCE_CORE;
+	for (i = 0; i < link->num_news; i++) {
+		verbs_peer *peer = verbs_peer_of(link, link->news[i]);
+
+		if (peer && !peer->owner[CSHIM_PEER_USED])
+			continue;
+		one = peer ? pair_fenced(peer, peer->laden) : CSHIM_FENCE_CORE;
+		if (one == CSHIM_FENCE_CORE)
+			return CSHIM_FENCE_CORE;
+		if (one == CSHIM_FENCE_WAITS)
+			how = CSHIM_FENCE_WAITS;
+	}
+	return how;
+}
+
 int cshim_lane_fenced(cshim_context *context)
 {
 	cshim_lane *lane = cshim_lane_of(context);
@@ -43,9 +82,10 @@ int cshim_lane_fenced(cshim_context *context)
 
 	if (!lane || is_cores(lane) || cshim_lane_coin(&lane->random))
 		return CSHIM_FENCE_CORE;
-	/* What was sent in packets only their receiver knows of, so a flush has to ask. */
-	if (lane->verbs && cshim_packets_of(lane)->num_news > 0)
-		return CSHIM_FENCE_CORE;
+	if (lane->verbs)
+		how = packets_fenced(cshim_packets_of(lane));
+	if (how == CSHIM_FENCE_CORE)
+		return how;
 	link = cshim_link_of(lane);
 	if (link->ops)
 		how = CSHIM_FENCE_WAITS;
@@ -64,6 +104,24 @@ int cshim_lane_fenced(cshim_context *context)
 	return how;
 }
 
+/* Asks the peers over adapters for what the fence covers. */
+static void begin_packets(verbs_link *link, cshim_fence *fence)
+{
+	int32_t i, listed = link->num_news;
+
+	fence->cores = listed > VERBS_NEWS;
+	for (i = 0; i < listed && !fence->cores; i++) {
+		verbs_peer *peer = verbs_peer_of(link, link->news[i]);
+
+		if (!peer || !peer->owner[CSHIM_PEER_USED])
+			continue;
+		fence->packets[fence->pairs].peer = peer;
+		fence->packets[fence->pairs].mark = peer->laden;
+		fence->packets[fence->pairs++].life = peer->life;
+		fence->cores = !verbs_ask(link, peer);
+	}
+}
+
 void cshim_fence_begin(cshim_context *context, cshim_fence *fence)
 {
 	const cshim_lane *lane = cshim_lane_of(context);
@@ -72,12 +130,14 @@ void cshim_fence_begin(cshim_context *context, cshim_fence *fence)
 
 	fence->seq = lane->issued;
 	fence->redone = lane->redone;
-	fence->ring = fence->op = 0;
+	fence->ring = fence->op = fence->pairs = fence->pair = fence->cores = 0;
 	for (ring = 0; ring < link->rings; ring++) {
 		const node_peer *peer = &link->peer[ring];
 
 		fence->mark[ring] = peer->owner[CSHIM_PEER_USED] ? peer->sender.tail : 0;
 	}
+	if (lane->verbs)
+		begin_packets(cshim_packets_of(lane), fence);
 }
 
 /* 1 if an operation that the fence covers waits for its answer. */
@@ -101,13 +161,22 @@ int cshim_fence_look(cshim_context *context, cshim_fence *fence)
 	const cshim_lane *lane = cshim_lane_of(context);
 	node_link *link = cshim_link_of(lane);
 
-	if (__builtin_expect(is_cores(lane), 0))
+	if (__builtin_expect(is_cores(lane) || fence->cores, 0))
 		return CSHIM_FENCE_CORE;
 	if (__builtin_expect(fence->redone != lane->redone, 0))
 		cshim_fence_begin(context, fence);
 	for (; fence->ring < link->rings; fence->ring++) {
 		uint64_t mark = fence->mark[fence->ring];
 		int how = mark ? peer_fenced(&link->peer[fence->ring], mark) : CSHIM_FENCE_OVER;
+
+		if (how != CSHIM_FENCE_OVER)
+			return how;
+	}
+	for (; fence->pair < fence->pairs; fence->pair++) {
+		verbs_peer *peer = fence->packets[fence->pair].peer;
+		int how = peer->life == fence->packets[fence->pair].life
+		                  ? pair_fenced(peer, fence->packets[fence->pair].mark)
+		                  : CSHIM_FENCE_CORE;
 
 		if (how != CSHIM_FENCE_OVER)
 			return how;

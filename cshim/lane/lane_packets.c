@@ -171,17 +171,25 @@ static cshim_fate receive_am(cshim_context *context, cshim_lane *lane, verbs_por
                              const verbs_arrival *packet, const node_arrival *arrival)
 {
 	const cshim_end from = cshim_end_of_pair(packet->peer);
+	const uint32_t life = *from.stopped;
 	cshim_header_result result;
+	cshim_fate fate;
 	cshim_am am;
 
 	if (!cshim_am_read(lane, arrival, &am))
 		return CSHIM_LEFT;
 	verbs_take(cshim_packets_of(lane), port, packet);
-	if (cshim_am_arrived(context, lane, &from, arrival, &am, &result) == CSHIM_GONE)
+	packet->peer->handling++; /* no answer to a flush overtakes it */
+	fate = cshim_am_arrived(context, lane, &from, arrival, &am, &result);
+	if (*from.stopped != life)
+		return CSHIM_TAKEN; /* all with the task has ended */
+	if (fate == CSHIM_GONE)
 		golapi_lane_packet_handled(
 			cshim_index_of(context), from.task, packet->slot,
 			(uint32_t)(sizeof(packet->head) + arrival->header + arrival->data),
 			&result);
+	if (*from.stopped == life)
+		packet->peer->handling--;
 	return CSHIM_TAKEN;
 }
 
@@ -197,8 +205,11 @@ static cshim_fate receive(cshim_context *context, cshim_lane *lane, verbs_port *
 	cshim_fate fate = CSHIM_LEFT;
 
 	switch (packet->head.id) {
-	case 0: /* VERBS_KIND_MESSAGES */
-		fate = receive_puts(context, lane, port, packet);
+	case 0: /* of no message, or of several */
+		if (packet->head.kind == VERBS_KIND_MESSAGES)
+			fate = receive_puts(context, lane, port, packet);
+		else if (verbs_take_flush(cshim_packets_of(lane), port, packet))
+			fate = CSHIM_TAKEN;
 		break;
 	case CSHIM_MSG_PUT:
 		fate = receive_put(context, lane, port, packet, &arrival);
@@ -224,6 +235,7 @@ static void leave(cshim_context *context, cshim_lane *lane, verbs_peer *peer)
 
 	if (lane->told)
 		cshim_lane_tell_now(context, lane, &end);
+	verbs_answer(cshim_packets_of(lane), peer);
 	verbs_grant(cshim_packets_of(lane), peer);
 }
 

@@ -9,6 +9,7 @@
 
 #include "lapi/internal.h"
 #include "node/segment.h"
+#include "verbs/packets.h"
 
 /* Small ones over RDMA adapters (lane_packets.c). */
 int cshim_packet_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,
@@ -24,15 +25,22 @@ int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_
 /*
  * lane_fence.c: LAPI_Fence. Everything under the lock; a fence lies on the stack of the thread that
  * waits for it. It covers what was issued before it began: messages to tasks of this node, which
- * are complete when the peer has consumed their slots, and operations that wait for an answer.
+ * are complete when the peer has consumed their slots, packets over adapters, of which the peer
+ * says that it has accepted them, and operations that wait for an answer.
  */
 typedef struct cshim_fence {
 	uint64_t seq;    /* cshim_lane.issued when it began */
 	uint32_t redone; /* cshim_lane.redone when it began */
 	uint32_t ring;   /* the peers of lower rings have taken all that it covers */
 	uint32_t op;     /* the operations in lower places that it covers are over */
-	uint32_t zero;
+	uint32_t pairs, pair; /* peers over adapters; those before pair have taken all */
+	uint32_t cores;       /* 1: it is core's, as there was no room to ask one of these */
 	uint64_t mark[NODE_MAX_RINGS]; /* the tail of each ring when it began; 0: nothing is covered */
+	struct {
+		verbs_peer *peer;
+		uint64_t mark; /* verbs_peer.laden when it began */
+		uint32_t life, zero;
+	} packets[VERBS_NEWS];
 } cshim_fence;
 
 /* How far a fence is. */

@@ -31,6 +31,22 @@ static int is(const struct cshim_verbs_completion *completion, uint64_t what)
 	return completion->id >> VERBS_ID_SHIFT == what && completion->state == 0;
 }
 
+/* 1 if C takes packets of such a kind, and such a header belongs to it. */
+static int is_known(const verbs_head *head)
+{
+	switch (head->kind) {
+	case VERBS_KIND_MESSAGE:
+		return head->id != 0 && head->header % 8 == 0 && head->header <= VERBS_HEADER_MAX;
+	case VERBS_KIND_MESSAGES:
+		return head->id == 0 && head->header == 0;
+	case VERBS_KIND_FLUSH:
+		return head->id == 0 && head->header == 0 && head->data == 0;
+	case VERBS_KIND_FLUSHED:
+		return head->id == 0 && head->header == sizeof(uint64_t) && head->data == 0;
+	}
+	return 0;
+}
+
 int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arrival)
 {
 	const struct cshim_verbs_completion *completion = &port->batch[port->next];
@@ -46,9 +62,9 @@ int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arriv
 	arrival->slot = (int32_t)completion->id;
 	arrival->header = verbs_slot_at(link, arrival->slot) + sizeof(head);
 	memcpy(&head, (const void *)(uintptr_t)(arrival->header - sizeof(head)), sizeof(head));
-	if (head.kind == VERBS_KIND_MESSAGE
-	            ? head.id == 0 || head.header % 8 || head.header > VERBS_HEADER_MAX
-	            : head.kind != VERBS_KIND_MESSAGES || head.id != 0 || head.header != 0)
+	arrival->asks = head.kind & VERBS_ASKS;
+	head.kind &= (uint8_t)~VERBS_ASKS;
+	if (!is_known(&head))
 		return 0;
 	if (head.number != peer->expected ||
 	    sizeof(head) + head.header + (uint64_t)head.data != completion->n)
@@ -68,6 +84,8 @@ void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival
 	if (arrival->head.credit > peer->credit)
 		peer->credit = arrival->head.credit;
 	peer->expected++;
+	if (arrival->asks)
+		peer->wanted = peer->expected;
 	peer->heard = 1;
 	link->packets_received++;
 	link->data_received += arrival->head.data;
@@ -105,6 +123,24 @@ void verbs_give_back(verbs_link *link, verbs_port *port, int32_t slot)
 	port->receives++;
 	if (port->num_back >= port->together)
 		give_all_back(link, port);
+}
+
+int verbs_take_flush(verbs_link *link, verbs_port *port, const verbs_arrival *arrival)
+{
+	verbs_peer *peer = arrival->peer;
+	uint64_t mark = 0;
+
+	if (arrival->head.kind == VERBS_KIND_FLUSHED) {
+		memcpy(&mark, (const void *)(uintptr_t)arrival->header, sizeof(mark));
+		if (mark > peer->asked)
+			return 0;
+	}
+	verbs_take(link, port, arrival);
+	if (mark > peer->flushed)
+		peer->flushed = mark;
+	if (mark && peer->flushing)
+		link->wants = 1;
+	return 1;
 }
 
 int verbs_sent_out(verbs_link *link, verbs_port *port)
@@ -145,11 +181,16 @@ static int has_room(const verbs_link *link, const verbs_peer *peer)
 	       link->num_free > 0;
 }
 
+/* 1 if a numbered packet to peer may be made. */
+static int may_send(const verbs_link *link, const verbs_peer *peer)
+{
+	return has_room(link, peer) && !peer->closed && peer->number < peer->credit;
+}
+
 uint8_t *verbs_begin(verbs_link *link, verbs_peer *peer, uint64_t n)
 {
 	verbs_flush(link);
-	if (!has_room(link, peer) || peer->closed || peer->number >= peer->credit ||
-	    n > VERBS_SLOT - sizeof(verbs_head))
+	if (!may_send(link, peer) || n > VERBS_SLOT - sizeof(verbs_head))
 		return NULL;
 	return (uint8_t *)(uintptr_t)verbs_slot_at(link, link->free[link->num_free - 1]) +
 	       sizeof(verbs_head);
@@ -229,6 +270,10 @@ void verbs_send(verbs_link *link, verbs_peer *peer, uint8_t id, uint32_t header,
 	verbs_head head = {VERBS_KIND_MESSAGE, id, (uint16_t)header, data, peer->number++, 0};
 
 	peer->laden = peer->number;
+	if (++peer->since == peer->burst) {
+		head.kind |= VERBS_ASKS;
+		peer->asked = peer->number;
+	}
 	link->data_sent += data;
 	make(link, peer, &head, 1);
 	send_last(link, peer);
@@ -239,7 +284,7 @@ static int is_open(const verbs_link *link, verbs_peer *peer)
 {
 	return link->open == (uintptr_t)peer && peer->usable && peer->ring.count > 0 &&
 	       peer->ring.posted == peer->ring.count - 1 &&
-	       head_of(link, last_of(peer))->kind == VERBS_KIND_MESSAGES;
+	       head_of(link, last_of(peer))->kind == VERBS_KIND_MESSAGES; /* and asks for nothing */
 }
 
 void verbs_flush_open(verbs_link *link)
@@ -269,8 +314,7 @@ uint8_t *verbs_join(verbs_link *link, verbs_peer *peer, uint64_t n)
 		return (uint8_t *)head_of(link, sent) + end;
 	}
 	verbs_flush(link);
-	if (!has_room(link, peer) || peer->closed || peer->number >= peer->credit ||
-	    peer->number + VERBS_WINDOW < peer->credit + VERBS_BUSY)
+	if (!may_send(link, peer) || peer->number + VERBS_WINDOW < peer->credit + VERBS_BUSY)
 		return NULL;
 	return (uint8_t *)(uintptr_t)verbs_slot_at(link, link->free[link->num_free - 1]) +
 	       sizeof(verbs_head);
@@ -293,6 +337,7 @@ void verbs_joined(verbs_link *link, verbs_peer *peer, uint64_t n, uint32_t data)
 	make(link, peer,
 	     &(const verbs_head){VERBS_KIND_MESSAGES, 0, 0, (uint32_t)n, peer->number++, 0}, 1);
 	peer->laden = peer->number;
+	peer->since++;
 	link->open = (uintptr_t)peer;
 	verbs_news(link, peer);
 }
@@ -310,5 +355,61 @@ void verbs_grant(verbs_link *link, verbs_peer *peer)
 	}
 	link->acks_sent++;
 	make(link, peer, &head, 0);
+	send_last(link, peer);
+}
+
+/* Makes the last packet, which has not been posted, ask for a flush. */
+static void let_it_ask(const verbs_link *link, verbs_peer *peer)
+{
+	head_of(link, last_of(peer))->kind |= VERBS_ASKS;
+	peer->asked = peer->number;
+}
+
+/* A fence covers all that was sent: how many packets it was tells which of the next will ask. */
+static void count_burst(verbs_peer *peer)
+{
+	if (peer->since == 0)
+		return;
+	peer->burst = peer->since == peer->last ? peer->since : 0;
+	peer->last = peer->since;
+	peer->since = 0;
+}
+
+int verbs_ask(verbs_link *link, verbs_peer *peer)
+{
+	count_burst(peer);
+	if (peer->asked >= peer->laden)
+		return 1;
+	if (is_open(link, peer)) {
+		let_it_ask(link, peer);
+		send_last(link, peer);
+		link->open = 0;
+		return 1;
+	}
+	verbs_flush(link);
+	if (!may_send(link, peer))
+		return 0;
+	make(link, peer, &(const verbs_head){VERBS_KIND_FLUSH, 0, 0, 0, peer->number++, 0}, 1);
+	let_it_ask(link, peer);
+	send_last(link, peer);
+	verbs_news(link, peer);
+	return 1;
+}
+
+void verbs_answer(verbs_link *link, verbs_peer *peer)
+{
+	uint64_t mark = peer->wanted;
+	verbs_head head;
+
+	if (!mark || peer->handling)
+		return;
+	verbs_flush(link);
+	if (peer->held || !may_send(link, peer)) {
+		link->wants = 1;
+		return;
+	}
+	peer->wanted = 0;
+	head = (verbs_head){VERBS_KIND_FLUSHED, 0, sizeof(mark), 0, peer->number++, 0};
+	memcpy(head_of(link, make(link, peer, &head, 1)) + 1, &mark, sizeof(mark));
 	send_last(link, peer);
 }

@@ -35,8 +35,13 @@
 #define VERBS_ID_RECEIVE 3u
 
 #define VERBS_KIND_MESSAGE 1
+#define VERBS_KIND_FLUSH 10   /* carries nothing but VERBS_ASKS */
+#define VERBS_KIND_FLUSHED 11 /* its header is the mark: all packets before it were accepted */
 #define VERBS_KIND_CREDIT 13
 #define VERBS_KIND_MESSAGES 14 /* each behind a verbs_front, on a multiple of 8 */
+
+/* In a packet's kind: its receiver is to answer when it has accepted it and all before it. */
+#define VERBS_ASKS 0x80u
 
 /*
  * Messages share a packet while so many packets are not known to be taken: with fewer, one that
@@ -85,9 +90,14 @@ typedef struct verbs_peer {
 	uint64_t credit; /* the first number that may not be sent */
 	/* behind the number of the last packet of a message or a copied put */
 	uint64_t laden;
+	/* Marks, as laden is one: the peer was asked for a flush of all packets before asked, and
+	   has accepted those before flushed */
+	uint64_t asked, flushed;
 	/* What is received. */
 	uint64_t expected; /* number of the next packet */
 	uint64_t told;     /* the credit that the peer was told last */
+	/* by C: the mark of a flush that the peer asks for, and that C has yet to answer; 0: none */
+	uint64_t wanted;
 	/* by the link: what it may send ahead of that */
 	uint32_t window;
 	/* by the link: the queue pair is open, and works. By C: 0 after a post that failed */
@@ -99,6 +109,13 @@ typedef struct verbs_peer {
 	uint32_t failed; /* by C: a post has */
 	uint32_t listed; /* in verbs_link.news */
 	int32_t task;
+	/* by the link: messages that were refused wait, or flushes that the peer asks for */
+	uint32_t held;
+	uint32_t handling; /* messages whose handlers run, in threads that may let others in */
+	uint32_t flushing; /* by the link: flushes of its own wait, so an answer is news */
+	/* packets of messages since the latest fence of C's, and between that and the one before;
+	   as many, if it was so twice: the last of them asks by itself */
+	uint32_t since, last, burst;
 	uint64_t qp;   /* address of the ibv_qp */
 	uint64_t port; /* address of its verbs_port */
 	/* the owner's (CSHIM_PEER_ of ../lane/lane.h); neither the link nor this header looks at it
@@ -168,7 +185,8 @@ typedef struct verbs_link {
 /* A packet that has come. */
 typedef struct verbs_arrival {
 	verbs_peer *peer;
-	verbs_head head;
+	verbs_head head; /* without VERBS_ASKS */
+	uint32_t asks;
 	int32_t slot;
 	uint64_t header; /* address; the data follows */
 } verbs_arrival;
@@ -211,12 +229,19 @@ static inline void verbs_news(verbs_link *link, verbs_peer *peer)
 /* packets.c; 1 if a port has a completion, which it asks the adapter for if it has none left. */
 int verbs_look(verbs_port *port);
 /*
- * 1 if the next completion of a port is a message that has come in order over a queue pair which is
- * open, and from whose peer nothing is to be learnt but that: then arrival has it.
+ * 1 if the next completion of a port is a message, or belongs to a flush, that has come in order
+ * over a queue pair which is open, and from whose peer nothing is to be learnt but that: then
+ * arrival has it.
  */
 int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arrival);
 /* Takes it. Its slot is the caller's, for verbs_give_back. */
 void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival);
+/* The same with a packet of a flush, whose content it notes. 0: it is the link's. */
+int verbs_take_flush(verbs_link *link, verbs_port *port, const verbs_arrival *arrival);
+/* Answers a flush that the peer has asked for; the link does while it holds messages. */
+void verbs_answer(verbs_link *link, verbs_peer *peer);
+/* Asks the peer for a flush of all that was sent to it, if that is not so. 0: the link is to. */
+int verbs_ask(verbs_link *link, verbs_peer *peer);
 /* Tells the peer what it may send, if it is to learn of half a window and nothing else tells it. */
 void verbs_grant(verbs_link *link, verbs_peer *peer);
 /* A slot that was received into goes back to the adapter, or to the free ones. */

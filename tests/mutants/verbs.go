@@ -3,7 +3,7 @@ package main
 var verbsLink = []mutation{
 	{name: "flush-asks-again",
 		file:   "transport/verbs/flush.go",
-		old:    "case p.Laden <= p.flushed && len(p.calls) == 0:",
+		old:    "case p.Laden <= p.Flushed && len(p.calls) == 0:",
 		new:    "case p.Number == 0 && len(p.calls) == 0:",
 		broken: "each fence asks the peer of packets that it has said to have accepted",
 		kill:   "go ./transport/verbs TestFlushAsksOnce"},

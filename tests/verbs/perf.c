@@ -4,8 +4,9 @@
  * usage: lapirun ... perf WHAT BYTES ROUNDS
  *
  * put: time of a put one way, half of one there and back, in microseconds, the median; am: the same
- * for active messages; bandwidth: MB/s of puts, 16 under way; rate: millions of puts a second, 64 under way.
- * Task 0 prints the number alone.
+ * for active messages; bandwidth: MB/s of puts, 16 under way; rate: millions of puts a second, 64
+ * under way; counter: time of a put until its completion counter has changed; fence: until a fence
+ * is over. Task 0 prints the number alone.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -61,6 +62,15 @@ static void message(size_t bytes)
 	                 arrived_of[1 - task], NULL, NULL));
 }
 
+static void complete(int by_fence, size_t bytes)
+{
+	put(bytes, by_fence ? NULL : &completed);
+	if (by_fence)
+		MUST(LAPI_Fence(handle));
+	else
+		MUST(LAPI_Waitcntr(handle, &completed, 1, NULL));
+}
+
 static void there_and_back(int am, size_t bytes)
 {
 	for (int side = 0; side < 2; side++)
@@ -89,8 +99,8 @@ static double ticks(void)
 #endif
 }
 
-/* One way. The median, as perftest's t_typical, which others on the processor change little. */
-static double latency(int am, size_t bytes, int rounds)
+/* Of a round. As perftest's t_typical, which others on the processor change little. */
+static double median(void (*one)(int how, size_t bytes), int how, size_t bytes, int rounds)
 {
 	double *took = calloc((size_t)rounds, sizeof *took), begin = now(), first = ticks();
 
@@ -98,14 +108,26 @@ static double latency(int am, size_t bytes, int rounds)
 		exit(1);
 	for (int i = 0; i < rounds; i++) {
 		took[i] = -ticks();
-		there_and_back(am, bytes);
+		one(how, bytes);
 		took[i] += ticks();
 	}
 	double second = (ticks() - first) / (now() - begin);
 	qsort(took, (size_t)rounds, sizeof *took, in_order);
-	double median = took[rounds / 2];
+	double half = took[rounds / 2];
 	free(took);
-	return median / second / 2;
+	return half / second;
+}
+
+/* Of a put that task 0 completes, the other making progress. */
+static double completion(int by_fence, size_t bytes, int rounds)
+{
+	double took = 0;
+
+	if (task == 0)
+		took = median(complete, by_fence, bytes, rounds);
+	else
+		MUST(LAPI_Waitcntr(handle, &arrived, rounds, NULL));
+	return took;
 }
 
 /* Time of one put, of which some are under way. */
@@ -139,7 +161,7 @@ int main(int argc, char **argv)
 	MUST(LAPI_Qenv(handle, TASK_ID, &task));
 	MUST(LAPI_Qenv(handle, NUM_TASKS, &tasks));
 	if (tasks != 2 || bytes == 0 || rounds < 1) {
-		fprintf(stderr, "usage: lapirun -n 2 perf put|am|bandwidth|rate BYTES ROUNDS\n");
+		fprintf(stderr, "usage: lapirun -n 2 perf put|am|bandwidth|rate|counter|fence BYTES ROUNDS\n");
 		return 2;
 	}
 	MUST(LAPI_Senv(handle, INTERRUPT_SET, 0));
@@ -154,7 +176,9 @@ int main(int argc, char **argv)
 
 		MUST(LAPI_Gfence(handle));
 		if (strcmp(what, "put") == 0 || strcmp(what, "am") == 0)
-			result = latency(what[0] == 'a', bytes, n) * 1e6;
+			result = median(there_and_back, what[0] == 'a', bytes, n) / 2 * 1e6;
+		else if (strcmp(what, "counter") == 0 || strcmp(what, "fence") == 0)
+			result = completion(what[0] == 'f', bytes, n) * 1e6;
 		else if (strcmp(what, "bandwidth") == 0)
 			result = (double)bytes / stream(bytes, n, 16) / 1e6;
 		else

@@ -666,8 +666,11 @@ type (
 		Number   uint64
 		Credit   uint64
 		Laden    uint64
+		Asked    uint64
+		Flushed  uint64
 		Expected uint64
 		Told     uint64
+		Wanted   uint64
 		Window   uint32
 		Usable   uint32
 		Waits    uint32
@@ -676,6 +679,12 @@ type (
 		Failed   uint32
 		Listed   uint32
 		Task     int32
+		Held     uint32
+		Handling uint32
+		Flushing uint32
+		Since    uint32
+		Last     uint32
+		Burst    uint32
 		Qp       uint64
 		Port     uint64
 		Owner    [3]uint32
@@ -774,6 +783,7 @@ const (
 	VerbsSignal    = 0x8
 	VerbsWindow    = 0x20
 	VerbsHeaderMax = 0x400
+	VerbsAsks      = 0x80
 	VerbsIDSend    = 0x1
 	VerbsIDReceive = 0x3
 

@@ -112,6 +112,7 @@ const (
 	VerbsSignal    = C.VERBS_SIGNAL
 	VerbsWindow    = C.VERBS_WINDOW
 	VerbsHeaderMax = C.VERBS_HEADER_MAX
+	VerbsAsks      = C.VERBS_ASKS
 	VerbsIDSend    = C.VERBS_ID_SEND
 	VerbsIDReceive = C.VERBS_ID_RECEIVE
 

@@ -9,7 +9,7 @@ import (
 )
 
 // version of the packets, of Hello and of the address.
-const version = 3
+const version = 4
 
 // address is what Link.Address gives to peers, little-endian:
 //

@@ -2,9 +2,6 @@ package verbs
 
 import "lapi/transport"
 
-// flushAsked is a flush of the peer: it is told when every packet before mark was accepted.
-type flushAsked struct{ number, mark uint64 }
-
 // Flush implements transport.Link.
 func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
 	p, err := l.usable(ep)
@@ -14,60 +11,87 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 			err = p.missed(p.Laden)
 		}
 		return transport.Done, err
-	case p.Laden <= p.flushed && len(p.calls) == 0: // nothing was sent since the latest answer
+	case p.Laden <= p.Flushed && len(p.calls) == 0: // nothing was sent since the latest answer
 		return transport.Done, nil
 	case len(p.flushes) == callsMax:
 		return transport.Done, transport.ErrBusy
 	}
+	p.countBurst()
 	op.Link.Mark, op.Link.Offset = p.Laden, p.issued
 	p.flushes = append(p.flushes, op)
+	p.Flushing = uint32(len(p.flushes))
 	l.sayFlushes(p)
 	return transport.Queued, nil
+}
+
+// countBurst: a flush covers all that was sent. How many packets it was tells which of the next will
+// ask by itself: the last of as many, if it was so twice.
+func (p *peer) countBurst() {
+	if p.Since == 0 {
+		return
+	}
+	p.Burst = 0
+	if p.Since == p.Last {
+		p.Burst = p.Since
+	}
+	p.Last, p.Since = p.Since, 0
+}
+
+// asksByItself says whether a packet of a message, which is made now, does.
+func (p *peer) asksByItself() bool {
+	p.Since++
+	return p.Since == p.Burst
 }
 
 // mustAsk says whether a flush waits for an answer that the peer has not been asked for.
 func (p *peer) mustAsk() bool {
 	n := len(p.flushes)
-	return n > 0 && p.flushes[n-1].Link.Mark > p.said
+	return n > 0 && p.flushes[n-1].Link.Mark > p.Asked
 }
 
-// sayFlushes asks for the latest flush, whose answer is that of all before it.
+// sayFlushes asks for the latest flush, whose answer is that of all before it, if no packet has asked
+// for it yet.
 func (l *Link) sayFlushes(p *peer) {
-	if !p.mustAsk() {
-		return
-	}
-	mark := p.flushes[len(p.flushes)-1].Link.Mark
-	if l.control(p, kindFlush, &control{token: mark, n: mark}, 0, 0) == nil {
-		p.said = mark
+	if p.mustAsk() {
+		_ = l.transmit(p, kindFlush, 0, nil, 0, 0) // no room: p is looked at again
 	}
 }
 
-// onFlush notes a flush of the peer.
-func (l *Link) onFlush(p *peer, c *control) {
+// wants: the peer asks for a flush of the packets before mark. Where it asks for more than are kept
+// the latest stands for the one before it, too.
+func (l *Link) wants(p *peer, mark uint64) {
 	if len(p.asked) == callsMax {
-		l.lost(p, transport.ErrUnreachable)
-		return
+		p.asked = p.asked[:callsMax-1]
 	}
-	p.asked = append(p.asked, flushAsked{c.token, c.n})
+	p.asked = append(p.asked, mark)
 	l.payFlushes(p)
 }
 
 // payFlushes answers the flushes of the peer before which everything was accepted.
 func (l *Link) payFlushes(p *peer) {
 	oldest, some := p.held.Oldest()
-	for len(p.asked) > 0 && (!some || oldest >= p.asked[0].mark) {
-		number := p.asked[0].number
+	for len(p.asked) > 0 && p.Handling == 0 && (!some || oldest >= p.asked[0]) {
+		mark := p.asked[0]
 		p.asked = append(p.asked[:0], p.asked[1:]...)
-		l.answer(p, reply{kind: kindFlushed, control: control{token: number}})
+		l.answer(p, reply{kind: kindFlushed, control: control{token: mark}})
 	}
+	if len(p.asked) > 0 && p.Handling > 0 {
+		l.attend(p) // until they have returned
+	}
+	p.noteHeld()
 }
 
-// onFlushed: the peer has accepted all before that flush.
-func (l *Link) onFlushed(p *peer, c *control) {
-	if c.token > p.said {
+// noteHeld has C answer no flush while there are messages, or flushes, that are answered first.
+func (p *peer) noteHeld() {
+	p.Held = uint32(p.held.Len() + len(p.asked))
+}
+
+// onFlushed: the peer has accepted all before mark.
+func (l *Link) onFlushed(p *peer, mark uint64) {
+	if mark > p.Asked {
 		return
 	}
-	p.flushed = max(p.flushed, c.token)
+	p.Flushed = max(p.Flushed, mark)
 	l.flushesDone(p)
 }
 
@@ -75,10 +99,11 @@ func (l *Link) onFlushed(p *peer, c *control) {
 func (l *Link) flushesDone(p *peer) {
 	for len(p.flushes) > 0 {
 		op := p.flushes[0]
-		if op.Link.Mark > p.flushed || len(p.calls) > 0 && p.calls[0].issue < op.Link.Offset {
+		if op.Link.Mark > p.Flushed || len(p.calls) > 0 && p.calls[0].issue < op.Link.Offset {
 			return
 		}
 		p.flushes = append(p.flushes[:0], p.flushes[1:]...)
+		p.Flushing = uint32(len(p.flushes))
 		op.Done(op, nil)
 	}
 }

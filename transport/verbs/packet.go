@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"lapi/transport"
+	"lapi/transport/layout"
 )
 
 // A packet is what one send carries, little-endian:
@@ -17,7 +18,7 @@ import (
 //	| the receiver may not send     | or a control)          |
 //
 // Numbers count the packets of one direction of one pair of tasks, from 0, over all its queue
-// pairs. A packet of kind credit has none.
+// pairs. A packet of kind credit has none. The upper bit of the kind is asks.
 const headSize = 24
 
 type kind uint8
@@ -32,8 +33,8 @@ const (
 	kindGrant         // the key, or none
 	kindFinish        // the key is not needed any more
 	kindFinished      // it is not valid any more
-	kindFlush         // asks to be told when all before mark was accepted
-	kindFlushed       // it was
+	kindFlush         // asks, and does nothing else
+	kindFlushed       // all before the mark, its header, was accepted
 	kindBye           // the peer closes
 	kindCredit        // grants credits, and does nothing else
 	kindMessages      // several messages: see part
@@ -41,8 +42,12 @@ const (
 	kinds
 )
 
+// asks, in a packet's kind: its receiver is to answer when it has accepted it and all before it.
+const asks kind = layout.VerbsAsks
+
 type head struct {
 	kind   kind
+	asks   bool
 	id     transport.MsgID
 	header uint16
 	data   uint32
@@ -52,6 +57,9 @@ type head struct {
 
 func (h *head) encode(b []byte) {
 	b[0], b[1] = byte(h.kind), byte(h.id)
+	if h.asks {
+		b[0] |= byte(asks)
+	}
 	binary.LittleEndian.PutUint16(b[2:], h.header)
 	binary.LittleEndian.PutUint32(b[4:], h.data)
 	binary.LittleEndian.PutUint64(b[8:], h.number)
@@ -63,10 +71,13 @@ func (h *head) decode(b []byte) bool {
 	if len(b) < headSize {
 		return false
 	}
-	*h = head{kind: kind(b[0]), id: transport.MsgID(b[1]),
+	*h = head{kind: kind(b[0]) &^ asks, asks: kind(b[0])&asks != 0, id: transport.MsgID(b[1]),
 		header: binary.LittleEndian.Uint16(b[2:]), data: binary.LittleEndian.Uint32(b[4:]),
 		number: binary.LittleEndian.Uint64(b[8:]), credit: binary.LittleEndian.Uint64(b[16:])}
 	if uint64(headSize)+uint64(h.header)+uint64(h.data) != uint64(len(b)) || h.header%8 != 0 {
+		return false
+	}
+	if h.asks && (h.kind == kindBye || h.kind == kindCredit) {
 		return false
 	}
 	switch h.kind {
@@ -76,6 +87,10 @@ func (h *head) decode(b []byte) bool {
 		return h.id == 0 && h.header == 0 && partsFit(b[headSize:])
 	case kindBye, kindCredit:
 		return h.header == 0 && h.data == 0
+	case kindFlush:
+		return h.asks && h.header == 0 && h.data == 0
+	case kindFlushed:
+		return h.header == flushedSize && h.data == 0
 	case kindPut, kindGot:
 		return h.header == controlSize
 	case kindGrant:
@@ -125,6 +140,9 @@ func partsFit(b []byte) bool {
 // movedSize is what a packet of kind place has: the number of the port in 8 bytes, and its place.
 const movedSize = 8 + placeSize
 
+// flushedSize is what a packet of kind flushed has: the mark.
+const flushedSize = 8
+
 // controlSize is a multiple of 8, so that data stays aligned. A grant has its keys in addition.
 const (
 	controlSize = 56
@@ -133,9 +151,9 @@ const (
 
 // control is what packets say that are no messages.
 type control struct {
-	token  uint64 // of the origin's call; of a flush, its number
+	token  uint64 // of the origin's call; the mark of a Flushed
 	addr   uint64 // at the target; of a fault, where
-	n      uint64 // bytes of the whole, but of Ask of the part; of a flush, its mark
+	n      uint64 // bytes of the whole, but of Ask of the part
 	offset uint64 // of this part; of a grant and a Finish, the grant's name
 	ports  uint32 // of a Want: a bit for each of the receiver's ports that a key is wanted of
 	status status // also: which kind of key is wanted
@@ -163,6 +181,9 @@ const (
 // encode writes what k says of c, and returns its length.
 func (c *control) encode(b []byte, k kind) int {
 	binary.LittleEndian.PutUint64(b, c.token)
+	if k == kindFlushed {
+		return flushedSize
+	}
 	binary.LittleEndian.PutUint64(b[8:], c.addr)
 	binary.LittleEndian.PutUint64(b[16:], c.n)
 	binary.LittleEndian.PutUint64(b[24:], c.offset)

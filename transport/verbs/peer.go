@@ -30,8 +30,8 @@ type peer struct {
 
 	// What is received.
 	held    hold.Queue
-	holding bool         // counted in Link.holding
-	asked   []flushAsked // flushes of the peer that are not answered
+	holding bool     // counted in Link.holding
+	asked   []uint64 // marks of flushes that the peer asks for, and that are not answered
 
 	untold uint8 // a bit for each of this task's ports that the peer has to hear of (reopen.go)
 
@@ -39,9 +39,7 @@ type peer struct {
 	calls   []*call // in the order of their beginning
 	issued  uint64  // how many there were
 	flushes []*transport.Op
-	flushed uint64 // the mark of the latest flush that was answered
-	said    uint64 // of the latest that was asked for
-	granted int    // keys that the peer has
+	granted int // keys that the peer has
 
 	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
 	signs
@@ -130,7 +128,7 @@ func (l *Link) giveUp(p *peer, err, flushErr error) {
 	}
 	p.owed, p.first, p.asked = nil, 0, nil
 	calls, flushes := p.calls, p.flushes
-	p.calls, p.flushes = nil, nil
+	p.calls, p.flushes, p.Flushing = nil, nil, 0
 	for _, c := range calls {
 		l.end(c, err)
 	}

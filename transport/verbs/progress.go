@@ -83,6 +83,7 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 	}
 	l.payFlushes(p)
 	l.payOwed(p)
+	l.flushesDone(p)
 	l.sayFlushes(p)
 	l.pump(p)
 	l.payCredit(p)

@@ -1,6 +1,8 @@
 package verbs
 
 import (
+	"encoding/binary"
+
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -46,6 +48,9 @@ func (l *Link) receive(q *pair, b []byte, taken int) {
 	default:
 		l.dispatch(p, &h, header, data)
 	}
+	if h.asks && !p.gone {
+		l.wants(p, h.number+1)
+	}
 	l.grant(p)
 }
 
@@ -71,9 +76,12 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 		l.stats.GhostPackets++
 		return
 	}
-	// The handler may write to both.
+	// The handler may write to both, and let another thread in, which answers no flush meanwhile.
 	l.msg = transport.Msg{From: p.ep, Hdr: header, Data: data}
-	if handler(&l.msg) == transport.Accept || p.gone {
+	p.Handling++
+	verdict := handler(&l.msg)
+	p.Handling--
+	if verdict == transport.Accept || p.gone {
 		return
 	}
 	l.keep(p, h, header, data)
@@ -89,6 +97,7 @@ func (l *Link) keep(p *peer, h *head, header, data []byte) {
 	copy(m.Data, data)
 	m.Refused = true
 	p.held.Append(m, h.number)
+	p.noteHeld()
 	p.narrow()
 	if !p.holding {
 		p.holding = true
@@ -107,6 +116,11 @@ func (l *Link) dispatch(p *peer, h *head, header, data []byte) {
 	case kindPlace:
 		l.onPlace(p, header)
 		return
+	case kindFlush:
+		return
+	case kindFlushed:
+		l.onFlushed(p, binary.LittleEndian.Uint64(header))
+		return
 	}
 	var c control
 	c.decode(header)
@@ -119,10 +133,6 @@ func (l *Link) dispatch(p *peer, h *head, header, data []byte) {
 		l.onWant(p, &c)
 	case kindFinish:
 		l.onFinish(p, &c)
-	case kindFlush:
-		l.onFlush(p, &c)
-	case kindFlushed:
-		l.onFlushed(p, &c)
 	default:
 		l.onAnswer(p, k, &c, data)
 	}
@@ -190,6 +200,7 @@ func (l *Link) payCredit(p *peer) {
 // offer offers what p's handlers refused.
 func (l *Link) offer(p *peer, max int) (accepted int) {
 	accepted = p.held.Offer(max, l.cfg.Clock)
+	p.noteHeld()
 	p.narrow()
 	if p.held.Len() == 0 && p.holding {
 		p.holding = false

@@ -111,6 +111,70 @@ func TestFlushAsksOnce(t *testing.T) {
 	n.close(t)
 }
 
+// TestFlushWaitsForHandlers: a message whose handler runs is not accepted: who takes what has come
+// behind it, in another thread, answers no flush.
+func TestFlushWaitsForHandlers(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	l, over, within := n.links[1], false, false
+	l.Handle(2, func(*transport.Msg) transport.Verdict {
+		within = true
+		for range 20 { // the question comes, and nothing goes
+			l.Progress(16)
+			n.links[0].Progress(16)
+		}
+		if within = false; over {
+			t.Error("a flush is over while a handler runs")
+		}
+		return transport.Accept
+	})
+	if _, err := n.links[0].Send(1, 2, numbered(1), &transport.Op{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.links[0].Flush(1, &transport.Op{Done: func(_ *transport.Op, err error) {
+		if over = true; err != nil || within {
+			t.Errorf("the flush ends with %v, in the handler: %v", err, within)
+		}
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	n.until(t, "the flush", func() bool { return over })
+	n.close(t)
+}
+
+// TestManyQuestions: of more flushes than are kept, while a message is held, the last is answered,
+// and the others with it; nobody is given up.
+func TestManyQuestions(t *testing.T) {
+	n := newNet(t, 2, 1, nil)
+	n.sendNumbers(t, 1, func(int) {})
+	l, refuse := n.links[1], true
+	l.Handle(2, func(*transport.Msg) transport.Verdict {
+		if refuse {
+			return transport.Refuse
+		}
+		return transport.Accept
+	})
+	from := n.links[0].peers[1]
+	if _, err := n.links[0].Send(1, 2, numbered(1), &transport.Op{}); err != nil {
+		t.Fatal(err)
+	}
+	p := l.peers[0]
+	n.until(t, "the refused one", func() bool { return p.held.Len() == 1 })
+	for i := range uint64(2 * callsMax) {
+		l.wants(p, p.Expected+i)
+	}
+	from.Asked = p.Expected + 2*callsMax - 1
+	if len(p.asked) > callsMax || p.Held == 0 {
+		t.Errorf("%d questions are kept, C may answer: %v", len(p.asked), p.Held == 0)
+	}
+	refuse = false
+	n.until(t, "the answers", func() bool { return from.Flushed == from.Asked })
+	if p.gone || len(p.asked) > 0 || p.Held != 0 {
+		t.Errorf("gone %v, %d questions, C may not answer: %v", p.gone, len(p.asked), p.Held != 0)
+	}
+	n.close(t)
+}
+
 // TestScarceSlots: a peer that finds no slot goes on when another has given some back.
 func TestScarceSlots(t *testing.T) {
 	n := newNet(t, 3, 1, func(f *fake.Fabric, c *Config) {
@@ -345,7 +409,7 @@ func TestNonsense(t *testing.T) {
 		t.Error("one peer has given back another's key")
 	}
 	l.onAnswer(l.peers[2], kindGrant, &control{token: 1 << 33}, nil)
-	l.onFlushed(l.peers[2], &control{token: 5})
+	l.onFlushed(l.peers[2], 5)
 	for _, b := range [][]byte{nil, make([]byte, headSize-1), make([]byte, headSize),
 		make([]byte, 200)} {
 		ghosts := l.stats.GhostPackets

@@ -58,7 +58,9 @@ func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data
 		l.slots.put(s)
 		return err
 	}
-	h := head{kind: k, id: id, header: uint16(len(header)), data: uint32(n), number: p.Number}
+	laden := k == kindMessage || k == kindPut
+	h := head{kind: k, asks: k == kindFlush || laden && p.asksByItself(), id: id,
+		header: uint16(len(header)), data: uint32(n), number: p.Number}
 	h.encode(b)
 	copy(b[headSize:], header)
 	made := sent{Slot: uint32(s), N: uint32(headSize+len(header)) + uint32(n), Number: p.Number}
@@ -68,8 +70,11 @@ func (l *Link) transmit(p *peer, k kind, id transport.MsgID, header []byte, data
 		p.Number++
 	}
 	p.ring().push(made)
-	if k == kindMessage || k == kindPut {
+	if laden {
 		p.Laden = p.Number
+	}
+	if h.asks {
+		p.Asked = p.Number
 	}
 	if !p.open {
 		l.begin(&p.pair)

@@ -124,6 +124,13 @@ func (l *Link) hearOf(p *peer) {
 		}
 		l.grant(p)
 	}
+	if mark := p.Wanted; mark != 0 {
+		p.Wanted = 0
+		l.wants(p, mark)
+	}
+	if len(p.flushes) > 0 { // C may have taken the answer
+		l.attend(p)
+	}
 	if p.Failed != 0 {
 		p.Failed = 0
 		l.fail(&p.pair)

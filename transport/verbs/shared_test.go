@@ -248,6 +248,38 @@ func TestMessagesInOne(t *testing.T) {
 	n.close(t)
 }
 
+// TestFlushOfC: the link answers what C has left to it, and sees an answer that C has taken.
+func TestFlushOfC(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	collect(n.links[1])
+	n.sendNumbers(t, 1, func(int) {})
+	from, to := n.links[0].peers[1], n.links[1].peers[0]
+	over := false
+	if _, err := n.links[0].Flush(1, &transport.Op{Done: func(*transport.Op, error) {
+		over = true
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if from.Flushing != 1 || from.Asked != from.Number {
+		t.Errorf("%d wait, %d of %d is asked for", from.Flushing, from.Asked, from.Number)
+	}
+	from.Flushed = from.Asked
+	n.links[0].news(from)
+	if n.links[0].Progress(0); !over || from.Flushing != 0 {
+		t.Errorf("over %v, and %d wait", over, from.Flushing)
+	}
+	for range 20 { // the answer to that question is taken
+		n.turn()
+	}
+	from.Asked, from.Flushed, to.Wanted = to.Expected, 0, to.Expected
+	n.links[1].news(to)
+	n.until(t, "the answer", func() bool { return from.Flushed == from.Asked })
+	if to.Wanted != 0 {
+		t.Error("C would answer it again")
+	}
+	n.close(t)
+}
+
 // TestTakeHandled: what C has taken, and its handler refuses, is offered again.
 func TestTakeHandled(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
