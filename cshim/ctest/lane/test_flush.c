@@ -3,7 +3,7 @@
  * answers, when it is over, and when it is core's. Over an adapter made of memory.
  */
 #define _GNU_SOURCE
-#include "fake_packets.h"
+#include "ctest/lane/fake_packets.h"
 
 static cshim_fence fence;
 
