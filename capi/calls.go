@@ -1,6 +1,7 @@
 package main
 
-// #include "lapi/golapi.h"
+// #include "context/golapi.h"
+// #include "lapi/process.h"
 import "C"
 
 import (

@@ -1,6 +1,6 @@
 package main
 
-// #include "lapi/golapi.h"
+// #include "context/golapi.h"
 // #include "start/start.h"
 import "C"
 

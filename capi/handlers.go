@@ -3,7 +3,9 @@ package main
 // #include <stdio.h>
 // #include <stdlib.h>
 // #include <unistd.h>
-// #include "lapi/golapi.h"
+// #include "context/golapi.h"
+// #include "handlers/called.h"
+// #include "lapi/process.h"
 //
 // static void print_out(const char *text) { fputs(text, stdout); fflush(stdout); }
 import "C"

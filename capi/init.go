@@ -2,10 +2,9 @@ package main
 
 // #include <stdlib.h>
 // #include <lapi.h>
-// #include "lapi/golapi.h"
-//
-// int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
-// cshim_addr info);
+// #include "context/golapi.h"
+// #include "handlers/called.h"
+// #include "lapi/process.h"
 import "C"
 
 import (

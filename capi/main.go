@@ -3,12 +3,12 @@
 // no protocol here.
 //
 // Every function runs with the context lock of its context held, on the caller's thread, unless
-// cshim/lapi/golapi.h says otherwise. The table below is written under that lock or while only one
+// cshim/context/golapi.h says otherwise. The table below is written under that lock or while only one
 // thread can know the context (LAPI_Init, the end of LAPI_Term), and read by holders of the lock.
 package main
 
 // #cgo CFLAGS: -I${SRCDIR}/../include -I${SRCDIR}/../cshim
-// #include "lapi/golapi.h"
+// #include "context/golapi.h"
 import "C"
 
 import (

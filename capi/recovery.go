@@ -1,7 +1,7 @@
 package main
 
 // #include <lapi.h>
-// #include "lapi/golapi.h"
+// #include "context/golapi.h"
 import "C"
 
 import "lapi/core/lapi/codes"

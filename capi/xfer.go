@@ -1,6 +1,6 @@
 package main
 
-// #include "lapi/golapi.h"
+// #include "context/golapi.h"
 import "C"
 
 import (

@@ -47,8 +47,8 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 	"lapi/transport/verbs"}
 
 // cgo says where import "C" is allowed; benchmarks have a library of their own.
-var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/cpu", "lapi/cshim/dat",
-	"lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi",
+var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/context", "lapi/cshim/cpu",
+	"lapi/cshim/dat", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/pmix", "lapi/cshim/progress",
 	"lapi/cshim/rdma", "lapi/cshim/start", "lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
 

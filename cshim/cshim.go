@@ -1,11 +1,13 @@
 // Package cshim is the C side of liblapi_r.so. It has no Go code: capi imports it so that the C
 // files of its parts become part of the library. What they need of core are the golapi_ functions
-// (lapi/golapi.h), which capi exports.
+// (context/golapi.h), which capi exports.
 //
 // Each part is a package. An include names the folder of its header ("node/node.h"), in the part
-// itself, too: base names occur twice. All symbols are hidden but those of exports.map.
+// itself, too: base names occur twice. Which parts each may include is in core/cparts_test.go. All
+// symbols are hidden but those of exports.map.
 //
-//	lapi      entry points, context blocks and handles
+//	lapi      entry points
+//	context   context blocks, handles, entering a call, traces
 //	dat       entry points of uDAPL
 //	fortran   the same for Fortran
 //	handlers  calls of the user's functions
@@ -20,6 +22,7 @@ package cshim
 
 import (
 	_ "lapi/cshim/coll"
+	_ "lapi/cshim/context"
 	_ "lapi/cshim/cpu"
 	_ "lapi/cshim/dat"
 	_ "lapi/cshim/fortran"

@@ -8,8 +8,8 @@
 #include "dat/dat_lane.h"
 #include "lane/lane.h"
 #include "lane/outbox.h"
-#include "lapi/context.h"
-#include "lapi/trace.h"
+#include "context/context.h"
+#include "context/trace.h"
 #include "node/node.h"
 #include "verbs/packets.h"
 

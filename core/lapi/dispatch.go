@@ -15,7 +15,7 @@ const (
 	roomPause     = 1e6  // ns until a link without room is asked again: it does not tell
 )
 
-// Flags of Dispatch, as in cshim/lapi/context.h.
+// Flags of Dispatch, as in cshim/context/context.h.
 const (
 	DispatchTicket   = 1
 	DispatchProgress = 2

@@ -44,7 +44,7 @@ var kinds = [...]codes.ErrType{XferGet: codes.GetErr, XferAm: codes.AmErr, XferP
 	XferDGSP: codes.AmErr, XferAmLw: codes.AmErr, XferAmx: codes.AmErr}
 
 // Transfer is what any operation is asked to do: the members of all of LAPI_Xfer's structures. It
-// is cshim_transfer of cshim/lapi/golapi.h. Addresses are 0 where an operation has none.
+// is cshim_transfer of cshim/context/golapi.h. Addresses are 0 where an operation has none.
 type Transfer struct {
 	HdrHdl, Uhdr transport.Addr
 	// TgtAddr and OrgAddr are data, or vectors. TgtAddr is the DGSP's handle of LAPI_DGSP_XFER,

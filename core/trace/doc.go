@@ -1,6 +1,6 @@
 // Package trace is the format of the files that a task writes when MP_LAPI_TRACE_LEVEL is set,
 // their writer, their reader, and the merger that makes one Chrome trace of the files of a job. The
-// layout is cshim/lapi/trace.h's, because the C side writes into the same file; docs/tracing.md is
+// layout is cshim/context/trace.h's, because the C side writes into the same file; docs/tracing.md is
 // for users.
 //
 // # Concurrency

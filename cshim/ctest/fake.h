@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "handlers/called.h"
 #include "lapi/internal.h"
 
 #define CHECK(condition)                                                                        \

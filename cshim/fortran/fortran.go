@@ -1,5 +1,4 @@
-// Package fortran is the Fortran entry points, LAPI_ADDR_NULL, and procedures as arguments.
-// procedure.h is its contract.
+// Package fortran is the Fortran entry points and LAPI_ADDR_NULL.
 package fortran
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #define LAPI_NO_FORTRAN_NAMES /* fortran_gen.h defines them, with types of its own */
-#include "lapi/internal.h"
-#include "fortran/procedure.h"
+#include "context/contexts.h"
+#include "handlers/procedure.h"
 
 /* fortran_null.c */
 
@@ -39,16 +39,5 @@ static inline int cshim_fortran_null(const void *argument)
 			return 1;
 	return 0;
 }
-
-/* fortran_procedure.c */
-
-/* 1 if an argument that may be a procedure or an integer is a procedure of this process. */
-int cshim_is_procedure(const void *argument);
-/*
- * A procedure of this task by a name that is its name at every task that runs the same program,
- * wherever the loader has put it: what is sent as header handler. The address itself where it lies
- * in no file.
- */
-uint64_t cshim_procedure_name(const void *procedure);
 
 #endif

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "fortran/fortran.h"
+#include "lapi/process.h"
 
 /* 4- or 8-byte integers, as KIND=LAPI_ADDR_TYPE. */
 typedef struct addresses {

@@ -59,9 +59,10 @@ static void call_error_handler(cshim_context *context, const cshim_error *error)
  * The handler may call LAPI_Term, from this very thread; then the context is gone when it returns.
  * While the handler runs a polling caller does not poll, and the service thread may step in.
  */
-void cshim_run_errors(cshim_progress *progress, int polls)
+void cshim_run_errors(cshim_context *context, int polls,
+                      void (*broken)(cshim_context *context, uint32_t handle))
 {
-	cshim_context *context = cshim_context_of(progress);
+	cshim_progress *progress = &context->progress;
 	uint32_t handle = progress->handle, depth;
 	cshim_outside before;
 	cshim_error error;
@@ -82,7 +83,7 @@ void cshim_run_errors(cshim_progress *progress, int polls)
 		cshim_outside_ends(before);
 		cshim_lock_forfeit(progress);
 		if (error.ends)
-			cshim_end_broken(context, handle);
+			broken(context, handle);
 		cshim_lock_restore(progress, depth);
 		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER,
 		            "", 0);

@@ -4,7 +4,7 @@
 
 #include "node/guard.h"
 #include "handlers/handlers.h"
-#include "fortran/procedure.h"
+#include "handlers/procedure.h"
 
 /* A handler begins that may run without the lock, as queued completion handlers do. */
 static void handler_begins(cshim_context *context, cshim_handler *handler)

@@ -1,5 +1,5 @@
 /*
- * handlers.h - calls of the user's handlers: the contract of this part with the C side. golapi.h
+ * handlers.h - calls of the user's handlers: the contract of this part with the C side. called.h
  * has what core calls.
  *
  * Header, inline completion and send completion handlers run under the lock, in the thread that
@@ -9,7 +9,8 @@
 #ifndef CSHIM_HANDLERS_H
 #define CSHIM_HANDLERS_H
 
-#include "lapi/internal.h"
+#include "context/contexts.h"
+#include "handlers/called.h"
 
 /* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
 #define CSHIM_RETURN_INFO_MAGIC 0x4c415049
@@ -83,8 +84,13 @@ extern cshim_sent cshim_sents[CSHIM_MAX_CONTEXTS]; /* by context */
 void cshim_header_said(cshim_context *context, const cshim_header_call *call,
                        cshim_header_result *result);
 
-/* errors.c: cshim_owner.errors */
-void cshim_run_errors(cshim_progress *progress, int polls);
+/*
+ * errors.c: calls the user's error handler for each error that core has. When the handler of an
+ * error that breaks the context has returned, broken ends the context of that handle; the caller
+ * does not own its lock then.
+ */
+void cshim_run_errors(cshim_context *context, int polls,
+                      void (*broken)(cshim_context *context, uint32_t handle));
 
 /* completion.c: cshim_owner.handlers and wake_handlers */
 void cshim_completion_run(cshim_progress *progress, uint32_t handle);

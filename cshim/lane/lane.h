@@ -10,12 +10,12 @@
 
 #include <stdint.h>
 
+#include "context/context.h"
 #include "lane/message.h"
 #include "node/node.h"
 
 /* LAPI_MAX_MSG_SZ: core refuses what is longer */
 #define CSHIM_LENGTH_MAX ((uint64_t)(SIZE_MAX / 2))
-#define CSHIM_LANE_HANDLERS 256 /* indices of LAPI_Addr_set: LOC_ADDRTBL_SZ */
 #define CSHIM_LANE_AM 65536     /* longest data of an active message of the lane, bytes */
 #define CSHIM_LANE_UHDR 1984    /* MAX_UHDR_SZ */
 /* core looks at the job session, and at rings that went cold, about so often */

@@ -7,7 +7,7 @@
 #define CSHIM_LANE_ARRIVE_H
 
 #include "handlers/handlers.h"
-#include "fortran/procedure.h"
+#include "handlers/procedure.h"
 #include "lane/lane_shared.h"
 
 /*

@@ -7,7 +7,7 @@
 #ifndef CSHIM_LANE_SEND_H
 #define CSHIM_LANE_SEND_H
 
-#include "lapi/internal.h"
+#include "context/contexts.h"
 #include "node/segment.h"
 #include "verbs/packets.h"
 

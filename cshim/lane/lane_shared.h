@@ -5,7 +5,7 @@
 #ifndef CSHIM_LANE_SHARED_H
 #define CSHIM_LANE_SHARED_H
 
-#include "lapi/internal.h"
+#include "context/contexts.h"
 #include "node/put.h"
 #include "node/serve.h"
 #include "lane/lane.h"

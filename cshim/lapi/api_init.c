@@ -101,7 +101,7 @@ static int init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 	}
 	node_guard_install();
 	cshim_progress_prepare();
-	context = cshim_claim();
+	context = cshim_claim(&cshim_lapi_owner);
 	if (!context)
 		return LAPI_ERR_ALL_HNDL_IN_USE;
 	clear(context, lapi_info);

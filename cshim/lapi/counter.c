@@ -156,7 +156,7 @@ void cshim_run_losses(cshim_context *context, int polls)
 		__atomic_store_n(&context->listed, 1, __ATOMIC_SEQ_CST);
 		cshim_wait_interrupt(&context->progress, &nopoll, loss_concerns);
 	}
-	cshim_run_errors(&context->progress, polls);
+	cshim_run_errors(context, polls, cshim_end_broken);
 }
 
 void cshim_end_purged_waits(cshim_context *context)

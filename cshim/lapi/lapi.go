@@ -1,6 +1,5 @@
-// Package lapi is the entry points of LAPI, its context blocks and handles, and what belongs to a
-// context: what its calls wait for, the shared lock, the trace, the exit notice, texts. internal.h
-// is what the other parts may know of it; golapi.h is its contract with capi.
+// Package lapi is the entry points of LAPI and what they alone need: what calls wait for, the shared
+// lock, the exit notice, texts. process.h is its contract with capi and the Fortran entry points.
 package lapi
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden

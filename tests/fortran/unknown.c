@@ -1,7 +1,7 @@
 /*
  * unknown.c - a message that names a Fortran procedure which the target does not have, as one of
  * another program would: the message is thrown away with a complaint, its counters change, and the
- * job goes on. The name is made by hand (cshim/fortran/fortran_procedure.c).
+ * job goes on. The name is made by hand (cshim/handlers/procedure.c).
  */
 #include <lapi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // Package layout is the Go view of the C structs of cshim/shared.h: the context block
-// (cshim/lapi/context.h) and the shared-memory segments (cshim/node/segment.h). The comments on
+// (cshim/context/context.h) and the shared-memory segments (cshim/node/segment.h). The comments on
 // members, who writes them and what orders them, are in those files. Members that several threads
 // or processes touch are used through sync/atomic on their address.
 //

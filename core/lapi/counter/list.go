@@ -148,7 +148,7 @@ func (c *Counters) NotePurged(purged int) {
 	}
 }
 
-// Answers of Purged, as in cshim/lapi/golapi.h.
+// Answers of Purged, as in cshim/context/golapi.h.
 const (
 	Quiet    = 0
 	Purged   = 1

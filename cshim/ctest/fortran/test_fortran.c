@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fortran/fortran.h"
-#include "fortran/procedure.h"
+#include "handlers/procedure.h"
 #include "ctest/fake.h"
 
 extern uintptr_t lapi_addresses_[2];

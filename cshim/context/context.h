@@ -15,6 +15,7 @@
 
 /* LAPI instances of one process: guide, LAPI_Init, instance_no 1 to 16 */
 #define CSHIM_MAX_CONTEXTS 16
+#define CSHIM_LANE_HANDLERS 256 /* indices of LAPI_Addr_set: LOC_ADDRTBL_SZ */
 
 typedef struct cshim_context {
 	/* first; the handle is progress.handle, and user handlers get a pointer to that member */

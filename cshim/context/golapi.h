@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "lapi/context.h"
+#include "context/context.h"
 
 typedef uint64_t cshim_addr; /* an address in some task: transport.Addr */
 
@@ -156,34 +156,12 @@ extern int golapi_counter_purged(int context, cshim_addr cntr);
  */
 extern int golapi_take_loss(int context);
 
-/* C for Go: user handlers, called on the current thread's own stack with the lock held. */
+/* The result of a header handler. */
 typedef struct cshim_header_result {
 	cshim_addr buffer, completion, info;
 	uint64_t dgsp, bytes, skip; /* skip: recv_offset_dgsp_bytes */
 	int32_t ret_flags, ctl_flags;
 } cshim_header_result;
-void cshim_call_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len,
-                       uint64_t msg_len, int32_t src, cshim_addr one_packet,
-                       cshim_header_result *result);
-/*
- * The same for a vector's message: the handler gets the lengths of the origin's blocks and returns
- * a vector.
- */
-void cshim_call_vector_header(int context, cshim_addr handler, cshim_addr uhdr, uint32_t uhdr_len,
-                              cshim_addr lengths, int32_t src, cshim_addr one_packet,
-                              cshim_header_result *result);
-void cshim_call_send_completion(int context, cshim_addr handler, cshim_addr info, uint32_t tgt,
-                                uint32_t reason);
-void cshim_call_completion(int context, cshim_addr handler, cshim_addr info);
-/*
- * A standalone job's udp_hndlr; without the lock. Returns what it returns. See lapi.h,
- * udp_init_hndlr, for the arguments.
- */
-int cshim_call_udp_handler(cshim_addr handler, int context, cshim_addr local, cshim_addr list,
-                           cshim_addr info);
-/* A DDM function; with the lock, as the other handlers. */
-int64_t cshim_call_ddm(int context, cshim_addr handler, cshim_addr in, cshim_addr inout, int64_t n,
-                       int32_t operand, int32_t operation);
 
 /* What the lane (lane.h) leaves to core. kind is an lapi_err_t. */
 
@@ -220,25 +198,5 @@ extern void golapi_barrier_broken(int context, int32_t task);
 extern void golapi_barrier_refused(int context, int32_t code);
 
 cshim_context *cshim_context_at(int context);
-/*
- * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term;
- * record and fds are copied. Set when a context begins, and again when a task that rejoins has a
- * new socket; cleared before the sockets close.
- */
-enum { CSHIM_EXIT_NOTICE_BYTES = 16 };
-void cshim_exit_notice_set(int context, const void *record, size_t bytes, const int *fds, size_t n);
-void cshim_exit_notice_clear(int context);
-/*
- * After each LAPI_Init: the socket of a launcher with PMI, -1: none; whether the process has asked
- * it, and must take leave (exit_launcher.c); and whether that LAPI_Init has failed.
- */
-void cshim_exit_launcher_set(int fd, bool asked, bool failed);
-/* At its end this process waits until the hub that it has answers a notice, for others have what they
- * know of this node from that hub. */
-void cshim_exit_notice_wait(void);
-void cshim_exit_notice_answered(void); /* that answer: one for each notice */
-/* Whether MPI is in the process and initialised. */
-int cshim_mpi_is_used(void);
-cshim_addr cshim_byte(void); /* the descriptor of LAPI_BYTE */
 
 #endif

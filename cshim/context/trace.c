@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "lapi/internal.h"
+#include "context/contexts.h"
 
 /* A free record; NULL if the file is full. */
 static cshim_trace_record *claim(cshim_trace_head *head)

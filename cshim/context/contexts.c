@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lapi/internal.h"
+#include "context/contexts.h"
 #include "progress/say.h"
 
 /*
@@ -83,7 +83,7 @@ int cshim_refused(const char *call)
 	return LAPI_ERR_UNKNOWN;
 }
 
-cshim_context *cshim_claim(void)
+cshim_context *cshim_claim(const cshim_owner *owner)
 {
 	int i;
 
@@ -100,7 +100,7 @@ cshim_context *cshim_claim(void)
 			continue;
 		__atomic_add_fetch(&cshim_progress_claimed, 1, __ATOMIC_RELAXED);
 		if (!context->progress.owner.at)
-			cshim_progress_add(&context->progress, &cshim_lapi_owner);
+			cshim_progress_add(&context->progress, owner);
 		context->incarnations++;
 		/* keep clear of LAPI_VOID_HANDLE; 2^27 uses later old handles recur */
 		if (context->incarnations >> (32 - INDEX_BITS - 1))

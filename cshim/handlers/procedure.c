@@ -1,5 +1,5 @@
 /*
- * fortran_procedure.c - procedures as arguments of Fortran calls, and their names.
+ * procedure.c - procedures as arguments of Fortran calls, and their names.
  *
  * An argument is a procedure if it lies in code of a loaded file. The linkers of some machines put
  *constants there as well: a word that holds an index of LAPI_Addr_set is a constant, no function
@@ -18,9 +18,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "fortran/fortran.h"
-#include "lane/lane.h"
-#include "fortran/procedure.h"
+#include "handlers/procedure.h"
 
 enum { FILE_SHIFT = 32, FILE_BITS = 23 };
 
