@@ -202,7 +202,7 @@ type offer struct {
 func (c *Context) offer(m *send.Message, h *wire.Am, after send.After) *offer {
 	o := c.offers.New(m.Seq())
 	*o = offer{Item: o.Item, p: m.Peer(), after: after, id: h.ID, org: o.org}
-	h.Rendezvous, h.Token = true, o.Token()
+	m.Counted, h.Rendezvous, h.Token = after.Counted, true, o.Token()
 	return o
 }
 

@@ -1,12 +1,14 @@
 package lapi
 
 import (
+	"bytes"
 	"runtime"
 	"testing"
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/counter"
+	"lapi/core/lapi/handlers"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
@@ -17,6 +19,7 @@ import (
 type ending struct {
 	*testJob
 	k           *testTask
+	column      string
 	word, other [4]uint64
 	cntr        int32 // the counter that must not change
 	sent        int   // calls of the send completion handler
@@ -79,7 +82,7 @@ func eachEnd(t *testing.T, row func(t *testing.T, e *ending, end func(e *ending)
 	for path, env := range paths {
 		for column, end := range ends {
 			t.Run(column+", "+path, func(t *testing.T) {
-				e := &ending{testJob: newJob(t, 2, env)}
+				e := &ending{testJob: newJob(t, 2, env), column: column}
 				e.k = e.tasks[0]
 				e.ok(e.k.Put(1, 8, at(&e.word[0]), at(&e.other[0]), 0, 0, 0)) // a connection
 				e.fence(0)
@@ -133,6 +136,66 @@ func TestEndDuringOperation(t *testing.T) {
 					t.Errorf("%d calls of the send completion handler", e.sent)
 				}
 			})
+		})
+	}
+}
+
+// TestEndAfterCompletion: an operation whose counter has changed is over, so a fence after the
+// peer's end returns success, and only a peer that did not leave by itself is an error.
+func TestEndAfterCompletion(t *testing.T) {
+	for name, begin := range underWay {
+		t.Run(name, func(t *testing.T) {
+			eachEnd(t, func(t *testing.T, e *ending, end func(e *ending)) {
+				e.tasks[1].headers[0x1000] = func(_ *headerCall, r *HeaderResult) {
+					r.Buffer = at(&e.word[0])
+				}
+				e.ok(begin(e))
+				e.until("its completion", func() bool { return e.cntr == 1 })
+				end(e)
+				id, code := e.k.FenceBegin()
+				e.ok(code)
+				e.fences(t, id, codes.Success)
+				p := &e.k.peers[1]
+				e.until1(e.k, "the end", func() bool { return p.Dead() || e.k.hasLeft(p) })
+				all := e.k.events()
+				if (len(all) == 1) != (e.column == "killed") || len(all) > 1 {
+					t.Errorf("errors %+v", all)
+				}
+			})
+		})
+	}
+}
+
+// TestDataInPlaceIsNotLost: task 1 is killed before it takes the notice of a single copy, which has
+// moved all data, so the next fence returns success.
+func TestDataInPlaceIsNotLost(t *testing.T) {
+	for name, begin := range map[string]func(e *ending, there, here []byte){
+		"putv": func(e *ending, there, here []byte) {
+			half := uint64(len(here) / 2)
+			from := describe(wire.VectorStrided, 2, []uint64{uint64(at(&here[0])), half, half}, nil)
+			to := describe(wire.VectorStrided, 2, []uint64{uint64(at(&there[0])), half, half}, nil)
+			defer runtime.KeepAlive([]any{from, to})
+			e.ok(e.k.Putv(1, to.at(), from.at(), false, 0, 0, 0, handlers.Callback{}))
+			e.until1(e.k, "the put", func() bool { return bytes.Equal(there, here) })
+		},
+		"am, fetched by its target": func(e *ending, there, here []byte) {
+			e.k.headers[0x1000] = func(_ *headerCall, r *HeaderResult) { r.Buffer = at(&there[0]) }
+			n := uint64(len(here))
+			e.ok(e.tasks[1].Amsend(0, 0x1000, 0, 0, at(&here[0]), n, at(&e.cntr), 0, 0))
+			e.until1(e.k, "the message", func() bool { return e.cntr == 1 })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &ending{testJob: newJob(t, 2, paths["shm"]).compute()}
+			if e.k = e.tasks[0]; !e.k.peers[1].SingleCopy {
+				t.Skip("skipped: no single copies")
+			}
+			there, here := make([]byte, longTransfer), bytes.Repeat([]byte{7}, longTransfer)
+			begin(e, there, here)
+			ends["killed"](e)
+			id, code := e.k.FenceBegin()
+			e.ok(code)
+			e.fences(t, id, codes.Success)
 		})
 	}
 }

@@ -310,6 +310,12 @@ func (c *Context) underWay(p *peer.Peer) (first, last uint64, some bool) {
 	return first, last, some
 }
 
+// outstanding says whether p owes a completion. The lane's operations count.
+func (c *Context) outstanding(p *peer.Peer) bool {
+	c.hearLane()
+	return c.counters.Outstanding(p.ID) > 0
+}
+
 // concerned is the kind of operation that a failure of p hits, IntErr if none is known to be under
 // way.
 func (c *Context) concerned(p *peer.Peer) codes.ErrType {

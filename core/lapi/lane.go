@@ -188,11 +188,14 @@ func (c *Context) hearOf(task int, noted *[3]uint32) {
 	if noted[layout.PeerKind] != 0 {
 		kind = codes.ErrType(noted[layout.PeerKind] - 1)
 	}
+	if noted[layout.PeerUsed]&layout.PeerUsedUncounted != 0 {
+		c.out.Used(&c.peers[task], codes.PutErr, false)
+	}
 	if used := kind; noted[layout.PeerUsed] != 0 {
 		if noted[layout.PeerKind] == 0 {
 			used = codes.IntErr // answers and completions alone
 		}
-		c.out.Used(&c.peers[task], used)
+		c.out.Used(&c.peers[task], used, true)
 	}
 	c.counters.IssuedMany(task, kind, int(int32(noted[layout.PeerExpected])))
 	*noted = [len(noted)]uint32{}
@@ -311,6 +314,6 @@ func (c *Context) LanePutRest(tgt int, orgCntr transport.Addr) {
 		CmplCntr: transport.Addr(t[5])}
 	c.counters.Issued(tgt, codes.PutErr, h.CmplCntr)
 	c.out.Continue(&c.peers[tgt], link, &h, transport.Addr(t[0]), t[2], t[3],
-		send.After{OrgCntr: orgCntr, User: true})
+		send.After{OrgCntr: orgCntr, User: true, Counted: h.CmplCntr != 0})
 	c.publish()
 }

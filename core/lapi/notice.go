@@ -25,7 +25,7 @@ func (c *Context) getByLink(p *peer.Peer, x *Transfer, route transport.Route) bo
 		c.endAnswer(o)
 		return false
 	}
-	c.out.Used(p, codes.GetErr)
+	c.out.Used(p, codes.GetErr, false)
 	if err != nil || status == transport.Done {
 		getDone(&o.op, err)
 	}

@@ -87,7 +87,7 @@ func (c *Context) commit() {
 			int(box.Data))
 		c.counters.IssuedMany(p.ID, codes.PutErr, int(box.Completions))
 		c.out.Issue(uint64(box.Messages))
-		c.out.Used(p, codes.PutErr)
+		c.out.Used(p, codes.PutErr, box.Completions == box.Messages)
 	}
 	o.reserved = o.reserved[:0]
 }

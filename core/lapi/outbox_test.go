@@ -96,6 +96,27 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
+// TestOutboxOwesWhatHasNoCounter: where all puts that have joined are counted, their completions
+// show that they are over; a put without a counter is owed until a flush.
+func TestOutboxOwesWhatHasNoCounter(t *testing.T) {
+	for _, counted := range []bool{true, false} {
+		j, reserve, told := reservingJob(t, nil)
+		k, want := j.tasks[0], int32(5)
+		box := reserve()
+		h := wire.Put{CmplCntr: at(told)}
+		join(box, &h, nil)
+		if !counted {
+			h.CmplCntr, want = 0, 4
+		}
+		join(box, &h, nil)
+		j.until("the completions", func() bool { k.Enter(); return *told == want })
+		if _, owes := k.out.Owes(&k.peers[1]); owes == counted {
+			t.Errorf("with a counter: %v, owed: %v", counted, owes)
+		}
+		j.fence(0)
+	}
+}
+
 // Stats is how many bytes of data the task has sent over UDP.
 func (k *testTask) Stats() uint64 { return k.net.UDP.Stats().DataSent }
 

@@ -66,6 +66,19 @@ func TestPacketsOfC(t *testing.T) {
 	if _, owes := k.out.Owes(&k.peers[1]); !owes || k.lane.GoBusy == 0 {
 		t.Error("a fence would ask nobody")
 	}
+	noted := func(used, kind, completions uint32) bool {
+		p.Owner = [3]uint32{layout.PeerUsed: used, layout.PeerKind: kind + 1,
+			layout.PeerExpected: completions}
+		p.Listed, link.News[0], link.NumNews, k.lane.Dirty = 1, 1, 1, 1
+		_, owes := k.out.Owes(&k.peers[1])
+		return owes
+	}
+	if noted(1, uint32(codes.AmErr), ^uint32(1)) {
+		t.Error("operations whose counters have changed are owed")
+	}
+	if !noted(1|layout.PeerUsedUncounted, uint32(codes.RmwErr), 0) {
+		t.Error("a put without a counter, before another operation, is not owed")
+	}
 	j.fence(0)
 }
 

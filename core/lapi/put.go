@@ -36,7 +36,8 @@ func (c *Context) putHere(p *peer.Peer, x *Transfer, h *wire.Put) bool {
 		return true
 	}
 	if x.N > p.PartSize(x.N) ||
-		!c.out.Now(p, wire.MsgPut, codes.PutErr, h.Encode(c.header[:]), x.OrgAddr, x.N) {
+		!c.out.Now(p, wire.MsgPut, codes.PutErr, h.CmplCntr != 0, h.Encode(c.header[:]), x.OrgAddr,
+			x.N) {
 		return false
 	}
 	c.counters.AddFor(x.OrgCntr, codes.PutErr, c.me, p.ID)

@@ -106,7 +106,8 @@ func (s *setup) compose() (err error) {
 		Tell: c.tellCompletion, Tasks: n, Me: c.me})
 	c.out = send.New(send.Config{Peers: c.peers, Links: &c.links, CopyMax: c.attributes.bufCopy,
 		QueueMost: s.cfg.SendQueue, Placements: &c.placements,
-		Finished: c.sent, Failed: c.sendFailed, Queued: c.mayRun, Lost: c.left})
+		Finished: c.sent, Failed: c.sendFailed, Queued: c.mayRun, Lost: c.left,
+		Outstanding: c.outstanding})
 	c.copier = singlecopy.New(singlecopy.Config{Bulk: s.cfg.UseBulk, BulkMin: uint64(s.cfg.BulkMin),
 		CopyMax: uint64(c.attributes.bufCopy)})
 	c.in, err = receive.New(receive.Config{Peers: c.peers, Host: &c.host, Out: c.out,

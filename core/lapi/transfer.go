@@ -77,7 +77,7 @@ func (x *Transfer) done() handlers.Callback {
 
 // after is done and the origin counter.
 func (x *Transfer) after() send.After {
-	return send.After{OrgCntr: x.OrgCntr, Done: x.done(), User: true}
+	return send.After{OrgCntr: x.OrgCntr, Done: x.done(), User: true, Counted: x.CmplCntr != 0}
 }
 
 // hint is what x's flags say of its way.
@@ -192,8 +192,7 @@ func (c *Context) singleCopied(p *peer.Peer, x *Transfer, kind codes.ErrType, n 
 	}
 	c.completed(sendComplete)
 	c.due.Sent(x.done(), p, codes.Success)
-	h := wire.PutDirect{Length: n, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr}
-	c.out.Control(p, wire.MsgPutDirect, codes.PutErr, h.Encode)
+	c.out.PutDirect(p, &wire.PutDirect{Length: n, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr})
 	return true
 }
 

@@ -27,10 +27,15 @@
 #define CSHIM_OFF_TERM 2u /* LAPI_Term has begun */
 
 /* node_peer.owner, by the lane: what it did and core has yet to hear (core/lapi/lane.go). */
-#define CSHIM_PEER_USED 0 /* something was sent since the last fence */
+/* something was sent since the last fence: CSHIM_USED_ bits */
+#define CSHIM_PEER_USED 0
 #define CSHIM_PEER_KIND 1 /* lapi_err_t of the latest operation, 1 more; 0: none */
 /* completions that the peer owes, less those that came: an int32_t */
 #define CSHIM_PEER_EXPECTED 2
+
+#define CSHIM_USED_ANY 1u
+/* a put or active message without a completion counter, so that only the link knows of its end */
+#define CSHIM_USED_UNCOUNTED 2u
 
 /* node_op of the lane. */
 #define CSHIM_TAG_COUNTER 0 /* tag: origin counter */

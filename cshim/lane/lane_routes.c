@@ -166,7 +166,11 @@ static int put_written(cshim_context *context, cshim_lane *lane, node_peer *peer
 	if (!node_short_begin(peer) || node_has_left(peer) ||
 	    node_copy_to(cshim_link_of(lane), peer, &put) != NODE_SENT)
 		return CSHIM_LANE_PASS;
-	cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
+	if (put.notice[0]) {
+		cshim_lane_sent(context, lane, peer, PUT_ERR, org_cntr, put.notice[1]);
+		return CSHIM_LANE_DONE;
+	}
+	cshim_lane_copied(context, lane, peer->owner, peer->task, PUT_ERR, org_cntr);
 	cshim_lane_count(context, lane->off, completion, PUT_ERR, peer->task, peer->task);
 	return CSHIM_LANE_DONE;
 }

@@ -83,7 +83,7 @@ static inline verbs_link *cshim_packets_of(const cshim_lane *lane)
 /* Something was sent to the task of which these are the owner's words. */
 static inline void cshim_lane_used(cshim_lane *lane, uint32_t *owner)
 {
-	owner[CSHIM_PEER_USED] = 1;
+	owner[CSHIM_PEER_USED] |= CSHIM_USED_ANY;
 	lane->dirty = 1;
 }
 
@@ -119,15 +119,24 @@ static inline void cshim_lane_count(cshim_context *context, uint32_t off, uint64
 
 /* The origin's half of a put or active message is over: its buffer is free, as the data was copied.
  */
+static inline void cshim_lane_copied(cshim_context *context, cshim_lane *lane, uint32_t *owner,
+                                     int32_t task, lapi_err_t kind, uint64_t org_cntr)
+{
+	cshim_lane_note(lane, owner, kind);
+	context->msg_state |= LAPI_SEND_COMPLETE;
+	cshim_lane_count(context, lane->off, org_cntr, kind, context->task, task);
+}
+
+/* The same, and the message is on its way. */
 static inline void cshim_lane_sent_to(cshim_context *context, cshim_lane *lane, uint32_t *owner,
                                       int32_t task, lapi_err_t kind, uint64_t org_cntr,
                                       uint64_t cmpl_cntr)
 {
-	cshim_lane_note(lane, owner, kind);
 	if (cmpl_cntr)
 		owner[CSHIM_PEER_EXPECTED]++;
-	context->msg_state |= LAPI_SEND_COMPLETE;
-	cshim_lane_count(context, lane->off, org_cntr, kind, context->task, task);
+	else
+		owner[CSHIM_PEER_USED] |= CSHIM_USED_UNCOUNTED;
+	cshim_lane_copied(context, lane, owner, task, kind, org_cntr);
 }
 
 static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, node_peer *peer,

@@ -855,6 +855,8 @@ const (
 	PeerExpected = 0x2
 	TagSeq       = 0x1
 
+	PeerUsedUncounted = 0x2
+
 	LaneHandlers = 0x100
 	OffLists     = 0x1
 	OffTerm      = 0x2

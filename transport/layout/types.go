@@ -184,6 +184,8 @@ const (
 	PeerExpected = C.CSHIM_PEER_EXPECTED
 	TagSeq       = C.CSHIM_TAG_SEQ
 
+	PeerUsedUncounted = C.CSHIM_USED_UNCOUNTED
+
 	LaneHandlers = C.CSHIM_LANE_HANDLERS
 	OffLists     = C.CSHIM_OFF_LISTS
 	OffTerm      = C.CSHIM_OFF_TERM

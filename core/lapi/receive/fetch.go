@@ -115,5 +115,5 @@ func (r *Receiver) fetchFault(p *peer.Peer, fault *transport.FaultError) {
 
 func (r *Receiver) tellFetched(p *peer.Peer, token uint64, outcome wire.Outcome) {
 	h := wire.Fetched{Token: token, Outcome: outcome}
-	r.cfg.Out.Control(p, wire.MsgFetched, codes.AmErr, h.Encode)
+	r.cfg.Out.Control(p, wire.MsgFetched, codes.IntErr, h.Encode)
 }

@@ -26,6 +26,7 @@ type After struct {
 	OrgCntr transport.Addr
 	Done    handlers.Callback
 	User    bool // it counts for LAPI_Msgpoll
+	Counted bool // the operation has a completion counter
 }
 
 // Follower is told when a message has left, before what After says.
@@ -184,6 +185,18 @@ func (s *Sender) shapePut(m *Message, h *wire.Put, data transport.Addr, n uint64
 	}
 }
 
+// PutDirect notifies p of a put whose data is in its memory. Without a counter the put is complete.
+func (s *Sender) PutDirect(p *peer.Peer, h *wire.PutDirect) {
+	kind := codes.PutErr
+	if h.TgtCntr == 0 && h.CmplCntr == 0 {
+		kind = codes.IntErr
+	}
+	m := s.newMessage(p, wire.MsgPutDirect, kind, nextWhole)
+	m.Counted = h.CmplCntr != 0
+	m.hdr = h.Encode(m.small[:])
+	s.Start(m)
+}
+
 // notice is what the target's core must know of a put that the link made: its counters.
 func notice(h *wire.Put) transport.Notice {
 	return transport.Notice{uint64(h.TgtCntr), uint64(h.CmplCntr)}
@@ -204,7 +217,7 @@ func (s *Sender) Continue(p *peer.Peer, link Continuer, h *wire.Put, data transp
 	f := s.newFragment(m)
 	f.op.Local, f.op.Remote, f.op.N, f.op.Notice, f.op.Route = data, h.TgtAddr, n, notice(h),
 		transport.RouteMessages
-	s.Used(p, codes.PutErr)
+	s.Used(p, codes.PutErr, after.Counted)
 	if _, err := link.ContinuePut(p.Ep, &f.op, at); err != nil {
 		fragmentDone(&f.op, err)
 		return

@@ -20,7 +20,9 @@ type queue struct {
 	usedAt     uint64 // Sender.sends when it was last sent to
 	dataAt     uint64 // Sender.sends when it was last sent data of the user's
 	dataSeq    uint64 // the number of that operation, or of a later one
-	flushed    uint64 // Sender.sends when the latest finished flush began
+	// dataAt of the latest operation without a completion counter
+	uncountedAt uint64
+	flushed     uint64 // Sender.sends when the latest finished flush began
 }
 
 // queue is p's, made when something is first sent to it: most tasks of a large job never talk.

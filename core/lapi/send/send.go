@@ -35,6 +35,8 @@ type Config struct {
 	Failed func(m *Message, err error)
 	// Queued: messages to p wait for room, or none does any more.
 	Queued func(p *peer.Peer)
+	// Outstanding says whether p owes the completion of an operation.
+	Outstanding func(p *peer.Peer) bool
 	// Lost: data of the user's was sent to p, which has left without taking it.
 	Lost func(p *peer.Peer)
 }
@@ -88,14 +90,18 @@ func (s *Sender) NextID(p *peer.Peer) uint32 {
 	return q.nextID
 }
 
-// Used notes that something of an operation of that kind was given to p's link, for fences.
-func (s *Sender) Used(p *peer.Peer, kind codes.ErrType) {
+// Used notes that something of an operation of that kind was given to p's link, for fences. counted:
+// the operation has a completion counter, which shows that p has taken it.
+func (s *Sender) Used(p *peer.Peer, kind codes.ErrType, counted bool) {
 	q := s.queue(p)
 	q.lastKind = kind
 	s.sends++
 	q.usedAt = s.sends
 	if kind == codes.PutErr || kind == codes.AmErr {
 		q.dataAt, q.dataSeq = s.sends, s.Issued()
+		if !counted {
+			q.uncountedAt = s.sends
+		}
 	}
 	if !q.used {
 		q.used = true
@@ -141,8 +147,15 @@ func (s *Sender) Owes(p *peer.Peer) (seq uint64, owes bool) {
 	if _, seq, owes = s.Holds(p); owes {
 		return seq, true
 	}
+	return s.known(p).dataSeq, s.owes(p)
+}
+
+// owes is Owes without what waits here. An operation is delivered when a flush covers it, or its
+// completion counter has changed.
+func (s *Sender) owes(p *peer.Peer) bool {
+	outstanding := s.cfg.Outstanding(p) // it may note data
 	q := s.known(p)
-	return q.dataSeq, q.flushed < q.dataAt
+	return q.flushed < q.uncountedAt || q.flushed < q.dataAt && outstanding
 }
 
 // Quiet says whether no message issued at seq or before waits for room.
@@ -166,8 +179,8 @@ func (s *Sender) Quiet(seq uint64) bool {
 // Now sends a message of the user's that fits one fragment, without the bookkeeping of a Message.
 // False: nothing happened, make a Message: others wait for room, or the link does not copy the data
 // at once.
-func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, hdr []byte,
-	data transport.Addr, n uint64) bool {
+func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, counted bool,
+	hdr []byte, data transport.Addr, n uint64) bool {
 	if n > p.AtOnce() || s.known(p).head != nil && !s.drained(p) {
 		return false
 	}
@@ -182,7 +195,7 @@ func (s *Sender) Now(p *peer.Peer, id transport.MsgID, kind codes.ErrType, hdr [
 		return false
 	}
 	s.Issue(1)
-	s.Used(p, kind)
+	s.Used(p, kind, counted)
 	return true
 }
 
@@ -252,7 +265,7 @@ func (s *Sender) advance(m *Message) bool {
 			s.fail(m, err)
 			break
 		}
-		s.Used(p, m.kind)
+		s.Used(p, m.kind, m.Counted)
 		m.started = true
 		if m.offset += step; m.offset >= m.n {
 			break
@@ -427,7 +440,7 @@ func flushed(op *transport.Op, err error) {
 	switch {
 	case err == nil:
 		q.flushed = max(q.flushed, o.seq)
-	case q.flushed < q.dataAt && err != transport.ErrClosed && !p.Purged():
+	case err != transport.ErrClosed && !p.Purged() && s.owes(p):
 		f.lost = true
 		s.cfg.Lost(p)
 	}

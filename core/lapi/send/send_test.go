@@ -80,7 +80,8 @@ func newSender(l *fake) (s *Sender, p *peer.Peer, finished *int) {
 	return New(Config{Peers: peers, CopyMax: 128, Placements: &pool, Finished: func(*Message) {
 		*finished++
 	},
-		Failed: func(*Message, error) {}, Queued: func(*peer.Peer) {}}), &peers[0], finished
+		Failed: func(*Message, error) {}, Queued: func(*peer.Peer) {},
+		Outstanding: func(*peer.Peer) bool { return false }}), &peers[0], finished
 }
 
 func userData(t *testing.T, n int) []byte {
@@ -225,7 +226,7 @@ func TestUnflushedUntilDelivered(t *testing.T) {
 	l := &fake{room: 10}
 	s, p, _ := newSender(l)
 	send := func() {
-		if !s.Now(p, wire.MsgPut, codes.PutErr, make([]byte, 8), 0, 0) {
+		if !s.Now(p, wire.MsgPut, codes.PutErr, false, make([]byte, 8), 0, 0) {
 			t.Fatal("nothing was sent")
 		}
 	}
@@ -252,5 +253,33 @@ func TestUnflushedUntilDelivered(t *testing.T) {
 	flushed(l.flush, nil)
 	if s.Unflushed() {
 		t.Error("all is delivered, and a fence asks again")
+	}
+}
+
+// TestFailedFlushLosesWhatIsOutstanding: where a flush fails, operations that it covers are lost but
+// for those whose completion counters have all changed.
+func TestFailedFlushLosesWhatIsOutstanding(t *testing.T) {
+	for _, c := range []struct {
+		kind                       codes.ErrType
+		counted, outstanding, lost bool
+	}{{codes.PutErr, false, false, true}, {codes.AmErr, false, false, true},
+		{codes.PutErr, true, true, true}, {codes.AmErr, true, true, true},
+		{codes.PutErr, true, false, false}, {codes.AmErr, true, false, false},
+		{codes.GetErr, false, true, false}, {codes.IntErr, false, true, false}} {
+		l := &fake{room: 2, slow: true}
+		s, p, _ := newSender(l)
+		lost := 0
+		s.cfg.Outstanding = func(*peer.Peer) bool { return c.outstanding }
+		s.cfg.Lost = func(*peer.Peer) { lost++ }
+		if !s.Now(p, wire.MsgPut, c.kind, c.counted, make([]byte, 8), 0, 0) {
+			t.Fatal("nothing was sent")
+		}
+		_, owes := s.Owes(p)
+		var f Flush
+		s.Flush(&f)
+		flushed(l.flush, transport.ErrUnreachable)
+		if f.Lost() != c.lost || (lost == 1) != c.lost || owes != c.lost || !f.Done() {
+			t.Errorf("%+v: flush lost: %v, reported %d times, owed: %v", c, f.Lost(), lost, owes)
+		}
 	}
 }

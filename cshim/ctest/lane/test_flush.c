@@ -85,7 +85,7 @@ static void covers_what_was_before(void)
 	CHECK(turn(1) == 2);
 	put_alone();
 	CHECK(turn(0) == 1 && fence_is() == CSHIM_FENCE_OVER);
-	CHECK(fake_pair_of(0)->owner[CSHIM_PEER_USED] == 1); /* of the later put */
+	CHECK(fake_pair_of(0)->owner[CSHIM_PEER_USED] != 0); /* of the later put */
 	CHECK(fence_begins() == CSHIM_FENCE_WAITS && turn(1) == 2 && turn(0) == 1 &&
 	      fence_is() == CSHIM_FENCE_OVER);
 }

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
+#include <unistd.h>
 
 #include "node/guard.h"
 #include "lane/lane_shared.h"
@@ -380,6 +381,41 @@ static void completions_together(void)
 	stop();
 }
 
+/*
+ * Core learns whether a put without a completion counter was sent since the last fence. Puts that
+ * this task writes, or the target reads, are none of these.
+ */
+static void uncounted_is_noted(void)
+{
+	static const uint32_t routes[] = {NODE_ROUTE_ORIGIN, NODE_ROUTE_TARGET};
+	const uint32_t *used;
+	lapi_cntr_t completed;
+	size_t i;
+
+	start();
+	used = &fake_lane_peer(handles[0])->owner[CSHIM_PEER_USED];
+	CHECK(LAPI_Setcntr(handles[0], &completed, 0) == LAPI_SUCCESS);
+	CHECK(put(8, NULL, &completed) == LAPI_SUCCESS && *used == CSHIM_USED_ANY);
+	CHECK(put(8, NULL, NULL) == LAPI_SUCCESS &&
+	      *used == (CSHIM_USED_ANY | CSHIM_USED_UNCOUNTED));
+	CHECK(put(8, NULL, &completed) == LAPI_SUCCESS &&
+	      *used == (CSHIM_USED_ANY | CSHIM_USED_UNCOUNTED));
+	probe(1);
+	CHECK(fenced() && *used == 0);
+	for (i = 0; i < 2; i++) {
+		fake_lane_peer(handles[i])->direct = 1;
+		fake_lane_peer(handles[i])->pid = getpid();
+	}
+	for (i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+		long_one(routes[i], 0);
+		CHECK((*used & CSHIM_USED_UNCOUNTED) == 0);
+		probe(0);
+		probe(1);
+		CHECK(fenced());
+	}
+	stop();
+}
+
 /* Core has a turn now and then, however busy the lane is: only so deaths become known. */
 static void core_has_its_turn(void)
 {
@@ -462,6 +498,7 @@ void test_rules(void)
 	word_that_cannot_be();
 	stopped_in_its_handler();
 	completions_together();
+	uncounted_is_noted();
 	core_has_its_turn();
 	counted_in_two_contexts();
 }
