@@ -15,14 +15,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
 
 	"lapi/core/dat"
 	"lapi/core/dat/codes"
-	"lapi/core/dat/registry"
 	"lapi/core/dat/sockets"
 	"lapi/core/job"
 	"lapi/core/progress"
@@ -158,7 +156,7 @@ func godat_block(block, lane unsafe.Pointer) {
 	}
 	udapl.lane = datLane(lane)
 	udapl.lib = dat.New(dat.Config{Host: datHost{}, Random: datRandom, Clock: datClock,
-		Registry: registry.New(builtInNames(), confNames()), Timeout: int64(timeout),
+		Timeout: int64(timeout),
 		Network: func() (dat.Network, error) {
 			drop, err := datLoss()
 			if err != nil {
@@ -173,62 +171,6 @@ func godat_block(block, lane unsafe.Pointer) {
 		Kernel:     kernel{},
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
 		Self: func() (transport.Link, error) { return self.New(datClock) }})
-}
-
-// builtInNames are the adapters that need no dat.conf.
-func builtInNames() (list []registry.Entry) {
-	names := []string{"lapi"}
-	for _, i := range sockets.InterfaceNames() {
-		names = append(names, "lapi-"+i, "ofa-v2-"+i)
-	}
-	if v, _ := getenv("LAPI_DAT_ANY"); v != "no" { // the default names of deployed programs
-		names = append(names, "ofa-v2-mlx4_0-1u", "ofa-v2-mlx4_0-1", "ofa-v2-ib0")
-	}
-	for _, n := range names {
-		list = append(list, registry.Entry{Name: n, Major: 2, Default: true})
-	}
-	for _, n := range adapterNames() {
-		list = append(list, registry.Entry{Name: "ofa-v2-" + n, Major: 2, Default: true,
-			Params: n + " 0"})
-	}
-	return list
-}
-
-// provides says whether a dat.conf names this library, or its provider object for other registries.
-func provides(file string) bool {
-	name := filepath.Base(file)
-	return strings.HasPrefix(name, "liblapi") || strings.HasPrefix(name, "libdat2") ||
-		strings.HasPrefix(name, "libdapllapi")
-}
-
-// confNames are the names that LAPI_DAT_NAMES and dat.conf give.
-func confNames() (list []registry.Entry) {
-	var faults []string
-	warn := func(s string) { faults = append(faults, s) }
-	names, _ := getenv("LAPI_DAT_NAMES")
-	list = registry.Named(names, warn)
-	entries := registry.Load(getenv, []string{"/etc/dat.conf"}, warn)
-	tellFaults(faults)
-	for _, e := range entries {
-		e.Provided = !provides(e.Library)
-		list = append(list, e)
-	}
-	return list
-}
-
-// tellFaults writes what is wrong with dat.conf: a line, or with MP_INFOLEVEL all that is, or with 0
-// nothing.
-func tellFaults(faults []string) {
-	level, set := getenv("MP_INFOLEVEL")
-	if len(faults) == 0 || set && level == "0" {
-		return
-	}
-	if n := len(faults); n > 1 && (!set || level == "") {
-		faults = []string{fmt.Sprintf("%s (and %d more: MP_INFOLEVEL=1 shows them)", faults[0], n-1)}
-	}
-	for _, s := range faults {
-		say("uDAPL: " + s)
-	}
 }
 
 //export godat_adapters

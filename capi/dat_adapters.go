@@ -17,8 +17,6 @@ func (rdmaAdapters) Find(name string) (netip.Addr, bool) { return adapters.Find(
 
 func (rdmaAdapters) Look() uintptr { return adapters.Look() }
 
-func adapterNames() []string { return adapters.Names() }
-
 func (rdmaAdapters) Open(addr netip.Addr) (adapter.Device, error) { return adapters.Open(addr) }
 
 // watched are descriptors that threads sleep at, together behind one: they come and go with

@@ -2,7 +2,6 @@ package main
 
 // #include "dat/calls.h"
 // #include <dat2/udat.h>
-// #include <dat2/dat_registry.h>
 // #include <dat2/dat_ib_extensions.h>
 import "C"
 
@@ -78,7 +77,6 @@ var (
 		out[C.DAT_PROVIDER_ATTR](5).ifSet(4)}
 	triplets = in[dat.Triplet](2).times(1, dat.MaxIOV)
 	remote   = in[dat.Triplet](4)
-	info     = []pointed{in[C.DAT_PROVIDER_INFO](1)}
 )
 
 func queried[T any]() []pointed { return []pointed{out[T](2).ifSet(1)} }
@@ -90,16 +88,12 @@ func privateAt(i int) pointed { return in[byte](i+1).times(i, dat.PrivateMax) }
 
 // datPointers are the pointers of each call.
 var datPointers = [C.DAT_NUM_CALLS][]pointed{
-	C.DAT_CALL_ia_openv:                   {in[byte](0), out[dat.Handle](2), out[dat.Handle](3)},
-	C.DAT_CALL_ia_query:                   attrQuery,
-	C.DAT_CALL_ib_open_query:              append([]pointed{in[byte](0)}, attrQuery...),
-	C.DAT_CALL_get_consumer_context:       {out[uint64](1)},
-	C.DAT_CALL_get_handle_type:            {out[uint32](1)},
-	C.DAT_CALL_get_ia_handle:              handleAt(1),
-	C.DAT_CALL_registry_add_provider:      info,
-	C.DAT_CALL_registry_remove_provider:   info,
-	C.DAT_CALL_registry_list_providers:    {out[int32](1)},
-	C.DAT_CALL_registry_providers_related: {out[uint32](2)},
+	C.DAT_CALL_ia_openv:             {in[byte](0), out[dat.Handle](2), out[dat.Handle](3)},
+	C.DAT_CALL_ia_query:             attrQuery,
+	C.DAT_CALL_ib_open_query:        append([]pointed{in[byte](0)}, attrQuery...),
+	C.DAT_CALL_get_consumer_context: {out[uint64](1)},
+	C.DAT_CALL_get_handle_type:      {out[uint32](1)},
+	C.DAT_CALL_get_ia_handle:        handleAt(1),
 
 	C.DAT_CALL_evd_create:     handleAt(4),
 	C.DAT_CALL_evd_query:      queried[C.DAT_EVD_PARAM](),

@@ -68,8 +68,7 @@ func initAdapterCalls() {
 		}
 		evd := at[dat.Handle](c, 2)
 		ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Size: c.i(1), Async: *evd,
-			Major: c.u(4),
-			Minor: c.u(5), ThreadSafe: c.u(6) != 0})
+			Params: c.str(4), Table: c[5]})
 		if r != codes.Success {
 			return r
 		}
@@ -115,7 +114,6 @@ func initAdapterCalls() {
 	d[C.DAT_CALL_get_ia_handle] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return made(c, 1, ia, codes.Success)
 	})
-	initRegistryCalls()
 	initQueries()
 }
 
@@ -229,8 +227,8 @@ func openQuery(c *datCall) codes.Return {
 	if c.needs(1) {
 		return codes.Arg(2)
 	}
-	ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Major: 2, Async: dat.AsyncOutOfScope,
-		Query: true})
+	ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Async: dat.AsyncOutOfScope,
+		Query: true, Params: c.str(6), Table: c[7]})
 	if r != codes.Success {
 		return r
 	}

@@ -286,15 +286,3 @@ func toNetwork(p uint16) (n C.in_port_t) {
 	*(*[2]byte)(unsafe.Pointer(&n)) = [2]byte{byte(p >> 8), byte(p)}
 	return n
 }
-
-//export golapi_msg_string
-func golapi_msg_string(code C.int, buf C.cshim_addr) (rc C.int) {
-	defer broke(-1, "golapi_msg_string", &rc)
-	text, known := codes.String(int(code))
-	out := unsafe.Slice((*byte)(pointer(buf)), C.LAPI_MAX_ERR_STRING)
-	out[copy(out[:len(out)-1], text)] = 0
-	if !known {
-		return C.int(codes.ErrCodeUnknown)
-	}
-	return C.int(codes.Success)
-}

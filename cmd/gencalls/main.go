@@ -1,7 +1,7 @@
 // Command gencalls writes what follows from the table of calls cshim/calls.txt: the LAPI_/PLAPI_
 // pairs, the Fortran entry points, the linker's version script, the golden list of exported symbols
 // and, with fortran/types.txt and the constants of the C headers, lapif.h and the program that
-// prints its layout. Run it with `go generate ./cmd/gencalls` after a change of any of these and
+// prints its layout; from core/lapi/codes the texts of LAPI_Msg_string. Run it with `go generate ./cmd/gencalls` after a change of any of these and
 // commit the results; the tests of this package fail while they are out of date.
 package main
 
@@ -39,6 +39,7 @@ var outputs = []struct {
 	render func(source) string
 }{
 	{"cshim/lapi/pairs_gen.h", func(s source) string { return renderPairs(s.calls) }},
+	{"cshim/lapi/texts_gen.h", renderTexts},
 	{"cshim/fortran/fortran_gen.h", renderEntries},
 	{"cshim/exports.map", func(s source) string { return renderExports(s.calls, s.dat) }},
 	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls, s.dat) }},

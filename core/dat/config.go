@@ -5,7 +5,6 @@ import (
 
 	"lapi/core/dat/cm"
 	"lapi/core/dat/coll"
-	"lapi/core/dat/registry"
 	"lapi/core/job/wire"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -86,7 +85,6 @@ type Config struct {
 	Self       func() (transport.Link, error)
 	// Adapters are the RDMA adapters; nil: there are none.
 	Adapters Adapters
-	Registry *registry.Registry
 	// Attention prints a line that a user needs whatever MP_INFOLEVEL is; nil: nobody does.
 	Attention func(text string)
 	Random    func() uint64

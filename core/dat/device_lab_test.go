@@ -12,7 +12,6 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/internal/fabric"
 	"lapi/core/dat/rc"
-	"lapi/core/dat/registry"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/memory"
@@ -29,15 +28,16 @@ type lab struct {
 
 // labHost is a process: its library's Host, and its objects.
 type labHost struct {
-	lab *lab
-	d   *fabric.Device
-	l   *Library
-	ia  *IA
-	pz  *PZ
-	lmr *LMR
-	b   []byte
-	psp *PSP
-	crs *EVD
+	lab    *lab
+	d      *fabric.Device
+	params string // by which the adapter is opened
+	l      *Library
+	ia     *IA
+	pz     *PZ
+	lmr    *LMR
+	b      []byte
+	psp    *PSP
+	crs    *EVD
 }
 
 func (h *labHost) Changed()                {}
@@ -55,11 +55,9 @@ func newLab(t *testing.T, n int) *lab {
 	lab := &lab{t: t, f: fabric.New(), now: 1}
 	for i := range n {
 		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
-		h := &labHost{lab: lab, d: lab.f.Add(addr)}
+		h := &labHost{lab: lab, d: lab.f.Add(addr), params: addr.String() + " 0"}
 		random := rand.New(rand.NewPCG(uint64(i), 5))
 		h.l = New(Config{Host: h, Random: random.Uint64, Clock: func() int64 { return lab.now },
-			Registry: registry.New([]registry.Entry{{Name: "dev", Major: 2, Default: true,
-				Params: addr.String() + " 0"}}, nil),
 			Network: func() (Network, error) {
 				t.Error("sockets are opened")
 				return nil, errors.New("none")
@@ -83,7 +81,7 @@ func (l *lab) must(what string, r codes.Return) {
 
 func (h *labHost) open() {
 	var r codes.Return
-	h.ia, r = h.l.OpenIA(OpenArgs{Name: "dev", Size: 10, Major: 2})
+	h.ia, r = h.l.OpenIA(OpenArgs{Name: "dev", Size: 10, Params: h.params})
 	h.lab.must("open", r)
 	h.pz, r = h.ia.NewPZ()
 	h.lab.must("pz", r)

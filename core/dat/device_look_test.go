@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"lapi/core/dat/adapter"
-	"lapi/core/dat/registry"
 	"lapi/transport/layout"
 )
 
@@ -26,10 +25,9 @@ func TestDeviceLook(t *testing.T) {
 	lab.f.Add(addr)
 	all := &looked{Adapters: lab.f, at: 0x4000}
 	lane := &layout.DatLane{}
-	l := New(Config{Host: lab.hosts[0], Clock: func() int64 { return 1 }, Lane: lane, Adapters: all,
-		Registry: registry.New([]registry.Entry{{Name: "dev", Major: 2, Default: true,
-			Params: addr.String() + " 0"}}, nil)})
-	ia, r := l.OpenIA(OpenArgs{Name: "dev", Size: 10, Major: 2})
+	l := New(Config{Host: lab.hosts[0], Clock: func() int64 { return 1 }, Lane: lane,
+		Adapters: all})
+	ia, r := l.OpenIA(OpenArgs{Name: "dev", Size: 10, Params: addr.String() + " 0"})
 	lab.must("open", r)
 	want := func(what string, adapters uint64, work uint32) {
 		t.Helper()

@@ -26,7 +26,7 @@ func TestDeviceRefused(t *testing.T) {
 		}
 		for i, h := range l.hosts {
 			o := l.hosts[1-i]
-			_, _ = h.l.OpenIA(OpenArgs{Name: "dev", Size: 1, Major: 2})
+			_, _ = h.l.OpenIA(OpenArgs{Name: "dev", Size: 1, Params: h.params})
 			if pz, r := h.ia.NewPZ(); r == codes.Success {
 				_ = pz.Free()
 			}

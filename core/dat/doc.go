@@ -35,6 +35,6 @@
 //	counters.go, counter_names.go, link_errors.go
 //
 // Its parts are packages: cm (connection manager), rc (the protocol of connections), coll (that
-// of groups), registry, codes, sockets. Everything runs under the library's lock; memory.Guard must
+// of groups), codes, sockets. Everything runs under the library's lock; memory.Guard must
 // have run on the calling goroutine where user memory is touched.
 package dat

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"lapi/core/dat/codes"
-	"lapi/core/dat/registry"
 )
 
 // IA is an interface adapter that a program has opened.
@@ -46,10 +45,10 @@ type OpenArgs struct {
 	Name string
 	Size int
 	// null, AsyncExists or AsyncOutOfScope; else another adapter's, to be shared
-	Async        Handle
-	Major, Minor uint32
-	ThreadSafe   bool
-	Query        bool // for queries only: no sockets are opened
+	Async  Handle
+	Query  bool   // for queries only: no sockets are opened
+	Params string // of the name in dat.conf: device and port
+	Table  uint64 // address of another registry's table, its mark of objects; 0: there is none
 }
 
 // OpenIA is dat_ia_openv, and dat_ib_open_query.
@@ -57,19 +56,13 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	if a.Size <= 0 && a.Async == 0 {
 		return nil, codes.Arg(2)
 	}
-	entries, missing := l.cfg.Registry.Lookup(a.Name, a.Major, a.Minor, a.ThreadSafe)
-	if missing != registry.Found {
-		return nil,
-			codes.ProviderNotFound.With(
-				codes.NameNotRegistered + codes.Subtype(missing-registry.NoName))
-	}
 	ia := &IA{Name: a.Name, library: l, addresses: map[netip.Addr]*memoryBlock{}, query: a.Query,
-		table: l.tables[a.Name], contexts: &l.contexts}
+		table: a.Table, contexts: &l.contexts}
 	if len(l.ias) >= iasMax || !l.handles.add(KindIA, nil, ia) {
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
 	ia.ia = ia
-	if err := ia.start(entries[0].Params); err != nil {
+	if err := ia.start(a.Params); err != nil {
 		l.handles.remove(ia)
 		l.host.Message("dat_ia_open: " + err.Error())
 		return nil, codes.InsufficientResources.With(codes.ResourceDevice)
@@ -248,9 +241,6 @@ func (l *Library) Shut() {
 		l.memory.Release()
 	}
 }
-
-// Registry is the names.
-func (l *Library) Registry() *registry.Registry { return l.cfg.Registry }
 
 // Device is the name of the network interface.
 func (ia *IA) Device() string { return ia.port.Name }

@@ -19,7 +19,6 @@ type Library struct {
 	host     Host
 	devices  []*device // of the adapters that are RDMA adapters
 	handles  handles
-	tables   map[string]uint64 // another registry's, by the name of adapters
 	ias      []*IA
 	memory   arena.Arena
 	rings    rings  // of what C shares

@@ -142,15 +142,6 @@ func (h *handles) add(kind Kind, ia *IA, o Object) bool {
 	return true
 }
 
-// SetTable says by which table of functions another registry, which has loaded this library as a
-// provider, finds the objects of adapters of that name. It is that of dat_registry_add_provider.
-func (l *Library) SetTable(name string, address uint64) {
-	if l.tables == nil {
-		l.tables = map[string]uint64{}
-	}
-	l.tables[name] = address
-}
-
 func tableOf(ia *IA, o Object) uint64 {
 	if adapter, ok := o.(*IA); ok {
 		ia = adapter

@@ -16,7 +16,7 @@ func TestOpenForQueries(t *testing.T) {
 		return p, nil
 	}
 	l := New(cfg)
-	ia, r := l.OpenIA(OpenArgs{Name: p.ia.Name, Size: 1, Major: 2, Query: true})
+	ia, r := l.OpenIA(OpenArgs{Name: p.ia.Name, Size: 1, Query: true})
 	if r != codes.Success {
 		t.Fatalf("%#x", r)
 	}
@@ -30,7 +30,7 @@ func TestOpenForQueries(t *testing.T) {
 func TestAsyncExists(t *testing.T) {
 	w := newWorld(t, 1, 1, simnet.Way{})
 	p := w.procs[0]
-	again, r := p.ia.library.OpenIA(OpenArgs{Name: p.ia.Name, Size: 1, Major: 2, Async: AsyncExists})
+	again, r := p.ia.library.OpenIA(OpenArgs{Name: p.ia.Name, Size: 1, Async: AsyncExists})
 	w.must("open", r)
 	if again.Async != p.ia.Async {
 		t.Error("another EVD")
@@ -39,7 +39,7 @@ func TestAsyncExists(t *testing.T) {
 		t.Errorf("closed under the other: %#x", r)
 	}
 	w.must("close", again.Close(true))
-	hidden, r := p.ia.library.OpenIA(OpenArgs{Name: p.ia.Name, Size: 1, Major: 2,
+	hidden, r := p.ia.library.OpenIA(OpenArgs{Name: p.ia.Name, Size: 1,
 		Async: AsyncOutOfScope})
 	w.must("open", r)
 	if hidden.Async == p.ia.Async {

@@ -10,7 +10,6 @@ import (
 
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
-	"lapi/core/dat/registry"
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
@@ -109,11 +108,10 @@ func (w *world) start(i int) *proc {
 	p.l = New(Config{Host: p, Network: func() (Network, error) { return p, nil },
 		Interfaces: func() []Interface { return []Interface{{Name: "sim", Addr: p.addr}} },
 		Self:       func() (transport.Link, error) { return self.New(p.clock) },
-		Registry:   registry.New([]registry.Entry{{Name: "lapi-sim", Major: 2, Default: true}}, nil),
 		Kernel:     simKernel{}, Random: w.random.Uint64, Clock: p.clock, Timeout: int64(simTimeout)})
 	w.libs = append(w.libs, p.l)
 	var r codes.Return
-	p.ia, r = p.l.OpenIA(OpenArgs{Name: "lapi-sim", Size: 100, Major: 2})
+	p.ia, r = p.l.OpenIA(OpenArgs{Name: "lapi-sim", Size: 100})
 	w.must("ia", r)
 	p.pz, r = p.ia.NewPZ()
 	w.must("pz", r)

@@ -100,9 +100,6 @@ extern int golapi_addr_set(int context, cshim_addr addr, int32_t index);
 extern int golapi_addr_get(int context, int32_t index, cshim_addr *addr);
 extern int golapi_qenv(int context, uint32_t query, cshim_addr ret_val);
 extern int golapi_senv(int context, uint32_t query, int32_t val);
-/* Without the lock. */
-extern int golapi_msg_string(int code, cshim_addr buf);
-
 /*
  * Blocking calls begin here and are over when their ticket is done. Ticket 0, of a fence: it is over
  * already.

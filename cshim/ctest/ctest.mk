@@ -8,7 +8,8 @@ CSHIM_INCLUDES := -Icshim -Iinclude
 # Of uDAPL what transfers, waits and posts. Its lane is there twice: the other of two processes.
 CSHIM_TEST_LANE := $(wildcard cshim/dat/lane_*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second_%.c)
-CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) $(addprefix cshim/dat/,block.c wait.c api_endpoint.c) \
+CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) $(addprefix cshim/dat/,block.c wait.c api_endpoint.c names.c conf.c \
+  built_in.c pointers.c) \
   $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c) \
   cshim/rdma/completions.c cshim/rdma/open.c
 # What asks launchers' libraries: the test program is these libraries, and exports their functions.

@@ -116,6 +116,7 @@ void test_group_give(void);
 void test_direct(void);
 void test_ends(void);
 void test_dat_hostile(void);
+void test_names_hostile(void);
 void test_polls(void);
 void test_dat_threads(void);
 void test_completions(void);

@@ -136,9 +136,3 @@ int golapi_take_loss(int context)
 	(void)context;
 	return 0;
 }
-
-int golapi_msg_string(int code, cshim_addr buf)
-{
-	snprintf((char *)(uintptr_t)buf, LAPI_MAX_ERR_STRING, "code %d", code);
-	return LAPI_SUCCESS;
-}

@@ -62,6 +62,7 @@ static const struct {
 	{"direct", test_direct, 0},
 	{"ends", test_ends, 0},
 	{"dat_hostile", test_dat_hostile, 1},
+	{"names_hostile", test_names_hostile, 0},
 	{"polls", test_polls, 1},
 	{"dat_threads", test_dat_threads, 1},
 	{"completions", test_completions, 0},

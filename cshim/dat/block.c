@@ -146,6 +146,7 @@ static void prepare(void)
 {
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	cshim_progress_prepare();
+	node_guard_install(); /* pointers.h */
 	cshim_progress_add(&dat_progress, &owner);
 	godat_block(&dat_progress, &dat_the_lane);
 	__atomic_and_fetch(&dat_unusual, ~DAT_UNPREPARED, __ATOMIC_RELEASE);

@@ -4,13 +4,6 @@
 
 #include <stdint.h>
 
-/* One of the adapters of a name, in the order to try them. */
-typedef struct dat_candidate {
-	/* strings that stay: its library and parameters in dat.conf. NULL: this library's own */
-	const char *library, *params;
-	uint64_t table; /* address of the table that a provider has registered; 0: none */
-} dat_candidate;
-
 /* A call of calls.h; its DAT_RETURN. */
 uint32_t godat_call(int number, uint64_t *arguments);
 /* How many adapters are open. */

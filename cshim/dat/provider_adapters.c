@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "node/guard.h"
-#include "dat/godat.h"
+#include "dat/pointers.h"
 
 #define NOT_FOUND (DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED)
 #define NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)
@@ -166,16 +166,16 @@ static DAT_RETURN open_by(const request *r, dat_provider *p)
 
 /*
  * Opens by the providers of a name, in order, until one succeeds: 1, and *result is the first one's
- * failure that was opened at all if none does. 0: it is this library's turn.
+ * failure that was opened at all if none does. 0: it is this library's turn, and *c says what of.
  */
-static int open_by_name(const request *r, DAT_RETURN *result)
+static int open_by_name(const request *r, dat_candidate *c, DAT_RETURN *result)
 {
 	DAT_RETURN why = DAT_SUCCESS;
 	dat_provider *p;
 	int own;
 
 	for (int index = 0;; index++) {
-		*result = dat_provider_acquire(&r->info, index, &p, &own);
+		*result = dat_provider_acquire(&r->info, index, c, &p, &own);
 		if (own)
 			return 0;
 		if (*result != DAT_SUCCESS) {
@@ -191,18 +191,18 @@ static int open_by_name(const request *r, DAT_RETURN *result)
 	}
 }
 
-/* The key of a name; 0: no registry can have it. */
-static int key(request *r, const char *name, DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN safe)
+/* The key of a name. DAT_SUCCESS, or the code of a name that no registry can have. */
+static DAT_RETURN key(request *r, const char *name, DAT_UINT32 major, DAT_UINT32 minor,
+                      DAT_BOOLEAN safe)
 {
-	size_t n = name ? strlen(name) : 0;
+	int copied = dat_copy_string(r->info.ia_name, name, sizeof r->info.ia_name);
 
-	if (!name || n >= sizeof r->info.ia_name)
-		return 0;
-	memcpy(r->info.ia_name, name, n + 1);
 	r->info.dapl_version_major = major;
 	r->info.dapl_version_minor = minor;
 	r->info.is_thread_safe = safe;
-	return 1;
+	if (copied < 0)
+		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG1;
+	return copied == 0 ? DAT_SUCCESS : NOT_FOUND;
 }
 
 /* A provider's init or fini opens nothing: this thread has the lock for it. */
@@ -217,29 +217,40 @@ static int is_inside(void)
 	return is;
 }
 
-DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
-                        DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
-                        DAT_UINT32 dapl_major, DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety)
+/* Before any provider's library is loaded: starts core, and installs the handler of faults. */
+static DAT_RETURN begin(void)
 {
-	const uint64_t arguments[] = {
-		DAT_P(name),         DAT_I(async_evd_min_qlen), DAT_P(async_evd_handle),
-		DAT_P(ia_handle),    DAT_I(dapl_major),         DAT_I(dapl_minor),
-		DAT_I(thread_safety)};
-	request r = {.qlen = async_evd_min_qlen, .evd = async_evd_handle, .handle = ia_handle};
-	DAT_RETURN result = DAT_SUCCESS;
+	DAT_RETURN result;
 
 	if (sizeof(void *) != 8)
 		return DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND; /* docs/scope.md */
 	if (is_inside())
 		return BAD_STATE;
 	result = dat_may_enter();
+	if (result == DAT_SUCCESS)
+		node_guard_install(); /* before any call that probes the program's pointers */
+	return result;
+}
+
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
+                        DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+                        DAT_UINT32 dapl_major, DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety)
+{
+	request r = {.qlen = async_evd_min_qlen, .evd = async_evd_handle, .handle = ia_handle};
+	dat_candidate c = {.params = ""};
+	DAT_RETURN result = begin();
+
+	/* core says what is missing */
+	if (result == DAT_SUCCESS && name && async_evd_handle && ia_handle) {
+		result = key(&r, name, dapl_major, dapl_minor, thread_safety);
+		if (result == DAT_SUCCESS && open_by_name(&r, &c, &result))
+			return result;
+	}
 	if (result != DAT_SUCCESS)
 		return result;
-	node_guard_install(); /* before any call that probes the program's pointers */
-	if (async_evd_handle && ia_handle && key(&r, name, dapl_major, dapl_minor, thread_safety) &&
-	    open_by_name(&r, &result))
-		return result;
-	return dat_open_own(arguments);
+	return dat_open_own((const uint64_t[]){
+		DAT_P(name), DAT_I(async_evd_min_qlen), DAT_P(async_evd_handle), DAT_P(ia_handle),
+		DAT_P(c.params), DAT_P(c.mark)});
 }
 
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
@@ -263,15 +274,18 @@ DAT_RETURN(dat_ib_open_query)
 	             .ia_attr = ia_attr,
 	             .provider_mask = provider_mask,
 	             .provider_attr = provider_attr};
-	DAT_RETURN result = DAT_SUCCESS;
+	dat_candidate c = {.params = ""};
+	DAT_RETURN result = begin();
 
-	if (is_inside())
-		return BAD_STATE;
-	if (handle && key(&r, name, DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_FALSE) &&
-	    open_by_name(&r, &result))
+	if (result == DAT_SUCCESS && name && handle) {
+		result = key(&r, name, DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_FALSE);
+		if (result == DAT_SUCCESS && open_by_name(&r, &c, &result))
+			return result;
+	}
+	if (result != DAT_SUCCESS)
 		return result;
 	return DAT_CALL(ib_open_query, DAT_P(name), DAT_P(handle), ia_mask, DAT_P(ia_attr),
-	                provider_mask, DAT_P(provider_attr));
+	                provider_mask, DAT_P(provider_attr), DAT_P(c.params), DAT_P(c.mark));
 }
 
 DAT_RETURN(dat_ib_close_query)(DAT_HANDLE handle)

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dat/godat.h"
 #include "node/guard.h"
+#include "dat/pointers.h"
 
 #define NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)
 #define BAD_ARG(n) (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | (DAT_INVALID_ARG1 + (n)-1))
@@ -86,24 +86,24 @@ static void remove_table(const DAT_PROVIDER *table)
 }
 
 /* A table of this library's functions is that of the object by which another registry loads it. */
-static int is_own(const DAT_PROVIDER *table)
+static int is_own(DAT_PZ_CREATE_FUNC create)
 {
-	return table->pz_create_func == dat_pz_create;
+	return create == dat_pz_create;
 }
 
 DAT_RETURN dat_provider_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
 {
+	DAT_PZ_CREATE_FUNC create;
 	DAT_RETURN result;
 
-	if (!table)
+	if (!table || dat_copy_in(&create, &table->pz_create_func, sizeof create) != 0)
 		return BAD_ARG(1);
-	if (is_own(table))
-		return DAT_CALL(registry_add_provider, DAT_P(table), DAT_P(info), 1);
-	node_guard_install();
+	if (is_own(create))
+		return dat_names_add(table, info, 1);
 	pthread_mutex_lock(&dat_providers_lock);
-	result = DAT_CALL(registry_add_provider, DAT_P(table), DAT_P(info), 0);
+	result = dat_names_add(table, info, 0);
 	if (result == DAT_SUCCESS && !is_table(table) && !add_table(table)) {
-		DAT_CALL(registry_remove_provider, DAT_P(table), DAT_P(info));
+		dat_names_remove(info);
 		result = NO_MEMORY;
 	}
 	pthread_mutex_unlock(&dat_providers_lock);
@@ -122,28 +122,24 @@ static dat_provider *find_provider(const char *name, const DAT_PROVIDER *table, 
 	return NULL;
 }
 
-/* Whether a table is registered under some name. */
-static int is_registered(const DAT_PROVIDER *table)
-{
-	return DAT_CALL(registry_has_table, DAT_P(table)) == DAT_SUCCESS;
-}
-
 DAT_RETURN dat_provider_remove(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
 {
+	DAT_PROVIDER_INFO key;
 	DAT_RETURN result;
 	dat_provider *p;
 
 	if (!table)
 		return BAD_ARG(1);
-	if (!info)
+	if (!info || dat_copy_in(&key, info, sizeof key) != 0)
 		return BAD_ARG(2);
+	key.ia_name[sizeof key.ia_name - 1] = 0;
 	pthread_mutex_lock(&dat_providers_lock);
-	p = find_provider(info->ia_name, table, NULL);
+	p = find_provider(key.ia_name, table, NULL);
 	if (p && p->users > 0 && !dat_provider_inside) {
 		result = DAT_CLASS_ERROR | DAT_PROVIDER_IN_USE;
 	} else {
-		result = DAT_CALL(registry_remove_provider, DAT_P(table), DAT_P(info));
-		if (result == DAT_SUCCESS && !is_registered(table))
+		result = dat_names_remove(&key);
+		if (result == DAT_SUCCESS && !dat_names_have(table))
 			remove_table(table);
 	}
 	pthread_mutex_unlock(&dat_providers_lock);
@@ -158,7 +154,7 @@ static void say(const char *path, const char *what, const char *why)
 
 	snprintf(text, sizeof text, "dat.conf: %s: %s%s%s", path, what, why ? ": " : "",
 	         why ? why : "");
-	DAT_CALL(registry_message, DAT_P(text));
+	dat_message(text);
 }
 
 /* What a provider imports of its registry must be this library's, also if that was loaded for one
@@ -184,13 +180,6 @@ static void *symbol(const dat_provider *p, const char *name)
 	return found;
 }
 
-static DAT_RETURN candidate_of(const DAT_PROVIDER_INFO *info, int index, dat_candidate *c)
-{
-	return DAT_CALL(registry_candidate, DAT_P(info->ia_name), DAT_I(info->dapl_version_major),
-	                DAT_I(info->dapl_version_minor), DAT_I(info->is_thread_safe), DAT_I(index),
-	                DAT_P(c));
-}
-
 /* Whether a provider in use has its library loaded for that table. */
 static int holds(const DAT_PROVIDER *table)
 {
@@ -212,7 +201,7 @@ static void unload(dat_provider *p)
 	}
 	if (p->table && p->path) /* fini should have removed it */
 		dat_provider_remove(p->table, &p->info);
-	if (p->library && !(p->table && is_registered(p->table) && !holds(p->table)))
+	if (p->library && !(p->table && dat_names_have(p->table) && !holds(p->table)))
 		dlclose(p->library);
 }
 
@@ -236,8 +225,8 @@ static int load(dat_provider *p, const dat_candidate *c)
 	dat_provider_inside++;
 	init(&p->info, c->params);
 	dat_provider_inside--;
-	if (candidate_of(&p->info, 0, &made) == DAT_SUCCESS)
-		p->table = (const DAT_PROVIDER *)(uintptr_t)made.table;
+	if (dat_names_candidate(&p->info, 0, &made) == DAT_SUCCESS)
+		p->table = made.table;
 	if (!p->table)
 		say(p->path, "it has registered no adapter of the name", p->info.ia_name);
 	return p->table != NULL;
@@ -246,7 +235,7 @@ static int load(dat_provider *p, const dat_candidate *c)
 /* The provider of a candidate, which is loaded for its first user. NULL: it cannot be. */
 static dat_provider *take(const DAT_PROVIDER_INFO *info, const dat_candidate *c)
 {
-	const DAT_PROVIDER *table = (const DAT_PROVIDER *)(uintptr_t)c->table;
+	const DAT_PROVIDER *table = c->table;
 	dat_provider *p = find_provider(info->ia_name, table, c->library);
 
 	if (p)
@@ -267,21 +256,16 @@ static dat_provider *take(const DAT_PROVIDER_INFO *info, const dat_candidate *c)
 	return p;
 }
 
-/*
- * One more user of the provider of the candidate with that index. The look and the loading are one
- * step: a table that is found is not unloaded before it is used. The library itself: *own is 1.
- */
-DAT_RETURN dat_provider_acquire(const DAT_PROVIDER_INFO *info, int index, dat_provider **p,
-                                int *own)
+DAT_RETURN dat_provider_acquire(const DAT_PROVIDER_INFO *info, int index, dat_candidate *c,
+                                dat_provider **p, int *own)
 {
-	dat_candidate c = {0};
 	DAT_RETURN result;
 
 	*p = NULL;
 	pthread_mutex_lock(&dat_providers_lock);
-	result = candidate_of(info, index, &c);
-	*own = result == DAT_SUCCESS && !c.library && !c.table;
-	if (result == DAT_SUCCESS && !*own && (*p = take(info, &c)))
+	result = dat_names_candidate(info, index, c);
+	*own = result == DAT_SUCCESS && !c->library && !c->table;
+	if (result == DAT_SUCCESS && !*own && (*p = take(info, c)))
 		(*p)->users++;
 	pthread_mutex_unlock(&dat_providers_lock);
 	return result;

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "dat/dat_internal.h"
+#include "dat/names.h"
 
 #define DAT_UNPREPARED 1u    /* no entry has prepared the block yet */
 #define DAT_FORKED 2u        /* this is the child of a fork */
@@ -82,12 +83,12 @@ typedef struct dat_provider_used {
 } dat_provider;
 
 /*
- * One more user of the provider of a name's adapter with that index, in the order to try them. The
- * look and the loading are one step: a table that is found is not unloaded before it is used. *p is
- * NULL if it cannot be loaded. *own is 1, and there is no *p, if this library is the one.
+ * One more user of the provider of *c, a name's adapter with that index in the order to try them.
+ * The look and the loading are one step: a table that is found is not unloaded before it is used.
+ * *p is NULL if it cannot be loaded. *own is 1, and there is no *p, if this library is the one.
  */
-DAT_RETURN dat_provider_acquire(const DAT_PROVIDER_INFO *info, int index, dat_provider **p,
-                                int *own);
+DAT_RETURN dat_provider_acquire(const DAT_PROVIDER_INFO *info, int index, dat_candidate *c,
+                                dat_provider **p, int *own);
 void dat_provider_release(dat_provider *p);
 
 /* What the registry hears of a provider's table. */

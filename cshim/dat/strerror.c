@@ -1,7 +1,7 @@
 /* strerror.c - dat_strerror: names of results. It needs nothing of core, so it may be called in the
  * child of a fork. */
-#include "node/guard.h"
 #include "dat/dat_internal.h"
+#include "dat/pointers.h"
 
 #define TYPE(name) [name >> 16] = #name
 #define SUBTYPE(name) [name] = #name
@@ -153,10 +153,10 @@ static const char *type_of(DAT_RETURN value)
 	return type >> 16 < COUNT(types) ? types[type >> 16] : NULL;
 }
 
-/* 0: it cannot be written there. Faults are caught once an adapter was opened (node/guard.h). */
+/* 0: it cannot be written there. */
 static int store(const char **at, const char *text)
 {
-	return at && !node_guarded_copy_short(at, &text, sizeof text);
+	return at && dat_copy_out(at, &text, sizeof text) == 0;
 }
 
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message, const char **minor_message)

@@ -1,5 +1,6 @@
 /*
- * catalogue.c - the words of LAPI_Msg_string in the program's language.
+ * catalogue.c - the words of LAPI_Msg_string: in English, and in the program's language. Nothing of
+ * core is needed.
  *
  * English is built in and serves the locales C, POSIX and en_*. Any other locale (LC_MESSAGES of
  * setlocale, not of the environment: a program that never calls setlocale gets English) needs a
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "lapi/internal.h"
+#include "lapi/texts_gen.h"
 
 #define CATALOGUE "liblapi_r"
 #define CATALOGUE_SET 1
@@ -33,7 +35,20 @@ static int is_lapi_code(int code)
 	return code == LAPI_SUCCESS || (code >= LAPI_ERR_FIRSTCODE && code <= LAPI_ERR_LASTCODE);
 }
 
-int cshim_translate(int code, char *buf)
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+static const char *english(int code)
+{
+	const int index = code - LAPI_ERR_FIRSTCODE;
+
+	if (code == LAPI_SUCCESS)
+		return success_text;
+	if (index >= 0 && index < COUNT(code_texts))
+		return code_texts[index];
+	return code > 0 && code < COUNT(errno_texts) ? errno_texts[code] : NULL;
+}
+
+static int translate(int code, char *buf)
 {
 	const char *text;
 	nl_catd catalogue;
@@ -53,4 +68,12 @@ int cshim_translate(int code, char *buf)
 		snprintf(buf, LAPI_MAX_ERR_STRING, "%s", text);
 	catclose(catalogue);
 	return LAPI_SUCCESS;
+}
+
+int cshim_text_of(int code, char *buf)
+{
+	const char *text = english(code);
+
+	snprintf(buf, LAPI_MAX_ERR_STRING, "%s", text ? text : "");
+	return text ? translate(code, buf) : LAPI_ERR_CODE_UNKNOWN;
 }

@@ -58,11 +58,12 @@ void cshim_share_end(cshim_context *context);
 /* catalogue.c */
 
 /*
- * Replaces the English text for code, a LAPI code or an errno value, in buf (LAPI_MAX_ERR_STRING
- * bytes) by that of the program's locale. LAPI_ERR_CATALOG_FAIL if its catalogue cannot be opened:
- * buf stays English. A message that the catalogue lacks stays English too. Needs no lock.
+ * Writes the text for code, a LAPI code or an errno value, into buf (LAPI_MAX_ERR_STRING bytes), in
+ * the language of the program's locale. LAPI_ERR_CATALOG_FAIL if its catalogue cannot be opened:
+ * buf is English. A message that the catalogue lacks is English too. LAPI_ERR_CODE_UNKNOWN: it is
+ * neither, and the text is empty. Needs no lock, and no core.
  */
-int cshim_translate(int code, char *buf);
+int cshim_text_of(int code, char *buf);
 
 /* dgsp.c: the commands of LAPI_Util for DGSPs */
 

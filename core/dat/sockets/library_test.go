@@ -13,7 +13,6 @@ import (
 	"lapi/core/dat"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
-	"lapi/core/dat/registry"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/layout"
@@ -72,8 +71,7 @@ func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane,
 	memory.Guard()
 	cfg.Clock, cfg.Timeout = clock, silence
 	p := &process{t: t, lane: lane}
-	r := registry.New([]registry.Entry{{Name: "lapi-lo", Major: 2, Default: true}}, nil)
-	p.l = dat.New(dat.Config{Host: p, Registry: r, Random: random, Clock: clock,
+	p.l = dat.New(dat.Config{Host: p, Random: random, Clock: clock,
 		Timeout: int64(silence), Lane: lane,
 		Network: func() (dat.Network, error) {
 			n, err := Open(cfg)
@@ -85,7 +83,7 @@ func newProcessAs(t *testing.T, cfg Config, lane *layout.DatLane,
 		},
 		Interfaces: Interfaces,
 		Self:       func() (transport.Link, error) { return self.New(clock) }})
-	ia, ret := p.l.OpenIA(dat.OpenArgs{Name: "lapi-lo", Size: 8, Major: 2})
+	ia, ret := p.l.OpenIA(dat.OpenArgs{Name: "lapi-lo", Size: 8})
 	must(t, "ia", ret)
 	p.ia = ia
 	p.pz, ret = ia.NewPZ()

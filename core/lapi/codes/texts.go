@@ -69,7 +69,7 @@ var entries = [Last - First + 1]entry{
 	ErrPollingNet - First:           {"LAPI_ERR_POLLING_NET", "Another thread is polling the network already."},
 	ErrCntrNull - First:             {"LAPI_ERR_CNTR_NULL", "The pointer to the counter is NULL."},
 	ErrCntrVal - First:              {"LAPI_ERR_CNTR_VAL", "The value to wait for is not greater than 0."},
-	ErrQueryType - First:            {"LAPI_ERR_QUERY_TYPE", "The query does not exist, or is not one that can be set."},
+	ErrQueryType - First:            {"LAPI_ERR_QUERY_TYPE", "The query does not exist, or its attribute cannot be set."},
 	ErrInValNull - First:            {"LAPI_ERR_IN_VAL_NULL", "The in_val pointer of the read-modify-write is NULL."},
 	ErrRmwOp - First:                {"LAPI_ERR_RMW_OP", "The read-modify-write operation does not exist."},
 	ErrTgtVarNull - First:           {"LAPI_ERR_TGT_VAR_NULL", "The tgt_var address of the read-modify-write is NULL."},

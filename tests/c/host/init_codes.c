@@ -365,8 +365,8 @@ static void calls_in_a_forked_child(void)
 	pid = fork();
 	if (pid == 0) {
 		HOST_CODE(LAPI_ERR_HNDL_INVALID, LAPI_Probe(h));
-		HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Msg_string(LAPI_ERR_TGT, text));
-		HOST_CHECK(LAPI_Init(&h, &info) != LAPI_SUCCESS);
+		HOST_OK(LAPI_Msg_string(LAPI_ERR_TGT, text)); /* it needs no core */
+		HOST_CODE(LAPI_ERR_UNKNOWN, LAPI_Init(&h, &info));
 		_exit(host_case_failures ? 1 : 0);
 	}
 	HOST_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
