@@ -1,6 +1,6 @@
 /*
- * process.h - core's questions to the entry points (capi) about the process: its end, MPI in it, and
- * LAPI_BYTE.
+ * process.h - core's questions to the entry points (capi) about the process: its end, MPI in it,
+ * and LAPI_BYTE.
  */
 #ifndef CSHIM_PROCESS_H
 #define CSHIM_PROCESS_H
