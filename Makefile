@@ -29,12 +29,13 @@ DAPL    := $(if $(M32),,$(BUILD)/lib/libdapllapi.so.2)
 
 GO_SOURCES := $(shell find capi core descriptor invariant transport cmd/lapirun cmd/lapitrace \
   cmd/narrow -name '*.go' -not -name '*_test.go' -o -name '*_amd64.s')
-C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/*.go cshim/*/*.go include/*.h) \
+C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/dat/*/*.[ch] cshim/*.go cshim/*/*.go \
+  cshim/dat/*/*.go include/*.h) \
   cshim/exports.map
 
 # Go rebuilds a package of cshim when a file in its own folder has changed. Its parts include each
 # other's headers, so these are part of the flags.
-LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h include/*.h include/dat*/*.h include/dat2/parts/*.h | \
+LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h cshim/dat/*/*.h include/*.h include/dat*/*.h include/dat2/parts/*.h | \
   cksum | cut -d' ' -f1)
 
 # When the library was built, as it says at MP_INFOLEVEL 2. One source gives one library: it is the

@@ -29,7 +29,7 @@ func (kernel) Reduce(op, typ int, inout, in transport.Addr, count uint64) {
 	reductions.Reduce(op, typ, uint64(inout), uint64(in), uint64(inout), count)
 }
 
-// Arguments of an operation by place, as cshim/dat/collective.h has them.
+// Arguments of an operation by place, as cshim/dat/coll/coll.h has them.
 const (
 	collGroup = iota
 	collKind

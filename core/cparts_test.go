@@ -18,8 +18,16 @@ var cParts = map[string]map[string]string{
 	"coll":    {},
 	"context": {"progress": "the block begins with progress's", "start": "core's first call"},
 	"cpu":     {},
-	"dat": {"coll": "reductions", "node": "rings, copies, guarded memory", "progress": "lock, waits",
+	"dat":     {"progress": "the block is one of progress's"},
+	"dat/api": {"dat": "the block, core", "dat/coll": "posts", "dat/evd": "waits, dequeues",
+		"dat/rc": "posts, turns", "node": "guarded arguments", "progress": "lock, waits",
 		"start": "core's first call"},
+	"dat/coll": {"coll": "reductions", "dat": "handles, core", "dat/evd": "events",
+		"node": "copies"},
+	"dat/evd":      {"dat": "handles, the block"},
+	"dat/provider": {},
+	"dat/rc": {"dat": "the lane, core", "dat/coll": "a turn goes on with groups",
+		"dat/evd": "events", "node": "rings, copies"},
 	"fortran": {"context": "calls enter it", "handlers": "procedures as arguments",
 		"lapi": "LAPI_BYTE", "node": "guarded arguments"},
 	"handlers": {"context": "whose handlers run", "node": "guarded copies",
@@ -38,6 +46,15 @@ var cParts = map[string]map[string]string{
 	"watch":    {},
 }
 
+// cContracts are the headers of a room of uDAPL that others may include; the rest is its own. No
+// room includes api.
+var cContracts = map[string]string{
+	"dat/api":  "",
+	"dat/coll": "dat/coll/coll.h",
+	"dat/evd":  "dat/evd/evd.h",
+	"dat/rc":   "dat/rc/rc.h",
+}
+
 // cInclude is a line of a C file, or of the C in a Go file.
 var cInclude = regexp.MustCompile(`(?m)^(?://)?\s*#\s*include\s+([<"])([^>"]+)[>"]`)
 
@@ -52,8 +69,8 @@ func cIncludes(t *testing.T) map[string]map[string]string {
 			return err
 		}
 		name, _ := filepath.Rel(root, file)
-		part, _, inside := strings.Cut(filepath.ToSlash(name), "/")
-		if d.IsDir() && (name == "ctest" || name == "model") {
+		part := path.Dir(filepath.ToSlash(name))
+		if d.IsDir() && slices.Contains([]string{"ctest", "model", "testdata"}, d.Name()) {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !slices.Contains([]string{".c", ".h", ".go"}, path.Ext(name)) {
@@ -63,24 +80,29 @@ func cIncludes(t *testing.T) map[string]map[string]string {
 		if err != nil {
 			return err
 		}
+		inside := part != "."
 		if inside && arrows[part] == nil {
 			arrows[part] = map[string]string{}
 		}
 		for _, m := range cInclude.FindAllStringSubmatch(string(src), -1) {
 			header := m[2]
 			_, missing := os.Stat(path.Join(root, header))
-			to, _, folder := strings.Cut(header, "/")
+			to := path.Dir(header)
+			contract, room := cContracts[to]
 			switch {
 			case m[1] == "<":
 				if missing == nil {
 					t.Errorf("cshim/%s includes <%s>: cshim's own headers stand in quotes",
 						name, header)
 				}
-			case missing != nil || !folder || to == "..":
+			case missing != nil || to == "." || strings.HasPrefix(header, "."):
 				t.Errorf("cshim/%s includes %q: an include names the folder of its header, from "+
 					"cshim on", name, header)
 			case inside && to != part:
 				arrows[part][to] = name + " includes " + header
+				if room && header != contract {
+					t.Errorf("cshim/%s includes %s, which is %s's own", name, header, to)
+				}
 			}
 		}
 		return nil

@@ -48,7 +48,8 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 
 // cgo says where import "C" is allowed; benchmarks have a library of their own.
 var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/context", "lapi/cshim/cpu",
-	"lapi/cshim/dat", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi",
+	"lapi/cshim/dat", "lapi/cshim/dat/api", "lapi/cshim/dat/coll", "lapi/cshim/dat/evd",
+	"lapi/cshim/dat/rc", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/pmix", "lapi/cshim/progress",
 	"lapi/cshim/rdma", "lapi/cshim/start", "lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
 

@@ -8,7 +8,7 @@
 //
 //	lapi      entry points
 //	context   context blocks, handles, entering a call, traces
-//	dat       entry points of uDAPL
+//	dat       uDAPL: api (entry points), rc (connections), coll (groups), evd (events)
 //	fortran   the same for Fortran
 //	handlers  calls of the user's functions
 //	start     starts core at the first call that needs it
@@ -25,6 +25,10 @@ import (
 	_ "lapi/cshim/context"
 	_ "lapi/cshim/cpu"
 	_ "lapi/cshim/dat"
+	_ "lapi/cshim/dat/api"
+	_ "lapi/cshim/dat/coll"
+	_ "lapi/cshim/dat/evd"
+	_ "lapi/cshim/dat/rc"
 	_ "lapi/cshim/fortran"
 	_ "lapi/cshim/handlers"
 	_ "lapi/cshim/lane"

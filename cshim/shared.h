@@ -5,11 +5,14 @@
 #ifndef CSHIM_SHARED_H
 #define CSHIM_SHARED_H
 
-#include "dat/dat_lane.h"
-#include "lane/lane.h"
-#include "lane/outbox.h"
 #include "context/context.h"
 #include "context/trace.h"
+#include "dat/coll/group.h"
+#include "dat/evd/queue.h"
+#include "dat/lane.h"
+#include "dat/rc/end.h"
+#include "lane/lane.h"
+#include "lane/outbox.h"
 #include "node/node.h"
 #include "verbs/packets.h"
 

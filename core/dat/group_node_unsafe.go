@@ -276,7 +276,8 @@ func (c *Collective) setEnded(rank int) {
 }
 
 // awaitGiver waits, after this member has said that it has ended, for a copy that the other one is in
-// the middle of (group_give.c): its program has its memory back when it hears of the failure.
+// the middle of (cshim/dat/coll/give.c): its program has its memory back when it hears of the
+// failure.
 func (c *Collective) awaitGiver() {
 	n := c.node
 	if n.Size != 2 || n.Peers[1-n.Rank] == 0 {

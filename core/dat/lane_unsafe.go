@@ -8,7 +8,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// The library's side of C's fast lane (cshim/dat/dat_lane.h): what both have in memory of their
+// The library's side of C's fast lane (cshim/dat/lane.h): what both have in memory of their
 // own. While the lane has a connection, rc has lent its state (rc/lend.go); whoever needs it
 // recalls it.
 
@@ -354,5 +354,5 @@ func (e *EP) requestOf(d *layout.DatRequest) *rc.Request {
 	return r
 }
 
-// laneImmediate is DAT_FLAG_IMMEDIATE of cshim/dat/dat_lane_shared.h: rc's flag.
+// laneImmediate is DAT_FLAG_IMMEDIATE of cshim/dat/rc/private.h: rc's flag.
 const laneImmediate = 1

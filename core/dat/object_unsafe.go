@@ -34,7 +34,7 @@ const (
 )
 
 // Slot is the part of an object that lies in memory that C and the program see: its handle is the
-// address. Its members are those of cshim/dat/dat_lane.h.
+// address. Its members are those of cshim/dat/lane.h.
 type Slot = layout.DatSlot
 
 // Freed handles are used again after so many others, so that a program's mistake is found.

@@ -8,7 +8,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// queue is the events of an EVD, in memory that C reads and writes too (cshim/dat/dat_lane.h).
+// queue is the events of an EVD, in memory that C reads and writes too (cshim/dat/evd/queue.h).
 type queue struct {
 	*layout.DatQueue
 	slot   *Slot

@@ -10,7 +10,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// The protection table of a process (cshim/dat/dat_lane.h) is what its peers of the node look up
+// The protection table of a process (cshim/dat/rc/end.h) is what its peers of the node look up
 // before they write or read its memory by themselves. Each maps the other's, and only if both do
 // may either copy: who takes a right away must see the other's copies.
 //

@@ -6,17 +6,17 @@ CSHIM_PARTS := coll context cpu fortran handlers lane lapi node progress start v
 CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
 CSHIM_INCLUDES := -Icshim -Iinclude
 # Of uDAPL what transfers, waits and posts. Its lane is there twice: the other of two processes.
-CSHIM_TEST_LANE := $(wildcard cshim/dat/lane_*.c)
-CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second_%.c)
-CSHIM_TEST_DAT := $(wildcard cshim/dat/group_*.c) $(addprefix cshim/dat/,block.c wait.c api_endpoint.c names.c conf.c \
-  built_in.c pointers.c) \
+CSHIM_TEST_LANE := $(wildcard cshim/dat/*.c cshim/dat/evd/*.c cshim/dat/rc/*.c)
+CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second/%.c)
+CSHIM_TEST_DAT := $(wildcard cshim/dat/coll/*.c) \
+  $(addprefix cshim/dat/api/,block.c built_in.c collective_post.c conf.c endpoint.c names.c pointers.c wait.c) \
   $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c) \
   cshim/rdma/completions.c cshim/rdma/open.c
 # What asks launchers' libraries: the test program is these libraries, and exports their functions.
 CSHIM_TEST_LAUNCHERS := cshim/munge/munge.c cshim/pmix/pmix.c
 CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) $(CSHIM_TEST_LAUNCHERS) \
   $(wildcard cshim/ctest/*.c cshim/ctest/*/test_*.c)
-CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h cshim/ctest/*/*.h include/*.h) tests/c/host/refuse.h
+CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h cshim/dat/*/*.h cshim/ctest/*/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -fvisibility=hidden -Wno-unused-parameter -DCSHIM_SAFETY_NS=-1 -pthread
 # Stores that the tests count; what the launchers' libraries are asked.
@@ -33,7 +33,7 @@ $(CSHIM_TEST_DIR)/plain $(CSHIM_TEST_DIR)/thread $(CSHIM_TEST_DIR)/address: $(CS
 	@mkdir -p $(@D)
 	$(CC) $(CSHIM_TEST_FLAGS) $(CSHIM_TEST_EXTRA) $(CSHIM_TEST_LINK) -o $@ $(CSHIM_TEST_SOURCES)
 
-$(CSHIM_TEST_SECOND): $(CSHIM_TEST_DIR)/second_%.c: cshim/dat/%.c cshim/ctest/dat/second.h
+$(CSHIM_TEST_SECOND): $(CSHIM_TEST_DIR)/second/%.c: cshim/dat/%.c cshim/ctest/dat/second.h
 	@mkdir -p $(@D)
 	@printf '#include "ctest/dat/second.h"\n#include "dat/%s.c"\n' $* >$@
 

@@ -155,7 +155,7 @@ void node_await_copy(const node_peer *peer, const uint32_t *word)
 	uint32_t pushing;
 	int64_t end;
 
-	cshim_full_fence(); /* pairs with that of who writes: push_piece, group_give.c */
+	cshim_full_fence(); /* pairs with that of who writes: push_piece, dat/coll/give.c */
 	pushing = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	if (!(pushing & 1))
 		return;

@@ -6,15 +6,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "dat/providers.h"
+#include "dat/api/providers.h"
 #include "node/arm.h"
 
 enum { AREA = 1 << DAT_AREA_SHIFT, TAG = 4711, ZONE = 0x1000 };
 
 fake_dat_side fake_dat[2];
-/* Of the second process: nobody waits there. */
-cshim_progress second_progress;
-int second_crowd;
 
 static unsigned char *area; /* aligned by hand: valgrind loads programs at any page */
 static dat_table tables[2];

@@ -9,7 +9,7 @@
 #include "ctest/fake.h"
 #include "ctest/fake_node.h"
 
-#include "dat/dat_lane_shared.h"
+#include "dat/rc/private.h"
 
 enum {
 	FAKE_DAT_EVENTS = 128,
@@ -41,7 +41,7 @@ void fake_dat_close(void);
 DAT_LMR_TRIPLET fake_dat_local(int side, uint64_t at, uint64_t n);
 DAT_RMR_TRIPLET fake_dat_remote(int side, uint64_t at, uint64_t n);
 
-/* What the tests call of the second one; as those of lane_calls.h. */
+/* What the tests call of the second one; as those of rc.h and evd.h. */
 extern dat_lane second_lane;
 int second_post(DAT_EP_HANDLE ep_handle, const dat_post *post);
 int second_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,

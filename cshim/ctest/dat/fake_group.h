@@ -9,8 +9,8 @@
 
 #include "ctest/fake.h"
 
-#include "dat/collective.h"
-#include "dat/group.h"
+#include "dat/api/block.h"
+#include "dat/coll/private.h"
 
 enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_UNIT = 256, FAKE_UNITS = 8 };
 

@@ -7,7 +7,6 @@
 
 #define dat_the_lane second_lane
 #define dat_progress second_progress
-#define dat_groups_crowd second_crowd
 #define dat_queue_pop second_queue_pop
 #define dat_queue_place second_queue_place
 #define dat_queue_post second_queue_post

@@ -5,12 +5,12 @@
  * CSHIM_FUZZ and CSHIM_SEED: see random.h.
  */
 #define _GNU_SOURCE
-#include "fake.h"
-#include "dat/names.h"
-#include "dat/pointers.h"
-#include "dat/providers.h"
+#include "ctest/fake.h"
+#include "dat/api/names.h"
+#include "dat/api/pointers.h"
+#include "dat/api/providers.h"
 #include "node/guard.h"
-#include "random.h"
+#include "ctest/random.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,0 +1,47 @@
+/*
+ * block.h - how the entry points reach core, and how threads wait in them. Every call locks the
+ * block, has core do the work, and unlocks it. Private to this room.
+ */
+#ifndef DAT_BLOCK_H
+#define DAT_BLOCK_H
+
+#include "dat/calls.h"
+#include "dat/dat.h"
+#include "dat/godat.h"
+
+/* An invariant of core's has broken: only events that are there come from it. Under the lock. */
+extern int dat_is_broken;
+
+/* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program (proposal.c).
+ */
+void dat_extensions_found(void);
+extern int dat_extensions;
+
+/* Arguments of a call as core gets them. */
+#define DAT_P(pointer) ((uint64_t)(uintptr_t)(pointer))
+#define DAT_I(number) ((uint64_t)(uint32_t)(number))
+
+/* A call of core's by number, with its arguments. */
+#define DAT_CALL(number, ...) dat_call(DAT_CALL_##number, (const uint64_t[]){__VA_ARGS__})
+DAT_RETURN dat_call(int number, const uint64_t *arguments);
+
+/* Starts core if it has not started, and locks the block; 0: that is refused. */
+int dat_enter(void);
+/* The code for it: a process that was forked after the start, or limits of the process. */
+DAT_RETURN dat_refused(void);
+/* Unlocks it, and runs the agents that are due. */
+DAT_RETURN dat_leave(DAT_RETURN result);
+
+/* collective_post.c: posts an operation of a group; what C does not do of it, core does. */
+DAT_RETURN dat_collective_post(const uint64_t *arguments);
+/* After a call that core has done for a group: what follows from it. Under the lock. */
+void dat_collective_settle(void);
+
+/* A call that the lane does, if done says so, else core. */
+#define DAT_CALL_OR_LANE(done, number, ...)                                                        \
+	(dat_enter() ? dat_leave((done) ? DAT_SUCCESS                                              \
+	                                : godat_call(DAT_CALL_##number,                            \
+	                                             (uint64_t *)(const uint64_t[]){__VA_ARGS__})) \
+	             : (DAT_RETURN)(DAT_CLASS_ERROR | DAT_INVALID_STATE))
+
+#endif

@@ -1,0 +1,29 @@
+/* collective_post.c - the collective calls enter the block, and look at the links between. */
+#include "dat/api/block.h"
+#include "dat/coll/coll.h"
+#include "dat/rc/rc.h"
+
+/* Where each operation is over as it is posted, nothing else may come to look at the links: one
+ * post in so many does. */
+enum { POSTS = 64 };
+
+DAT_RETURN dat_collective_post(const uint64_t *arguments)
+{
+	static uint32_t posts;
+	DAT_RETURN result;
+
+	if (!dat_enter())
+		return dat_refused();
+	result = dat_groups_post(arguments);
+	if (dat_the_lane.num_groups && ++posts % POSTS == 0)
+		dat_lane_poll(0, NULL);
+	if (__builtin_expect(dat_the_lane.go_groups != 0, 0))
+		godat_progress();
+	return dat_leave(result);
+}
+
+void dat_collective_settle(void)
+{
+	if (dat_groups_turn() & DAT_LANE_CORE)
+		godat_progress();
+}

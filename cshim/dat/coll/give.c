@@ -1,0 +1,187 @@
+/*
+ * give.c - one copy between two members that the sender makes: it writes what it sends
+ * straight to the other's memory. Of an operation with a root the other has nothing else to do, so
+ * it reads the first half meanwhile (feed.c). Of an allgather the sender copies the part that
+ * stays with it in the same blocks: so it reads each from memory once.
+ *
+ *	sender                                  receiver
+ *	card: DAT_CARD_PLACE, what ──────────>
+ *	      <────────── card: DAT_CARD_TAKES, where to
+ *	claims, writes                          reads the first half
+ *	gave, upto ──────────────────────────>  reads what is still missing
+ *	      <──────────────────────────────── done
+ *
+ * A sender that computes since it has posted must not hold the receiver up. A receiver that has
+ * nothing else to do claims what the sender has not, and reads it.
+ *
+ * The receiver's memory is its program's to use again once its operation has failed. So it says
+ * that it has ended, and waits for a copy that is under way (node_await_copy, called by core); and
+ * the sender says that it is giving, and then looks whether the other has ended. Between the two
+ * steps of each there is a full barrier: at least one sees the other's.
+ *
+ * In a larger group a member would write where a third may have changed the card of another.
+ */
+#include "dat/coll/private.h"
+
+#include <string.h>
+
+#include "node/put.h"
+
+/* Bytes of an allgather's part that are copied twice in a row: most own caches hold so much. */
+#define BLOCK ((uint64_t)128 << 10)
+/* Less, at both members, is in their caches however it was stored. */
+#define STREAM_MIN ((uint64_t)256 << 10)
+
+int dat_group_may_give(const dat_group *group, const dat_group_op *op)
+{
+	return group->size == 2 && !dat_group_reduces(op);
+}
+
+/* 1 if the part that stays is the one that is sent. */
+static int keeps_what_it_sends(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_ALLGATHER_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_ALLGATHERV_STATUS;
+}
+
+int dat_group_may_stream(const dat_group *group, const dat_group_op *op)
+{
+	return dat_group_may_give(group, op) && keeps_what_it_sends(op) &&
+	       group->weight >= STREAM_MIN;
+}
+
+/* Of n bytes, those that the receiver reads. */
+static uint64_t split(const dat_group_op *op, uint64_t n)
+{
+	return dat_group_has_root(op->kind) ? node_first_half(n) : 0;
+}
+
+/* 1 if it is the sender, or the receiver, that moves what both could: who was the first. */
+static int claim(const dat_group *group, uint32_t receiver, uint64_t by_sender)
+{
+	uint64_t *word = &dat_group_seat(group, receiver)->claim;
+	uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
+	uint64_t wanted = (group->first + 1) * 2 + by_sender;
+
+	if (was / 2 < group->first + 1)
+		/* only the claim itself counts: what was moved is told by gave and done */
+		__atomic_compare_exchange_n(word, &was, wanted, 0, __ATOMIC_RELAXED,
+		                            __ATOMIC_RELAXED);
+	return __atomic_load_n(word, __ATOMIC_RELAXED) == wanted;
+}
+
+/* Writes the other's memory, if that still is for it. */
+static int write_piece(dat_group *group, uint32_t to, node_transfer *piece)
+{
+	node_link *link = (node_link *)(uintptr_t)group->links[to];
+	node_peer *peer = (node_peer *)(uintptr_t)group->peers[to];
+	dat_seat *own = dat_group_seat(group, group->rank);
+	int rc = NODE_GONE;
+
+	__atomic_store_n(&own->giving, own->giving | 1, __ATOMIC_RELAXED);
+	cshim_full_fence(); /* pairs with that in node_await_copy */
+	if (peer && !dat_group_has_ended(group, to))
+		rc = node_copy(link, peer, 0, piece);
+	/* release: the copy is over, pairs with the load in node_await_copy */
+	__atomic_store_n(&own->giving, (own->giving | 1) + 1, __ATOMIC_RELEASE);
+	return rc == NODE_SENT;
+}
+
+/* A block of this member's own part. */
+static int keep_block(dat_group *group, const dat_span *own, const dat_span *from, uint64_t at,
+                      uint64_t n)
+{
+	if (group->way == DAT_WAY_STREAM)
+		return dat_group_stream(group, own->addr + at, from->addr + at, n);
+	return dat_group_copy(group, own->addr + at, from->addr + at, n);
+}
+
+/* Writes n bytes to the other's memory, from a place on, and the part that stays, if own is one.
+ * How far it came, or the group has failed. */
+static uint64_t write_all(dat_group *group, const dat_span *from, uint64_t to, uint64_t at,
+                          uint64_t n, const dat_span *own)
+{
+	uint64_t block = own ? BLOCK : NODE_COPY_MAX, upto = at, place;
+	int goes = 1;
+
+	for (place = at; place < (own ? from->n : n); place += block) {
+		uint64_t left = from->n - place, kept = left < block ? left : block;
+		uint64_t rest = n > place ? n - place : 0, sent = rest < block ? rest : block;
+		node_transfer piece = {from->addr + place, to + place, sent, 0, {0, 0}};
+
+		if (own && !keep_block(group, own, from, place, kept))
+			return upto;
+		if (goes && sent) {
+			goes = write_piece(group, !group->rank, &piece);
+			upto += piece.at;
+		}
+	}
+	return upto;
+}
+
+int dat_group_give(dat_group *group, const dat_group_op *op)
+{
+	dat_seat *seat = dat_group_seat(group, group->rank);
+	uint32_t other = !group->rank;
+	const dat_card *card;
+	dat_span from, to = {0, 0}, own;
+	int keeps = keeps_what_it_sends(op) && op->send.addr;
+
+	if (!group->gives)
+		return 1;
+	if (!(card = dat_group_card(group, other, group->first)))
+		return 0;
+	from = dat_group_move_place(group, op, other);
+	if (card->how & DAT_CARD_TAKES && claim(group, other, 1))
+		memcpy(&to, card->tiny + sizeof(to), sizeof(to));
+	if (to.n > from.n)
+		to.n = from.n;
+	own = dat_group_part(group, op, 1, group->rank);
+	seat->upto = write_all(group, &from, to.addr, split(op, to.n), to.n, keeps ? &own : NULL);
+	if (group->failed)
+		return 0;
+	group->gives = 0;
+	group->own |= (uint32_t)keeps;
+	/* release: pairs with dat_group_take */
+	__atomic_store_n(&seat->gave, group->first + 1, __ATOMIC_RELEASE);
+	group->news = 1;
+	return 1;
+}
+
+/* 1 if the other has written what it could; one that has ended without that fails the group. */
+static int was_given(dat_group *group, uint32_t from)
+{
+	const dat_seat *seat = dat_group_seat(group, from);
+	int ended = dat_group_has_ended(group, from);
+
+	/* acquire: pairs with dat_group_give */
+	if (__atomic_load_n(&seat->gave, __ATOMIC_ACQUIRE) == group->first + 1)
+		return 1;
+	if (ended)
+		dat_group_fail(group);
+	return 0;
+}
+
+int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read)
+{
+	uint64_t n = read->n, at = split(op, n), upto = at;
+
+	if (!group->rest) {
+		read->n = at;
+		if (!dat_group_read(group, read))
+			return 0;
+		group->rest = 1;
+		group->news = 1; /* who is about to sleep has another turn */
+	}
+	if (group->rest == 1 || group->gives || !claim(group, group->rank, 0)) {
+		if (!was_given(group, read->from))
+			return 0;
+		upto = __atomic_load_n(&dat_group_seat(group, read->from)->upto, __ATOMIC_RELAXED);
+		upto = upto < at ? at : (upto < n ? upto : n);
+	}
+	read->addr += upto;
+	read->to += upto;
+	read->offset += upto;
+	read->n = n - upto;
+	return dat_group_read(group, read);
+}

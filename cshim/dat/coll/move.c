@@ -1,0 +1,497 @@
+/*
+ * move.c - the operations of groups on one node that move data and reduce none: each member
+ * sends a stream, in units, and reads those of others that are for it.
+ *
+ * Of a scatter and an alltoall a unit has a piece for each other member. Where members get
+ * different lengths the first piece begins with that of what is sent to that member in all.
+ *
+ * Long data may stay in the program's memory instead (way.c): then the member's first card is
+ * its only one, and says where they are.
+ */
+#include "dat/coll/private.h"
+
+#include <string.h>
+
+enum {
+	LENGTH = 16,           /* bytes in front of a first piece, so that data stays aligned */
+	ALIGN = 64,            /* of pieces */
+	HUGE_MIN = 32 << 20,   /* bytes */
+	ROUNDS_MOST = 1 << 30, /* more than any operation has: data has less than 2 GiB */
+};
+
+static int in_pieces(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_ALLTOALL_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS;
+}
+
+/* Bytes in front of a first piece. */
+static uint64_t front(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
+	                       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS
+	               ? LENGTH
+	               : 0;
+}
+
+static int is_scatter(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS;
+}
+
+static int is_gather(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_GATHER_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
+}
+
+static int is_alltoall(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_ALLTOALL_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS;
+}
+
+static int is_allgather(const dat_group_op *op)
+{
+	return op->kind == DAT_IB_COLLECTIVE_ALLGATHER_STATUS ||
+	       op->kind == DAT_IB_COLLECTIVE_ALLGATHERV_STATUS;
+}
+
+/* The whole number of rounds is in the first cards, of all or of the root. */
+static int is_told(const dat_group_op *op)
+{
+	return is_gather(op) || in_pieces(op);
+}
+
+/* Bytes of a piece, without what is in front. */
+static uint64_t piece(const dat_group *group)
+{
+	return group->unit / (group->size - 1) / ALIGN * ALIGN;
+}
+
+/* Where in a member's pieces the one is that is for another. */
+static uint64_t piece_at(const dat_group *group, uint32_t from, uint32_t to)
+{
+	return (to + group->size - from - 1) % group->size * piece(group);
+}
+
+/* Where data of a round begins in what a member sends. */
+static uint64_t place(const dat_group *group, const dat_group_op *op, uint32_t round)
+{
+	if (!in_pieces(op))
+		return (uint64_t)round * group->unit;
+	return round ? (uint64_t)round * piece(group) - front(op) : 0;
+}
+
+/* How many rounds n bytes take; at least one. */
+static uint32_t rounds_of(const dat_group *group, const dat_group_op *op, uint64_t n)
+{
+	uint64_t each = in_pieces(op) ? piece(group) : group->unit;
+	uint64_t rounds = (n + front(op) + each - 1) / each;
+
+	return rounds ? (uint32_t)rounds : 1;
+}
+
+/* How much of n bytes goes in a round. */
+static uint64_t share(const dat_group *group, const dat_group_op *op, uint32_t round, uint64_t n)
+{
+	uint64_t from = place(group, op, round), to = place(group, op, round + 1);
+
+	return n <= from ? 0 : (n < to ? n : to) - from;
+}
+
+/* What this member sends to another, or to all. */
+static dat_span outgoing(const dat_group *group, const dat_group_op *op, uint32_t to)
+{
+	if (in_pieces(op))
+		return dat_group_part(group, op, is_alltoall(op) && !op->send.addr, to);
+	if (is_allgather(op) && !op->send.addr)
+		return dat_group_part(group, op, 1, group->rank);
+	return op->send;
+}
+
+/* 1 if it sends data. */
+static int sends(const dat_group *group, const dat_group_op *op)
+{
+	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS || is_scatter(op))
+		return op->root == group->rank;
+	if (is_gather(op))
+		return op->root != group->rank;
+	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS;
+}
+
+/* 1 if data of another member come to this one. */
+static int receives(const dat_group *group, const dat_group_op *op)
+{
+	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS &&
+	       (!is_gather(op) || op->root == group->rank);
+}
+
+dat_span dat_group_move_target(const dat_group *group, const dat_group_op *op, uint32_t from)
+{
+	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS)
+		return op->send;
+	return is_scatter(op) ? op->recv : dat_group_part(group, op, 1, from);
+}
+
+/* How many rounds of another member's this one reads, as far as it knows before it begins. */
+static uint32_t reads(const dat_group *group, const dat_group_op *op, uint32_t from)
+{
+	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS)
+		return from == op->root ? rounds_of(group, op, op->n) : 0;
+	if (is_scatter(op))
+		return from == op->root;
+	if (is_allgather(op))
+		return rounds_of(group, op, dat_group_part(group, op, 1, from).n);
+	return 1; /* a card, which says more */
+}
+
+/* 1 if it has seen a card of each member when it is over. */
+static int reads_all(const dat_group_op *op)
+{
+	return op->kind != DAT_IB_COLLECTIVE_BROADCAST_STATUS && !is_scatter(op);
+}
+
+/* 1 if all that members receive of each other does not fit the caches that they share. */
+static int is_huge(const dat_group *group, const dat_group_op *op)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; !is_gather(op) && !is_scatter(op) && i < group->size; i++)
+		n += dat_group_part(group, op, 1, i).n;
+	return n * group->size >= HUGE_MIN;
+}
+
+/* Rounds of the operation, as far as they are known. */
+static void count_rounds(dat_group *group, const dat_group_op *op, uint64_t longest)
+{
+	uint32_t i;
+
+	group->rounds = group->all = rounds_of(group, op, longest);
+	for (i = 0; i < group->size; i++)
+		if (group->limit[i] > group->all)
+			group->all = group->limit[i];
+}
+
+void dat_group_move_begin(dat_group *group, dat_group_op *op)
+{
+	uint64_t sent = 0, received = 0, taken = 0;
+	uint32_t i;
+
+	for (i = 0; i < group->size; i++) {
+		uint64_t n = sends(group, op) && i != group->rank ? outgoing(group, op, i).n : 0;
+		uint64_t m =
+			is_gather(op) || is_allgather(op) ? dat_group_part(group, op, 1, i).n : 0;
+
+		sent = n > sent ? n : sent;
+		received = m > received ? m : received;
+		group->got[i] = 0;
+		group->total[i] = 0;
+		group->limit[i] = i == group->rank ? 0 : reads(group, op, i);
+	}
+	group->wrote = 0;
+	group->own = 0;
+	group->huge = is_huge(group, op);
+	count_rounds(group, op, sent);
+	if (dat_group_may_give(group, op) && receives(group, op))
+		taken = dat_group_move_target(group, op, !group->rank).n;
+	dat_group_way_begin(group, op, group->base, sent > received ? sent : received,
+	                    sent > taken ? sent : taken);
+}
+
+/* Says where this member's data are, in its only card. In place they may be replaced by what is
+ * received before others have read them. */
+static int stays(const dat_group *group, const dat_group_op *op)
+{
+	return group->way >= DAT_WAY_COPY && sends(group, op) &&
+	       !(is_alltoall(op) && !op->send.addr);
+}
+
+dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, uint32_t to)
+{
+	return outgoing(group, op, to);
+}
+
+/* Says where the other may write, if it has something for this member. What is in place and
+ * replaced by that never stays, and so never comes here. */
+static void write_target(dat_group *group, const dat_group_op *op, unsigned char *tiny)
+{
+	dat_span target;
+
+	if (group->way < DAT_WAY_GIVE || !receives(group, op) ||
+	    (dat_group_has_root(op->kind) && sends(group, op)))
+		return;
+	target = dat_group_move_target(group, op, !group->rank);
+	memcpy(tiny + sizeof(target), &target, sizeof(target));
+	group->how |= DAT_CARD_TAKES;
+}
+
+static void write_place(dat_group *group, const dat_group_op *op)
+{
+	unsigned char tiny[DAT_GROUP_TINY] = {0};
+	uint64_t round = group->base;
+	dat_span place = {0, 0};
+	uint32_t i;
+
+	group->how |= DAT_CARD_PLACE;
+	group->rounds = 1;
+	if (is_told(op))
+		group->all = 1;
+	if (in_pieces(op))
+		for (i = 0; i < group->size; i++) {
+			place = outgoing(group, op, i);
+			memcpy(dat_group_stage(group, group->rank, round) + i * sizeof(place),
+			       &place, sizeof(place));
+		}
+	else
+		place = outgoing(group, op, 0);
+	memcpy(tiny, &place, sizeof(place));
+	write_target(group, op, tiny);
+	group->gives = group->way >= DAT_WAY_GIVE;
+	dat_group_publish(group, round, place.n, tiny);
+	group->wrote = 1;
+}
+
+/* Puts this member's pieces of a round into its stage. */
+static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round)
+{
+	unsigned char *unit = dat_group_stage(group, group->rank, round);
+	uint64_t at = place(group, op, group->wrote), skip = group->wrote ? 0 : front(op);
+	uint32_t i;
+
+	for (i = 0; i < group->size; i++) {
+		unsigned char *to = unit + piece_at(group, group->rank, i);
+		dat_span from;
+
+		if (i == group->rank)
+			continue;
+		from = outgoing(group, op, i);
+		if (skip)
+			memcpy(to, &from.n, sizeof(from.n));
+		if (!dat_group_copy(group, (uintptr_t)(to + skip), from.addr + at,
+		                    share(group, op, group->wrote, from.n)))
+			return 0;
+	}
+	return 1;
+}
+
+/* Publishes this member's next round, with its data. */
+static int write_round(dat_group *group, const dat_group_op *op)
+{
+	unsigned char tiny[DAT_GROUP_TINY] = {0};
+	uint64_t round = group->base + group->wrote, n = 0, m;
+	dat_span from = {0, 0};
+	unsigned char *to;
+
+	if (stays(group, op)) {
+		write_place(group, op);
+		return 1;
+	}
+	if (!sends(group, op)) {
+		write_target(group, op, tiny);
+		dat_group_publish(group, round, 0, group->how ? tiny : NULL);
+	} else if (in_pieces(op)) {
+		if (!stage_pieces(group, op, round))
+			return 0;
+		dat_group_publish(group, round, outgoing(group, op, 0).n, NULL);
+	} else {
+		from = outgoing(group, op, 0);
+		n = from.n;
+		m = share(group, op, group->wrote, n);
+		to = m <= DAT_GROUP_TINY ? tiny : dat_group_stage(group, group->rank, round);
+		if (!dat_group_copy(group, (uintptr_t)to,
+		                    from.addr + place(group, op, group->wrote), m))
+			return 0;
+		dat_group_publish(group, round, n, m <= DAT_GROUP_TINY ? tiny : NULL);
+	}
+	group->wrote++;
+	return 1;
+}
+
+/* The part that goes from this member to itself. */
+static int keep_own(dat_group *group, const dat_group_op *op)
+{
+	dat_span from = op->send, to = op->recv;
+
+	group->own = 1;
+	if (op->kind == DAT_IB_COLLECTIVE_BARRIER_STATUS ||
+	    op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
+	    ((is_gather(op) || is_scatter(op)) && op->root != group->rank))
+		return 1;
+	if (is_scatter(op) || is_alltoall(op))
+		from = dat_group_part(group, op, 0, group->rank);
+	if (!is_scatter(op))
+		to = dat_group_part(group, op, 1, group->rank);
+	if (!op->send.addr || (is_scatter(op) && !op->recv.addr))
+		return 1; /* in place */
+	return dat_group_copy(group, to.addr, from.addr, from.n);
+}
+
+/* What a first card says of the rounds that follow; 0: it cannot be. */
+static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card,
+                 const unsigned char *data)
+{
+	int reader = !is_gather(op) || op->root == group->rank;
+	uint32_t rounds = card->rounds;
+
+	if (!is_told(op))
+		return 1;
+	if (rounds < 1 || rounds > ROUNDS_MOST)
+		return 0;
+	if (rounds > group->all)
+		group->all = rounds;
+	if (!reader)
+		return 1;
+	if (front(op))
+		memcpy(&group->total[from], data, sizeof(group->total[from]));
+	else
+		group->total[from] = card->n;
+	if (group->total[from] >> 31 || rounds_of(group, op, group->total[from]) > rounds)
+		return 0;
+	group->limit[from] = rounds_of(group, op, group->total[from]);
+	return 1;
+}
+
+/* Reads a member's data where they are, as its card says. */
+static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
+{
+	const unsigned char *at = card->tiny;
+	dat_span place, to;
+	dat_read read;
+
+	if (is_alltoall(op) && !op->send.addr && group->wrote < group->rounds)
+		return 0; /* they replace what is still to be sent */
+	if (in_pieces(op))
+		at = dat_group_stage(group, from, group->base) + group->rank * sizeof(place);
+	memcpy(&place, at, sizeof(place)); /* it may change at any time */
+	if (!group->ways || place.n >> 31) {
+		dat_group_fail(group);
+		return 0;
+	}
+	group->limit[from] = 1;
+	if (receives(group, op)) {
+		to = dat_group_move_target(group, op, from);
+		if (place.n > to.n) { /* the rest is dropped */
+			op->flags |= DAT_GROUP_SHORT;
+			place.n = to.n;
+		}
+		read = (dat_read){.from = from, .addr = place.addr, .n = place.n, .to = to.addr};
+		if (!(group->how & DAT_CARD_TAKES ? dat_group_take(group, op, &read)
+		                                  : dat_group_read(group, &read)))
+			return 0;
+	}
+	group->got[from] = 1;
+	return 1;
+}
+
+/* Reads the next round of a member's, whose card is there. */
+static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
+{
+	int pieces = in_pieces(op);
+	uint32_t at = group->got[from];
+	uint64_t round = group->base + at, total, n, start = place(group, op, at);
+	const unsigned char *data = dat_group_stage(group, from, round);
+	dat_span to;
+
+	if (at == 0 && card->how & DAT_CARD_PLACE)
+		return read_place(group, op, from, card);
+	if (pieces)
+		data += piece_at(group, from, group->rank);
+	if (at == 0 && !learn(group, op, from, card, data)) {
+		dat_group_fail(group);
+		return 0;
+	}
+	group->got[from]++;
+	if (!receives(group, op))
+		return 1;
+	to = dat_group_move_target(group, op, from);
+	total = is_told(op) ? group->total[from] : to.n;
+	n = share(group, op, at, total);
+	if (pieces)
+		data += at ? 0 : front(op);
+	else if (n <= DAT_GROUP_TINY)
+		data = card->tiny;
+	if (total > to.n) { /* the rest is dropped */
+		op->flags |= DAT_GROUP_SHORT;
+		n = to.n <= start ? 0 : (n < to.n - start ? n : to.n - start);
+	}
+	if (group->huge)
+		return dat_group_stream(group, to.addr + start, (uintptr_t)data, n);
+	return dat_group_copy(group, to.addr + start, (uintptr_t)data, n);
+}
+
+/* Reads what a member has published. */
+static int read_from(dat_group *group, dat_group_op *op, uint32_t from)
+{
+	while (group->got[from] < group->limit[from]) {
+		const dat_card *card;
+
+		/* in place, what is received replaces what was to be sent before */
+		if (group->got[from] >= group->wrote && group->wrote < group->rounds)
+			return 0;
+		card = dat_group_card(group, from, group->base + group->got[from]);
+		if (!card || !read_round(group, op, from, card))
+			return 0;
+	}
+	return 1;
+}
+
+/* This member is done with what it has read of all. */
+static void say_done(dat_group *group)
+{
+	uint32_t i, least = group->all;
+
+	for (i = 0; i < group->size; i++)
+		if (group->got[i] < group->limit[i] && group->got[i] < least)
+			least = group->got[i];
+	if (least && group->all > group->units / 2)
+		dat_group_done(group, group->base + least);
+}
+
+/* Changes with each round that is written, given or read. */
+static uint64_t moved(const dat_group *group)
+{
+	uint64_t sum = group->wrote + !group->gives;
+	uint32_t i;
+
+	for (i = 0; i < group->size; i++)
+		sum += group->got[i];
+	return sum;
+}
+
+int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
+{
+	uint64_t before, after = moved(group);
+	uint32_t i, waits;
+
+	if (!dat_group_way_known(group, op))
+		return 0;
+	dat_group_feed(group, op);
+	if (group->rest == 1)
+		group->rest = 2;
+	do {
+		before = after;
+		while (group->wrote < group->rounds &&
+		       dat_group_has_room(group, group->base + group->wrote + 1))
+			if (!write_round(group, op))
+				return 0;
+		waits = group->wrote < group->rounds || !dat_group_give(group, op);
+		if (!group->own && !group->gives && !keep_own(group, op))
+			return 0;
+		for (i = 1; i < group->size; i++)
+			waits |= !read_from(group, op, (group->rank + i) % group->size);
+		after = moved(group);
+		if (group->failed)
+			return 0;
+		if (after != before && waits)
+			say_done(group);
+	} while (waits && after != before);
+	*next = group->base + group->all;
+	if (!waits && reads_all(op) && group->free < group->base)
+		group->free = group->base; /* all have come so far */
+	return !waits && dat_group_all_read(group, op, *next);
+}

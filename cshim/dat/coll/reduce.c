@@ -1,0 +1,456 @@
+/*
+ * reduce.c - the reductions of groups on one node. Each element is combined in the order of
+ * ranks, by whoever does it: so results are the same at all members and from run to run.
+ *
+ * A short one: each member publishes its elements, and who needs the result makes it by itself.
+ *
+ * A long one goes in blocks, each of several units of a stage. Everybody stages its block, with the
+ * card of the block's first round. Each member reduces a part of the block, of all members' stages
+ * into its own, and says so with the card of the block's second round. Who needs the result takes
+ * each part from there. Of a reduce_scatter the part is what the member gets, of a scan all of the
+ * block, and nobody publishes a second card.
+ *
+ * Or the elements of an allreduce stay in the program's memory (way.c): then all of them are
+ * one block, whose first cards say where they are, and where the result is to be. Each member reads
+ * what it reduces from there, and the results of others.
+ */
+#include "dat/coll/private.h"
+
+#include <string.h>
+
+#include "coll/reduce.h"
+
+enum {
+	SHORT = 4096,                 /* bytes */
+	UNITS = 2,                    /* of a block */
+	UNITS_CROWDED = 4,            /* fewer turns of the processor */
+	STEP = DAT_GROUP_SCRATCH / 2, /* of a reduction, so that it stays in the first cache */
+	/* of elements that stay: for two cards, and two units for what is read of them */
+	ROUNDS_OF_PLACES = 4,
+	OF_RESULT = 1 /* dat_read.what */
+};
+
+static int is_short(const dat_group *group, const dat_group_op *op)
+{
+	return op->n <= SHORT && op->n <= group->unit;
+}
+
+static uint32_t units(const dat_group *group, const dat_group_op *op)
+{
+	return is_short(group, op) ? 1 : group->crowded ? UNITS_CROWDED : UNITS;
+}
+
+/* The round in which the first block begins: its units lie side by side. */
+static uint64_t first_round(const dat_group *group, const dat_group_op *op)
+{
+	uint64_t each = units(group, op); /* a power of two */
+
+	return (group->base + each - 1) & ~(each - 1);
+}
+
+static uint64_t round_of(const dat_group *group, const dat_group_op *op, uint32_t block)
+{
+	return first_round(group, op) + (uint64_t)block * units(group, op);
+}
+
+static uint64_t block_size(const dat_group *group, const dat_group_op *op)
+{
+	return (uint64_t)units(group, op) * group->unit;
+}
+
+static uint32_t blocks(const dat_group *group, const dat_group_op *op)
+{
+	uint64_t each = block_size(group, op);
+
+	return op->n <= each ? 1 : (uint32_t)((op->n + each - 1) / each);
+}
+
+static dat_span block_of(const dat_group *group, const dat_group_op *op, uint32_t block)
+{
+	uint64_t each = block_size(group, op), at = block * each;
+
+	return (dat_span){at, op->n - at < each ? op->n - at : each};
+}
+
+/* Where the elements are that this member contributes. */
+static uint64_t input(const dat_group_op *op)
+{
+	return op->send.addr ? op->send.addr : op->recv.addr;
+}
+
+/* 1 if the result comes to this member. */
+static int has_result(const dat_group *group, const dat_group_op *op)
+{
+	return op->kind != DAT_IB_COLLECTIVE_REDUCE_STATUS || op->root == group->rank;
+}
+
+/* 1 if there are second cards, of the parts. */
+static int has_parts(const dat_group *group, const dat_group_op *op)
+{
+	return !is_short(group, op) && (op->kind == DAT_IB_COLLECTIVE_ALLREDUCE_STATUS ||
+	                                op->kind == DAT_IB_COLLECTIVE_REDUCE_STATUS);
+}
+
+/* How many ranks, from 0 on, this member reduces. */
+static uint32_t operands(const dat_group *group, const dat_group_op *op)
+{
+	if (op->kind == DAT_IB_COLLECTIVE_SCAN_STATUS)
+		return group->rank + 1;
+	if (is_short(group, op) && !has_result(group, op))
+		return 0;
+	return group->size;
+}
+
+/* What a rank gets of a reduce_scatter. */
+static dat_span scattered(const dat_group *group, uint32_t rank)
+{
+	const dat_span *list = dat_group_list(group, group->head, 1);
+	uint64_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i < rank; i++)
+		at += list[i].n;
+	return (dat_span){at, list[rank].n};
+}
+
+/* The part of a block that a rank reduces, as a place in the block. */
+static dat_span part_of(const dat_group *group, const dat_group_op *op, dat_span block,
+                        uint32_t rank)
+{
+	uint64_t size, count, from, to;
+
+	if (op->kind == DAT_IB_COLLECTIVE_REDUCE_SCATTER_STATUS) {
+		dat_span own = scattered(group, rank);
+
+		from = own.addr > block.addr ? own.addr - block.addr : 0;
+		to = own.addr + own.n > block.addr ? own.addr + own.n - block.addr : 0;
+		from = from < block.n ? from : block.n;
+		to = to < block.n ? to : block.n;
+		return (dat_span){from, to > from ? to - from : 0};
+	}
+	if (!has_parts(group, op))
+		return (dat_span){0, block.n};
+	size = coll_type_size((int)op->op, (int)op->type);
+	count = block.n / size;
+	from = count * rank / group->size;
+	to = count * (rank + 1) / group->size;
+	return (dat_span){from * size, (to - from) * size};
+}
+
+void dat_group_reduce_begin(dat_group *group, const dat_group_op *op)
+{
+	uint64_t n = op->kind == DAT_IB_COLLECTIVE_ALLREDUCE_STATUS ? op->n : 0;
+
+	group->staged = group->reduced = group->taken = 0;
+	group->input_next = group->result_next = 0;
+	group->part = 0;
+	dat_group_way_begin(group, op, first_round(group, op), n, n);
+}
+
+/* Publishes this member's elements of the next block. */
+static int stage_block(dat_group *group, const dat_group_op *op)
+{
+	uint64_t round = round_of(group, op, group->staged);
+	dat_span block = block_of(group, op, group->staged);
+	unsigned char tiny[DAT_GROUP_TINY] = {0};
+	int in_card = block.n <= DAT_GROUP_TINY;
+	unsigned char *to = in_card ? tiny : dat_group_stage(group, group->rank, round);
+
+	if (!dat_group_copy(group, (uintptr_t)to, input(op) + block.addr, block.n))
+		return 0;
+	dat_group_publish(group, round, block.n, in_card ? tiny : NULL);
+	group->staged++;
+	return 1;
+}
+
+/* Combines n bytes at a place of a block of all operands, in the order of ranks. out may be that
+ * place of this member's own stage, if it is the only one to read it. */
+static void combine(const dat_group *group, const dat_group_op *op, uint64_t round, uint64_t whole,
+                    uint64_t at, uint64_t n, unsigned char *out)
+{
+	unsigned char *sum = (unsigned char *)(uintptr_t)group->scratch;
+	uint32_t count = operands(group, op), i;
+	size_t elements = n / coll_type_size((int)op->op, (int)op->type);
+	const unsigned char *left = dat_group_data(group, 0, round, whole) + at;
+
+	if (count == 1)
+		memmove(out, left, n);
+	for (i = 1; i < count; i++) {
+		unsigned char *to = i == count - 1 ? out : sum;
+
+		coll_reduce_to((int)op->op, (int)op->type, to, left,
+		               dat_group_data(group, i, round, whole) + at, elements);
+		left = to;
+	}
+}
+
+/* Where a part of the block goes that this member reduces for itself alone; 0: nowhere. */
+static uint64_t destination(const dat_group *group, const dat_group_op *op, dat_span block,
+                            dat_span part)
+{
+	if (has_parts(group, op) || !has_result(group, op))
+		return 0;
+	if (op->kind == DAT_IB_COLLECTIVE_REDUCE_SCATTER_STATUS)
+		return op->recv.addr + block.addr + part.addr - scattered(group, group->rank).addr;
+	return op->recv.addr + block.addr;
+}
+
+/* Reduces this member's part of a block whose cards are all there. */
+static int reduce_block(dat_group *group, const dat_group_op *op)
+{
+	uint64_t round = round_of(group, op, group->reduced), at;
+	dat_span block = block_of(group, op, group->reduced);
+	dat_span part = part_of(group, op, block, group->rank);
+	uint64_t to = destination(group, op, block, part);
+
+	if (!operands(group, op))
+		return 1;
+	for (at = 0; at < part.n; at += STEP) {
+		uint64_t n = part.n - at < STEP ? part.n - at : STEP;
+		unsigned char *out =
+			to ? (unsigned char *)(uintptr_t)group->scratch + STEP
+			   : dat_group_stage(group, group->rank, round) + part.addr + at;
+
+		combine(group, op, round, block.n, part.addr + at, n, out);
+		if (to && !dat_group_copy(group, to + at, (uintptr_t)out, n))
+			return 0;
+	}
+	if (has_parts(group, op))
+		dat_group_publish(group, round + 1, 0, NULL);
+	return 1;
+}
+
+/* Looks for the cards of what is to be reduced next; 1: they are there, and it was. */
+static int next_block(dat_group *group, const dat_group_op *op)
+{
+	uint64_t round = round_of(group, op, group->reduced);
+
+	for (; group->input_next < operands(group, op); group->input_next++)
+		if (group->input_next != group->rank &&
+		    !dat_group_card(group, group->input_next, round))
+			return 0;
+	if (!reduce_block(group, op))
+		return 0;
+	group->input_next = 0;
+	group->reduced++;
+	return 1;
+}
+
+/* Takes the parts of a block that are there; 1: these were the last. */
+static int take_block(dat_group *group, const dat_group_op *op)
+{
+	uint64_t round = round_of(group, op, group->taken);
+	dat_span block = block_of(group, op, group->taken);
+
+	for (; has_parts(group, op) && has_result(group, op) && group->result_next < group->size;
+	     group->result_next++) {
+		uint32_t from = group->result_next;
+		dat_span part = part_of(group, op, block, from);
+
+		if (from != group->rank && !dat_group_card(group, from, round + 1))
+			return 0;
+		if (!dat_group_copy(group, op->recv.addr + block.addr + part.addr,
+		                    (uintptr_t)dat_group_stage(group, from, round) + part.addr,
+		                    part.n))
+			return 0;
+	}
+	group->result_next = 0;
+	group->taken++;
+	return 1;
+}
+
+/* Where a member's elements are, and its result: addresses. */
+typedef struct places {
+	uint64_t input, result, n, zero;
+} places;
+
+_Static_assert(sizeof(places) == DAT_GROUP_TINY, "they go in a card");
+
+dat_span dat_group_reduce_place(const dat_group_op *op, uint64_t what)
+{
+	return (dat_span){what == OF_RESULT ? op->recv.addr : input(op), op->n};
+}
+
+static void publish_places(dat_group *group, const dat_group_op *op, uint64_t round)
+{
+	const places own = {.input = input(op), .result = op->recv.addr, .n = op->n};
+
+	group->how |= DAT_CARD_PLACE;
+	dat_group_publish(group, round, op->n, &own);
+	group->staged = 1;
+}
+
+/* By a member's card of the first round, which is there. What it says may change at any time. */
+static places places_of(const dat_group *group, uint32_t rank, uint64_t round)
+{
+	places at;
+
+	memcpy(&at, dat_group_card_at(group, rank, round)->tiny, sizeof(at));
+	return at;
+}
+
+/* Reads n bytes at a place of another member's elements; 0: they are awaited, or cannot be had. */
+static int fetch(dat_group *group, const dat_group_op *op, uint32_t from, uint64_t at, uint64_t n,
+                 unsigned char *to)
+{
+	places its = places_of(group, from, first_round(group, op));
+
+	return dat_group_read(group, &(dat_read){.from = from,
+	                                         .addr = its.input + at,
+	                                         .offset = at,
+	                                         .n = n,
+	                                         .to = (uintptr_t)to});
+}
+
+typedef struct pair {
+	int op, type;
+	size_t elements;
+	const unsigned char *left, *right;
+	unsigned char *out;
+} pair;
+
+static void combine_pair(void *argument)
+{
+	const pair *p = argument;
+
+	coll_reduce_to(p->op, p->type, p->out, p->left, p->right, p->elements);
+}
+
+/* Reduces n bytes at a place of all members' elements, in the order of ranks: this member's own
+ * where they are, and to where the result belongs. 1: it is there. */
+static int reduce_step(dat_group *group, const dat_group_op *op, uint64_t at, uint64_t n)
+{
+	uint64_t round = first_round(group, op);
+	unsigned char *sum = dat_group_stage(group, group->rank, round + 2);
+	unsigned char *other = dat_group_stage(group, group->rank, round + 3);
+	const unsigned char *own = node_memory_at(input(op) + at);
+	pair p = {.op = (int)op->op, .type = (int)op->type};
+
+	p.elements = n / coll_type_size(p.op, p.type);
+	for (; group->input_next < group->size; group->input_next++) {
+		uint32_t i = group->input_next;
+
+		if (i != group->rank && !fetch(group, op, i, at, n, i ? other : sum))
+			return 0;
+		if (i == 0)
+			continue;
+		p.left = i == 1 && group->rank == 0 ? own : sum;
+		p.right = i == group->rank ? own : other;
+		p.out = i == group->size - 1 ? node_memory_at(op->recv.addr + at) : sum;
+		if (node_guarded_call(combine_pair, &p)) {
+			dat_group_fail(group); /* memory is not what it should be */
+			return 0;
+		}
+	}
+	group->input_next = 0;
+	return 1;
+}
+
+/* Reduces this member's part of elements that stay; 1: it has. */
+static int reduce_places(dat_group *group, const dat_group_op *op)
+{
+	dat_span part = part_of(group, op, (dat_span){0, op->n}, group->rank);
+	size_t size = coll_type_size((int)op->op, (int)op->type);
+	uint64_t step = group->unit / size * size;
+
+	for (; group->part < part.n; group->part += step) {
+		uint64_t left = part.n - group->part;
+
+		if (!reduce_step(group, op, part.addr + group->part, left < step ? left : step))
+			return 0;
+	}
+	return 1;
+}
+
+/* Looks for a card of each other member's, from the one on that is next; 1: all are there. */
+static int all_cards(dat_group *group, uint64_t round)
+{
+	for (; group->input_next < group->size; group->input_next++)
+		if (group->input_next != group->rank &&
+		    !dat_group_card(group, group->input_next, round))
+			return 0;
+	return 1;
+}
+
+/* Reads the results of other members, as they come; 1: these were the last. */
+static int take_places(dat_group *group, const dat_group_op *op)
+{
+	uint64_t round = first_round(group, op);
+
+	for (; group->result_next < group->size; group->result_next++) {
+		uint32_t from = group->result_next;
+		dat_span part = part_of(group, op, (dat_span){0, op->n}, from);
+
+		if (from == group->rank)
+			continue;
+		if (!dat_group_card(group, from, round + 1) ||
+		    !dat_group_read(
+			    group,
+			    &(dat_read){.from = from,
+		                        .what = OF_RESULT,
+		                        .addr = places_of(group, from, round).result + part.addr,
+		                        .offset = part.addr,
+		                        .n = part.n,
+		                        .to = op->recv.addr + part.addr}))
+			return 0;
+	}
+	return 1;
+}
+
+/* An allreduce of elements that stay; 1: it is over. */
+static int reduce_staying(dat_group *group, const dat_group_op *op, uint64_t *next)
+{
+	uint64_t round = first_round(group, op);
+
+	*next = round + ROUNDS_OF_PLACES;
+	if (!group->staged) {
+		if (!dat_group_has_room(group, *next))
+			return 0;
+		publish_places(group, op, round);
+	}
+	if (!group->taken) { /* all first cards */
+		if (!all_cards(group, round))
+			return 0;
+		group->taken = 1;
+		group->input_next = 0;
+	}
+	if (!group->reduced) {
+		if (!reduce_places(group, op))
+			return 0;
+		group->reduced = 1;
+		dat_group_publish(group, round + 1, 0, NULL);
+	}
+	return take_places(group, op) && dat_group_all_read(group, op, *next);
+}
+
+int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next)
+{
+	uint32_t all = blocks(group, op), each = units(group, op), moved;
+
+	if (!dat_group_way_known(group, op))
+		return 0;
+	dat_group_feed(group, op);
+	if (group->way == DAT_WAY_COPY)
+		return reduce_staying(group, op, next);
+	do {
+		moved = 0;
+		/* this member reads its own stage, too */
+		if (group->staged < all &&
+		    (group->staged - group->taken + 1) * each <= group->units &&
+		    dat_group_has_room(group, round_of(group, op, group->staged) + each))
+			moved |= (uint32_t)stage_block(group, op);
+		if (group->reduced < group->staged && !group->failed)
+			moved |= (uint32_t)next_block(group, op);
+		if (group->taken < group->reduced && !group->failed && take_block(group, op)) {
+			moved = 1;
+			if (group->taken < all)
+				dat_group_done(group, round_of(group, op, group->taken));
+		}
+	} while (moved && !group->failed);
+	*next = round_of(group, op, all);
+	if (group->taken < all)
+		return 0;
+	if (operands(group, op) == group->size && group->free < group->base)
+		group->free = group->base; /* all have come so far */
+	return dat_group_all_read(group, op, *next);
+}

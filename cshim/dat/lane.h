@@ -1,0 +1,69 @@
+/*
+ * lane.h - what uDAPL's fast lane (docs/dat.md) and core share beside events (evd/queue.h),
+ * connections (rc/end.h) and groups (coll/group.h): handles, and the state of the lane. Private to
+ * the library.
+ *
+ * Everything here is touched under the block's lock only, so C and Go need no order between them.
+ * Made by core, off the Go heap, but for the dat_lane itself; fixed widths, addresses as integers.
+ */
+#ifndef DAT_LANE_H
+#define DAT_LANE_H
+
+#include <stdint.h>
+
+#define DAT_LANE_AREAS 1024   /* places for areas of handles; two that need one place share none */
+#define DAT_LANE_LINKS 64     /* other processes of the node: core/dat's neighboursMax */
+#define DAT_AREA_SHIFT 16     /* an area of handles has 64 KiB */
+#define DAT_TABLE_ENDS 4096   /* connections that peers may write and read by themselves */
+
+/* What a handle other than an adapter's is the address of: core/dat's Slot. */
+typedef struct dat_slot {
+	uint64_t table;
+	uint32_t kind;   /* 1 + DAT_HANDLE_TYPE; 0: not in use */
+	uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
+	uint32_t poked;  /* it changes to end waits */
+	uint32_t length; /* of an EVD: events in the queue */
+	/* address of an EVD's dat_queue, of an EP's dat_end, of a group's dat_group; 0: none */
+	uint64_t lane;
+	uint64_t line[4];
+} dat_slot;
+
+/*
+ * leave of a dat_lane: what core is to leave alone in a turn, of the node's links. The lane has just
+ * looked: a message that was not core's then is the lane's, or it has come since, and the lane finds
+ * it in its next turn. If core took it, it would have to take the connection for it.
+ */
+#define DAT_LEAVE_NOTHING 0u
+#define DAT_LEAVE_MESSAGES 1u /* it sees to the links, and takes no messages */
+#define DAT_LEAVE_LINKS 2u
+
+typedef struct dat_lane {
+	uint32_t on;      /* constant while an adapter is open: 0: core does all */
+	uint32_t random;  /* 0, or the state of the coin of LAPI_FASTLANE=random */
+	uint32_t go_work; /* by core: it wants a turn each time */
+	uint32_t num_links;
+	uint32_t num_ends;
+	uint32_t unsent; /* some end has something to send: there was no room */
+	uint32_t stuck;  /* some end is stuck */
+	uint32_t num_groups;
+	uint32_t go_groups; /* by C: core has something to do for some group */
+	uint32_t leave; /* by C: DAT_LEAVE_… */
+	/* by C: the thread that slept is awake; core, which armed for it, has not heard of it yet */
+	uint32_t awake;
+	/* by core: a thread sleeps and wakes for no peer's silence; who sends something wakes it */
+	uint32_t untimed;
+	int32_t bells[DAT_LANE_LINKS]; /* by link: the eventfd that peers wake this process by */
+	uint64_t groups; /* address of the addresses of all dat_group */
+	/* by core: address of an int (*)(void) that says whether RDMA adapters have something for
+	 * core; 0: there are none */
+	uint64_t adapters;
+	uint64_t ends;   /* address of the dat_end's address by the connection's number; 0: none */
+	uint64_t table;  /* address of this process's dat_table; 0: there is no memory for it */
+	/* by C: connections by number that have requests under way, and words that have such bits
+	 */
+	uint64_t waiting[DAT_TABLE_ENDS / 64], some_waiting;
+	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
+	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */
+} dat_lane;
+
+#endif

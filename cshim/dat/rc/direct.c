@@ -1,0 +1,86 @@
+/*
+ * direct.c - RDMA writes and reads by one copy between the two processes of a connection. The
+ * origin makes it alone: it finds in the peer's protection table (dat_table) what the target would
+ * look up. The target takes no part, and need not run.
+ *
+ * Order: only when every request in front has taken effect, and such a request is over when the
+ * call returns. So it needs no number, and the connection's protocol does not know of it. Whatever
+ * is not as it should be goes by messages: then the target says what is wrong.
+ */
+#include "dat/rc/private.h"
+
+/* Where the peer's memory is that a request names; 0: it may not be accessed so. */
+static uint64_t place_there(const dat_end *end, const dat_request *request)
+{
+	const dat_table *table = (const dat_table *)(uintptr_t)end->table;
+	const dat_open *open = table->ends + end->peer_index;
+
+	if (end->peer_index >= DAT_TABLE_ENDS || !__atomic_load_n(&open->open, __ATOMIC_ACQUIRE) ||
+	    open->tag != end->peer_tag)
+		return 0;
+	return dat_memory_in(table, open->pz, request->context, request->addr, request->n,
+	                     request->op == DAT_LANE_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG
+	                                                  : DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+	                     1);
+}
+
+/* The part of a list from byte at on, n bytes, as a list of its own; how many ranges it has. */
+static uint32_t part_of(const node_range *list, uint32_t ranges, uint64_t at, uint64_t n,
+                        node_range *part)
+{
+	uint32_t i, count = 0;
+
+	for (i = 0; i < ranges && n; i++) {
+		uint64_t left = list[i].n - at;
+
+		if (at >= list[i].n) {
+			at -= list[i].n;
+			continue;
+		}
+		part[count++] = (node_range){list[i].addr + at, left < n ? left : n};
+		n -= left < n ? left : n;
+		at = 0;
+	}
+	return count;
+}
+
+uint64_t dat_lane_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
+                            uint32_t ranges, uint64_t at, uint64_t n)
+{
+	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
+	node_range here[DAT_LANE_SEGMENTS], remote[2];
+	uint64_t last = 0, moved = 0, there;
+
+	ranges = part_of(local, ranges, at, n, here);
+	/* pairs with core's look at it, when that has cleared what place_there looks at */
+	__atomic_store_n(&own->copies, own->copies + 1, __ATOMIC_RELAXED);
+	cshim_full_fence();
+	there = place_there(end, request);
+	if (there) {
+		if (request->op == DAT_LANE_WRITE && at + n == request->n)
+			last = dat_last_line(there + at, n);
+		remote[0] = (node_range){there + at, n - last};
+		remote[1] = (node_range){there + at + n - last, last};
+		node_copy_ranges(dat_link_of(end), dat_peer_of(end), request->op == DAT_LANE_READ,
+		                 here, ranges, remote, last ? 2 : 1, &moved);
+	}
+	__atomic_store_n(&own->copies, own->copies + 1, __ATOMIC_RELEASE);
+	return moved;
+}
+
+int dat_lane_copy(const dat_end *end, const dat_request *request, const node_range *local,
+                  uint32_t ranges)
+{
+	uint64_t at = 0;
+
+	while (at < request->n) {
+		uint64_t left = request->n - at;
+		uint64_t moved = dat_lane_copy_part(end, request, local, ranges, at,
+		                                    left < DAT_COPY_PART ? left : DAT_COPY_PART);
+
+		if (!moved)
+			return 0;
+		at += moved;
+	}
+	return 1;
+}

@@ -1,0 +1,145 @@
+/*
+ * pull.c - writes whose data the target reads from the origin's memory, all or half, for two
+ * that poll (../node/route.h):
+ *
+ *	origin                          target
+ *	DAT_MSG_PULL ─────────────────>
+ *	writes the first half           reads the second, but the last line
+ *	DAT_MSG_HALF ─────────────────> has the last line
+ *	             <───────────────── the request has taken effect
+ *
+ * The target looks up its context for each. What it cannot do is core's, which has the whole sent
+ * again in messages (Ready). Only a write in front of which nothing is under way has a half written
+ * by the origin: that half would overtake.
+ */
+#include "dat/rc/private.h"
+
+/* Slots of the two messages, and those skipped at the ring's end. */
+enum { SLOTS = 2 + 1 + 2 + 1 };
+
+static uint64_t own_half(const dat_request *request)
+{
+	return request->route == NODE_ROUTE_HALVES ? node_first_half(request->n) : 0;
+}
+
+/* The origin's half, and the message that it is there, or could not be. */
+static int send_half(const dat_end *end, const dat_request *request, dat_header *header)
+{
+	uint64_t last = dat_last_line(request->addr, request->n);
+	uint64_t own = own_half(request), at = 0, moved = 1;
+	const node_range all = {request->at, request->n};
+
+	while (at < own && moved) {
+		uint64_t left = own - at;
+
+		moved = dat_lane_copy_part(end, request, &all, 1, at,
+		                           left < DAT_COPY_PART ? left : DAT_COPY_PART);
+		at += moved;
+	}
+	header->offset = request->n - (uint32_t)last;
+	header->status = at < own;
+	return node_send(dat_link_of(end), dat_peer_of(end), DAT_MSG_HALF, header, sizeof(*header),
+	                 request->at + header->offset, last);
+}
+
+int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request)
+{
+	uint64_t own = own_half(request);
+	dat_ask pull = {dat_header_of(end, seq, request), request->at, own};
+	node_peer *peer = dat_peer_of(end);
+	node_message message;
+	int rc = NODE_BUSY;
+
+	if (!peer->closed && node_room(peer, SLOTS))
+		rc = node_begin(dat_link_of(end), peer, sizeof(pull), 0, &message);
+	if (rc != NODE_SENT)
+		return rc;
+	memcpy(message.header, &pull, sizeof(pull));
+	rc = node_end(dat_link_of(end), peer, &message, DAT_MSG_PULL, sizeof(pull));
+	if (rc == NODE_SENT && own)
+		rc = send_half(end, request, &pull.header);
+	/* If this fails core begins anew, and the target has it sent again once more. */
+	request->sent = rc == NODE_SENT ? request->n : 0;
+	return rc;
+}
+
+/* Reads bytes of the origin's memory to this process's, at most once around. */
+static int read_all(const dat_end *end, uint64_t from, const node_range *all, uint32_t ranges)
+{
+	node_range now = all[0], there, to[2];
+	uint64_t left = now.n, moved;
+
+	if (ranges > 1)
+		left += all[1].n;
+	while (left) {
+		to[0] = now;
+		to[1] = all[ranges - 1];
+		there = (node_range){from, left};
+		if (node_copy_ranges(dat_link_of(end), dat_peer_of(end), 1, to, ranges, &there, 1,
+		                     &moved) != NODE_SENT)
+			return 0;
+		left -= moved;
+		from += moved;
+		if (ranges > 1 && moved >= now.n) {
+			moved -= now.n;
+			now = all[1];
+			ranges = 1;
+			all++;
+		}
+		now.addr += moved;
+		now.n -= moved;
+	}
+	return 1;
+}
+
+int dat_lane_pulled(dat_end *end, const node_arrival *arrival)
+{
+	uint64_t at, last, own;
+	node_range to[2] = {{0, 0}, {0, 0}};
+	dat_ask pull;
+
+	/* not at once with the header that its end was found by: read once */
+	node_take_words(&pull, arrival->body, sizeof(dat_header));
+	node_take_words(&pull.operand, arrival->body + sizeof(dat_header),
+	                sizeof(pull) - sizeof(dat_header));
+	own = pull.compare;
+	if (pull.header.conn != end->index || pull.header.tag != end->tag ||
+	    pull.header.seq != end->expected || end->coming_as || pull.header.attempt ||
+	    pull.header.op != DAT_LANE_WRITE || pull.header.flags & DAT_FLAG_IMMEDIATE ||
+	    arrival->data || pull.header.total > DAT_PULL_MAX ||
+	    !(at = dat_lane_target(end, &pull.header)))
+		return 0;
+	/* the kernel's copy needs the line itself; the other way takes so many bytes as the origin
+	 */
+	last = dat_last_line(own ? pull.header.addr : at, pull.header.total);
+	if (!last || own >= pull.header.total - last)
+		return 0;
+	to[0] = (node_range){at + own, pull.header.total - last - own};
+	to[1] = (node_range){at + pull.header.total - last, last};
+	if (!read_all(end, pull.operand + own, to, own ? 1 : 2))
+		return 0;
+	if (!own) {
+		dat_lane_passed(end);
+		return 1;
+	}
+	memcpy(end->coming, &pull.header, sizeof(pull.header));
+	end->coming_as = DAT_COMING_PULL;
+	return 1;
+}
+
+int dat_lane_half(dat_end *end, const dat_header *header, const node_arrival *arrival)
+{
+	dat_header pull;
+	uint64_t at;
+
+	memcpy(&pull, end->coming, sizeof(pull));
+	if (end->coming_as != DAT_COMING_PULL || header->seq != end->expected || header->status ||
+	    header->total != pull.total || header->offset > pull.total ||
+	    arrival->data != pull.total - header->offset || !(at = dat_lane_target(end, &pull)) ||
+	    arrival->data != dat_last_line(pull.addr, pull.total) ||
+	    node_guarded_copy(node_memory_at(at + header->offset),
+	                      (const void *)(uintptr_t)arrival->bytes, arrival->data))
+		return 0;
+	dat_lane_passed(end);
+	return 1;
+}

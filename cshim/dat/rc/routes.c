@@ -1,0 +1,222 @@
+/*
+ * routes.c - by which route a write or read goes: by one copy (direct.c), by a copy of
+ * the target's (pull.c), or by messages. For long ones the chooser of LAPI's lane decides, and
+ * they are timed as there (../node/timed.h). A wait that runs out also says that the peer does not
+ * poll.
+ */
+#include "node/timed.h"
+#include "dat/rc/private.h"
+
+enum {
+	TIME_EACH = 8, /* so many short requests from one that is timed to the next */
+	SLOW = 4,      /* a peer polls whose answers take at most so many copies' time */
+	SOME_POLLS = 2 /* during one copy: the peer looks for messages all the time */
+};
+
+static int direction_of(const dat_request *request)
+{
+	return request->op == DAT_LANE_READ ? NODE_ROUTE_GET : NODE_ROUTE_PUT;
+}
+
+/* 1 if this process may copy to and from the peer's memory. */
+static int reaches(const dat_end *end)
+{
+	return end->table && dat_the_lane.table && dat_peer_of(end)->direct;
+}
+
+/* 1 if the peer looks for messages all the time, as far as is known, and can take part at once. */
+static int peer_polls(const dat_end *end)
+{
+	int reached = reaches(end);
+
+	return (end->polls || !reached) &&
+	       node_takes_part(dat_link_of(end), dat_peer_of(end), reached);
+}
+
+/* The routes of a request of one segment that is long enough to choose one. */
+static uint32_t routes_of(dat_end *end, const dat_request *request)
+{
+	uint32_t target = 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
+	uint32_t routes = node_routes_for(dat_link_of(end), request->n, reaches(end)) &
+	                  ~(1u << NODE_ROUTE_STREAMING);
+
+	if (routes & target &&
+	    (request->op != DAT_LANE_WRITE || request->n > DAT_PULL_MAX ||
+	     end->sent != end->posted || (end->unpulled && --end->unpulled)))
+		routes &= ~target;
+	return routes;
+}
+
+/* The route of a request, with NODE_ROUTE_TIMED if it is to be timed. NODE_ROUTES: by messages, as
+ * is best for what no route is chosen for. */
+static uint32_t route_of(dat_end *end, const dat_request *request)
+{
+	int reached = reaches(end);
+	uint32_t timed = reached && end->writes++ % TIME_EACH == 0 ? NODE_ROUTE_TIMED : 0;
+
+	if (!peer_polls(end))
+		return (reached ? NODE_ROUTE_ORIGIN : NODE_ROUTES) | timed;
+	if (request->n < NODE_ROUTED_MIN)
+		return NODE_ROUTES | timed;
+	return node_route_of(dat_link_of(end), dat_peer_of(end), direction_of(request), request->n,
+	                     routes_of(end, request), NODE_ROUTE_NOBODY);
+}
+
+/* How far the requests of an end are: a number that changes when one goes on. */
+static uint32_t state_of(const dat_end *end)
+{
+	return end->oldest + end->sent + end->done +
+	       (end->posted ? dat_request_at(end, end->oldest)->got +
+	                              dat_request_at(end, end->oldest)->sent
+	                    : 0);
+}
+
+/* A wait until each request before a number has taken effect. */
+typedef struct settling {
+	dat_end *end;
+	uint32_t seq, state;
+} settling;
+
+static int look_for_end(void *object)
+{
+	settling *s = object;
+	uint32_t state;
+
+	if ((int32_t)(s->seq - s->end->oldest) <= 0)
+		return NODE_LOOK_OVER;
+	dat_lane_turn();
+	if (!s->end->on || s->end->stuck)
+		return NODE_LOOK_NOT;
+	state = state_of(s->end);
+	if (state == s->state)
+		return NODE_LOOK_NOTHING;
+	s->state = state;
+	return NODE_LOOK_MOVED;
+}
+
+static int settle(dat_end *end, uint32_t seq, uint32_t n)
+{
+	settling s = {end, seq, state_of(end)};
+
+	return node_wait(dat_peer_of(end), look_for_end, &s, n);
+}
+
+/* A peer that polls takes a nanosecond for a byte, at the most. */
+void dat_lane_learn(dat_end *end, const dat_request *request)
+{
+	if (cshim_now_ns() - request->begun - request->n > (int64_t)SLOW * end->direct_ns)
+		end->polls = 0;
+}
+
+static void timed(const dat_end *end, const dat_request *request, uint32_t route, int64_t begun,
+                  int waited)
+{
+	node_time(dat_link_of(end), direction_of(request), request->n, route, (uint64_t)begun,
+	          waited);
+}
+
+/* A long request that was to be timed has been sent: waits until it has taken effect. */
+void dat_lane_time(dat_end *end, dat_request *request, uint32_t seq)
+{
+	/* its place may be another's when it is over */
+	const dat_request copy = *request;
+	int waited;
+
+	if (request->n < NODE_ROUTED_MIN)
+		return; /* dat_lane_learn does that */
+	request->begun = 0;
+	waited = settle(end, seq + 1, request->n);
+	timed(end, &copy, copy.route, copy.begun, waited);
+	if (waited != NODE_WAIT_OVER)
+		end->polls = 0;
+}
+
+/* Copies, and sees whether the peer polls meanwhile. */
+static int copy_and_look(dat_end *end, const dat_request *request, const node_range *local,
+                         uint32_t ranges)
+{
+	const dat_table *table = (const dat_table *)(uintptr_t)end->table;
+	uint64_t before = __atomic_load_n(&table->polls, __ATOMIC_RELAXED);
+	int done = dat_lane_copy(end, request, local, ranges);
+
+	end->polls = __atomic_load_n(&table->polls, __ATOMIC_RELAXED) - before >= SOME_POLLS;
+	return done;
+}
+
+/* A copy has begun then, and is over. */
+static void note_copy(dat_end *end, const dat_request *request, int64_t begun)
+{
+	int64_t ns;
+
+	if (request->n >= NODE_ROUTED_MIN) {
+		if (end->polls)
+			timed(end, request, NODE_ROUTE_ORIGIN, begun, NODE_WAIT_OVER);
+		return;
+	}
+	ns = cshim_now_ns() - begun;
+	end->direct_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+/* 1 when every request in front has taken effect. Of a peer that polls that is awaited for what is
+ * long. */
+static int is_first(dat_end *end, const dat_request *request)
+{
+	if (!end->posted)
+		return 1;
+	if (request->n >= NODE_ROUTED_MIN && peer_polls(end))
+		return settle(end, end->oldest + end->posted, request->n) == NODE_WAIT_OVER;
+	dat_lane_turn();
+	return end->on && !end->posted && !end->stuck;
+}
+
+/* 1 if the event of a request that is complete at once has a place. */
+static int has_place(const dat_end *end, const dat_request *request)
+{
+	return request->completion & DAT_COMPLETION_SUPPRESS_FLAG || dat_queue_place(end->request);
+}
+
+static int by_copy(dat_end *end, const dat_request *request, const node_range *local,
+                   uint32_t ranges, int to_time)
+{
+	int64_t begun;
+
+	if (!is_first(end, request) || !has_place(end, request))
+		return DAT_DIRECT_NOT;
+	begun = to_time ? cshim_now_ns() : 0;
+	if (!copy_and_look(end, request, local, ranges))
+		return DAT_DIRECT_NOT;
+	if (begun)
+		note_copy(end, request, begun);
+	return dat_lane_completion(end, request) ? DAT_DIRECT_DONE : DAT_DIRECT_NOT;
+}
+
+/* What goes by messages: halves and what is timed only when nothing is in front. */
+static int by_messages(dat_end *end, dat_request *request, uint32_t route, int to_time)
+{
+	int first = (to_time || route == NODE_ROUTE_HALVES) && is_first(end, request);
+
+	request->route = route == NODE_ROUTE_HALVES && !first ? NODE_ROUTES : (uint8_t)route;
+	if (!to_time || !first)
+		return DAT_DIRECT_NOT;
+	if (route == NODE_ROUTE_WIDE)
+		node_chunks_widen(dat_link_of(end), dat_peer_of(end));
+	request->begun = cshim_now_ns();
+	return DAT_DIRECT_NOT;
+}
+
+int dat_lane_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges)
+{
+	uint32_t route;
+	int to_time;
+
+	if (!request->n || dat_coin())
+		return DAT_DIRECT_NOT;
+	/* a list of segments goes by one copy or is core's, which takes longer than any copy */
+	if (ranges > 1)
+		return reaches(end) ? by_copy(end, request, local, ranges, 0) : DAT_DIRECT_NOT;
+	route = route_of(end, request);
+	to_time = (route & NODE_ROUTE_TIMED) != 0;
+	route &= ~NODE_ROUTE_TIMED;
+	return route == NODE_ROUTE_ORIGIN ? by_copy(end, request, local, 1, to_time)
+	                                  : by_messages(end, request, route, to_time);
+}
