@@ -9,6 +9,7 @@ package main
 
 // #cgo CFLAGS: -I${SRCDIR}/../include -I${SRCDIR}/../cshim
 // #include "context/golapi.h"
+// #include "start/start.h"
 import "C"
 
 import (
@@ -16,6 +17,7 @@ import (
 
 	"lapi/core/lapi"
 	_ "lapi/cshim" // the C entry points
+	"lapi/descriptor"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -47,6 +49,10 @@ func addr(a C.cshim_addr) transport.Addr { return transport.Addr(a) }
 // for that. A sleep starts the run-time's poller, so that its descriptors are there to be moved.
 //
 //export golapi_started
-func golapi_started() { time.Sleep(time.Nanosecond) }
+func golapi_started() {
+	descriptor.Bracket(func() { C.cshim_descriptors_hold() },
+		func() { C.cshim_descriptors_release() })
+	time.Sleep(time.Nanosecond)
+}
 
 func main() {}

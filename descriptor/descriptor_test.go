@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"net"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -120,4 +121,69 @@ func TestFileOf(t *testing.T) {
 	}
 	unix.Close(ends[0])
 	unix.Close(ends[1])
+}
+
+// bracket holds the numbers 0 to 2 as C does; they are free before and after the test.
+func bracket(t *testing.T) {
+	t.Helper()
+	saved, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, standard)
+	if err != nil {
+		t.Skip("there is no standard input: ", err)
+	}
+	unix.Close(0)
+	held := -1
+	Bracket(func() { held, _ = unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0) },
+		func() { unix.Close(held) })
+	t.Cleanup(func() {
+		Bracket(func() {}, func() {})
+		_ = unix.Dup3(saved, 0, 0)
+		unix.Close(saved)
+	})
+}
+
+func TestAboveStandard(t *testing.T) {
+	bracket(t)
+	var fd int
+	AboveStandard(func() { fd = opened(t) })
+	if fd < standard {
+		t.Errorf("number %d", fd)
+	}
+	unix.Close(fd)
+	if _, err := unix.FcntlInt(0, unix.F_GETFD, 0); err != unix.EBADF {
+		t.Error("number 0 is open")
+	}
+}
+
+// TestConnIsAboveStandard: a connection that has got number 0 has another one, and works.
+func TestConnIsAboveStandard(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer listener.Close()
+	bracket(t)
+	ours, err := Conn(net.Dial("tcp", listener.Addr().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	theirs, err := Conn(listener.Accept())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	if isStandard(ours) || isStandard(theirs) {
+		t.Error("a connection has a standard number")
+	}
+	if _, err := unix.FcntlInt(0, unix.F_GETFD, 0); err != unix.EBADF {
+		t.Error("number 0 is open")
+	}
+	_, _ = ours.Write([]byte("x"))
+	b := make([]byte, 1)
+	if n, err := theirs.Read(b); n != 1 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if _, err := Conn(nil, unix.EMFILE); err != unix.EMFILE {
+		t.Errorf("an error became %v", err)
+	}
 }

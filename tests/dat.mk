@@ -11,7 +11,7 @@
 
 DAT_DIR      := tests/c/dat/programs
 DAT_BUILD    := $(BUILD)/dat
-DAT_PROGRAMS := decided rules interrupted garbage proposal counters memory leaks threads lane direct forbidden provided
+DAT_PROGRAMS := decided standard rules interrupted garbage proposal counters memory leaks threads lane direct forbidden provided
 DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'

@@ -18,6 +18,7 @@ import (
 	"lapi/core/job/adapters"
 	"lapi/core/job/hub"
 	"lapi/core/job/wire"
+	"lapi/descriptor"
 	"lapi/invariant"
 )
 
@@ -297,7 +298,7 @@ func (n *nodeHub) admit(conn int) {
 func (n *nodeHub) hearHubs() {
 	var some coming
 	for {
-		conn, err := n.in.door.Accept()
+		conn, err := descriptor.Conn(n.in.door.Accept())
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -390,7 +391,7 @@ func callOnce(at netip.AddrPort, n *nodeHub, limit time.Duration) (*hub.Way, err
 	ctx, cancel := context.WithTimeout(context.Background(), dialLimit)
 	defer cancel()
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", at.String())
+	conn, err := descriptor.Conn(d.DialContext(ctx, "tcp", at.String()))
 	if err != nil {
 		return nil, err
 	}

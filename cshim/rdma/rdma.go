@@ -19,6 +19,7 @@ import (
 
 	"lapi/core/dat/adapter"
 	_ "lapi/cshim/verbs" // whose loader the C part uses
+	"lapi/descriptor"
 )
 
 const (
@@ -60,7 +61,8 @@ func open(verbs, cm string, addr netip.Addr) (*Device, error) {
 	var why [C.CSHIM_RDMA_WHY]C.char
 	var info C.struct_cshim_rdma_info
 	at := address(netip.AddrPortFrom(addr, 0))
-	c := C.cshim_rdma_open(v, r, &at, &info, &why[0])
+	var c *C.struct_cshim_rdma
+	descriptor.AboveStandard(func() { c = C.cshim_rdma_open(v, r, &at, &info, &why[0]) })
 	if c == nil {
 		return nil, errors.New("the RDMA adapter of " + addr.String() + ": " + C.GoString(&why[0]))
 	}

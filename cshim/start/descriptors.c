@@ -47,12 +47,21 @@ void cshim_descriptors_hold(void)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* The program may have put a file of its own in its place meanwhile, as dup2 does. */
+static void give_back(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && flags & O_PATH)
+		close(fd);
+}
+
 void cshim_descriptors_release(void)
 {
 	pthread_mutex_lock(&mutex);
 	if (--holders == 0)
 		while (num_held > 0)
-			close(held[--num_held]);
+			give_back(held[--num_held]);
 	pthread_mutex_unlock(&mutex);
 }
 

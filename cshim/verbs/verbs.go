@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"unsafe"
 
+	"lapi/descriptor"
 	"lapi/transport"
 	"lapi/transport/verbs/adapter"
 )
@@ -59,7 +60,11 @@ func open(library string, choice Choice) (*Adapter, error) {
 	defer C.free(unsafe.Pointer(name))
 	var why [C.CSHIM_VERBS_WHY]C.char
 	var info C.struct_cshim_verbs_info
-	c := C.cshim_verbs_open(file, name, C.int(choice.Port), C.int(choice.GIDIndex), &info, &why[0])
+	var c *C.struct_cshim_verbs
+	descriptor.AboveStandard(func() {
+		c = C.cshim_verbs_open(file, name, C.int(choice.Port), C.int(choice.GIDIndex), &info,
+			&why[0])
+	})
 	if c == nil {
 		return nil, errors.New(C.GoString(&why[0]))
 	}

@@ -13,6 +13,8 @@ import "C"
 import (
 	"fmt"
 	"syscall"
+
+	"lapi/descriptor"
 )
 
 // Kind says what has happened to memory.
@@ -41,7 +43,8 @@ type Watch struct {
 func Open() (*Watch, error) {
 	var code C.int
 	var step *C.char
-	c := C.cshim_watch_open(&code, &step)
+	var c *C.cshim_watch
+	descriptor.AboveStandard(func() { c = C.cshim_watch_open(&code, &step) })
 	if c == nil {
 		return nil, fmt.Errorf("%s: %w", C.GoString(step), syscall.Errno(code))
 	}

@@ -105,6 +105,31 @@ static int use_lapi(void)
 	return host_case_failures;
 }
 
+static void close_standard(void)
+{
+	are_closed = 1;
+	close(0);
+	close(1);
+	close(2);
+}
+
+/* Closed between LAPI_Init and the first message to another task, which opens a way to it. */
+static int use_lapi_close_standard(void)
+{
+	lapi_info_t info;
+	lapi_handle_t handle;
+
+	host_info(&info);
+	HOST_OK(LAPI_Init(&handle, &info));
+	close_standard();
+	if (host_case_failures == 0)
+		host_use(handle);
+	closed_ones_are_free();
+	HOST_OK(LAPI_Term(handle));
+	closed_ones_are_free();
+	return host_case_failures;
+}
+
 /* The program closes all numbers up to its soft limit, and files of its own take them. */
 static int use_lapi_and_close(void)
 {
@@ -158,10 +183,7 @@ static int use_dat_close_standard(void)
 	DAT_FD fd = -1;
 
 	HOST_CHECK(dat_ia_open("lapi-lo", 8, &events, &adapter) == DAT_SUCCESS);
-	are_closed = 1;
-	close(0);
-	close(1);
-	close(2);
+	close_standard();
 	HOST_CHECK(dat_cno_fd_create(adapter, &fd, &cno) == DAT_SUCCESS && fd > 2);
 	closed_ones_are_free();
 	dat_ia_close(adapter, DAT_CLOSE_ABRUPT_FLAG);
@@ -170,10 +192,7 @@ static int use_dat_close_standard(void)
 
 static int without_standard(int (*work)(void))
 {
-	are_closed = 1;
-	close(0);
-	close(1);
-	close(2);
+	close_standard();
 	return work();
 }
 
@@ -276,6 +295,7 @@ static int as_task(void)
 	children(use_lapi, 1); /* each task's child: they meet */
 	host_end_case("children_are_the_tasks", quiet);
 	children(use_lapi_without_standard, 1);
+	children(use_lapi_close_standard, 1);
 	host_end_case("standard_descriptors_closed", quiet);
 	if (limit.rlim_max > 2 * limit.rlim_cur) {
 		children(use_lapi_and_close, 1);
