@@ -160,7 +160,7 @@ func (l *Library) idle(c *rc.Conn) {
 		return
 	}
 	n := e.end
-	if n.idle++; n.idle < e.receives || e.receives > int(n.Room) {
+	if n.idle++; n.idle < e.receives || e.receives > int(n.Config.Room) {
 		return
 	}
 	s, ok := c.Lend(fitsLane, func() { c.Return(e.takeBack()) })
@@ -169,12 +169,12 @@ func (l *Library) idle(c *rc.Conn) {
 	}
 	ring := elements[layout.DatReceive](n.receives)
 	for i, r := range s.Receives {
-		ring[(s.Base+uint32(i))%n.Room] = laneReceive(r)
+		ring[(s.Base+uint32(i))%n.Config.Room] = laneReceive(r)
 	}
-	n.Oldest, n.Posted, n.Sent, n.Asked, n.Done = s.Oldest, 0, 0, 0, s.Oldest
-	n.Numbers, n.Expected, n.Got, n.ComingAs = s.Numbers, s.Expected, 0, layout.DatComingNothing
-	n.Base, n.Received = s.Base, uint32(len(s.Receives))
-	n.Tell, n.Stuck, n.On = 0, 0, 1
+	n.Tx = layout.DatTx{Oldest: s.Oldest, Done: s.Oldest, Numbers: s.Numbers}
+	n.Rx = layout.DatRx{Expected: s.Expected, State: layout.DatComingNothing, Base: s.Base,
+		Received: uint32(len(s.Receives))}
+	n.Stuck, n.On = 0, 1
 	e.listen(true)
 	e.requests, e.receives = 0, 0
 }
@@ -214,24 +214,23 @@ func (e *EP) openEnd() bool {
 	}
 	n.DatEnd = (*layout.DatEnd)(unsafe.Pointer(unsafe.SliceData(n.memory)))
 	peer, _ := node.NodePeer(at)
-	n.Link, n.Peer = uint64At(node.Node()), uint64At(peer)
-	n.Ep, n.Pz = uint64(e.handle), uint64(e.PZ.handle)
-	n.Recv, n.Request = uint64(handleOf(e.Recv)), uint64(handleOf(e.Request))
-	n.Table, n.Reads = e.peer.data.node.table.address(), uint32(e.conn.Reads())
-	n.Requests, n.Receives, n.Room = addressOf(n.requests), addressOf(n.receives), room
-	n.MaxRequests, n.MaxReceives = uint32(e.Attr.MaxRequest), uint32(e.Attr.MaxRecv)
-	n.Solicited = uint32(flag(e.Attr.RecvFlags&Solicited != 0))
-	n.Index, n.Tag = index, tag
-	n.PeerIndex, n.PeerTag = e.conn.PeerName()
-	n.Own, n.Peers = e.words()
-	n.MaxWrites = uint32(e.iovMax(rc.Write))
-	n.MaxReads = uint32(e.iovMax(rc.Read))
+	n.Config = layout.DatConfig{Link: uint64At(node.Node()), Peer: uint64At(peer),
+		Ep: uint64(e.handle), Pz: uint64(e.PZ.handle),
+		Recv: uint64(handleOf(e.Recv)), Request: uint64(handleOf(e.Request)),
+		Table:    e.peer.data.node.table.address(),
+		Requests: addressOf(n.requests), Receives: addressOf(n.receives), Room: room,
+		MaxRequests: uint32(e.Attr.MaxRequest), MaxReceives: uint32(e.Attr.MaxRecv),
+		MaxWrites: uint32(e.iovMax(rc.Write)), MaxReads: uint32(e.iovMax(rc.Read)),
+		Solicited: uint32(flag(e.Attr.RecvFlags&Solicited != 0)),
+		Index:     index, Tag: tag, Reads: uint32(e.conn.Reads())}
+	n.Config.PeerIndex, n.Config.PeerTag = e.conn.PeerName()
+	n.Config.Own, n.Config.Peers = e.words()
 	// The lane posts one segment: an endpoint that takes none is core's, which says so.
 	if e.Request == nil || e.Attr.MaxRequestIOV == 0 {
-		n.MaxRequests = 0
+		n.Config.MaxRequests = 0
 	}
 	if e.Recv == nil || e.Attr.MaxRecvIOV == 0 {
-		n.MaxReceives = 0
+		n.Config.MaxReceives = 0
 	}
 	e.end = n
 	e.slot.Lane = addressOf(n.memory)
@@ -271,7 +270,7 @@ func (e *EP) closeEnd() {
 	}
 	e.hearCounters()
 	l := e.ia.library
-	elements[uint64](l.ends)[n.Index] = 0
+	elements[uint64](l.ends)[n.Config.Index] = 0
 	e.slot.Lane = 0
 	e.end = nil
 	n.release(&l.rings)
@@ -295,24 +294,24 @@ func hear(c *counters, more []uint64) {
 func (e *EP) takeBack() rc.State {
 	n := e.end
 	e.listen(false)
-	n.On, n.idle = 0, -4*int(n.Received)
-	s := rc.State{Oldest: n.Oldest, Numbers: n.Numbers, Expected: n.Expected, Base: n.Base,
-		Whole: int(n.Sent), Got: n.Got, ComingAs: rc.Coming(n.ComingAs), Untold: n.Tell != 0,
-		Done: e.lastDone()}
+	n.On, n.idle = 0, -4*int(n.Rx.Received)
+	s := rc.State{Oldest: n.Tx.Oldest, Numbers: n.Tx.Numbers, Whole: int(n.Tx.Sent),
+		Expected: n.Rx.Expected, Base: n.Rx.Base, Got: n.Rx.Got,
+		ComingAs: rc.Coming(n.Rx.State), Untold: n.Rx.Tell != 0, Done: e.lastDone()}
 	if s.ComingAs != rc.Nothing {
-		s.Coming = append(s.Coming, unsafe.Slice((*byte)(unsafe.Pointer(&n.Coming)),
-			unsafe.Sizeof(n.Coming))...)
+		s.Coming = append(s.Coming, unsafe.Slice((*byte)(unsafe.Pointer(&n.Rx.Coming)),
+			unsafe.Sizeof(n.Rx.Coming))...)
 	}
 	receives := elements[layout.DatReceive](n.receives)
-	for i := range n.Received {
-		s.Receives = append(s.Receives, e.receiveOf(&receives[(n.Base+i)%n.Room]))
+	for i := range n.Rx.Received {
+		s.Receives = append(s.Receives, e.receiveOf(&receives[(n.Rx.Base+i)%n.Config.Room]))
 	}
 	requests := elements[layout.DatRequest](n.requests)
-	for i := range n.Posted {
-		r := &requests[(n.Oldest+i)%layout.DatWindow]
+	for i := range n.Tx.Posted {
+		r := &requests[(n.Tx.Oldest+i)%layout.DatWindow]
 		s.Requests, s.Takes = append(s.Requests, e.requestOf(r)), append(s.Takes, r.Number)
 		s.Answers = append(s.Answers, r.Got)
-		if i == n.Sent {
+		if i == n.Tx.Sent {
 			s.Part = r.Sent
 		}
 	}

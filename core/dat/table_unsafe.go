@@ -160,11 +160,11 @@ func (e *EP) words() (own, peers uint64) {
 // listen says whether the lane looks at how far its requests have come. If it does so no more,
 // lastDone finds what the peer has stored before it could see that; after that it sends Done.
 func (e *EP) listen(looks bool) {
-	if e.end.Own == 0 {
+	if e.end.Config.Own == 0 {
 		return
 	}
 	atomic.StoreUint32(&e.open().Looks, uint32(flag(looks)))
-	if !looks && e.end.Posted > 0 {
+	if !looks && e.end.Tx.Posted > 0 {
 		link, _ := e.conn.Peer()
 		link.(laneLink).OrderPeers()
 	}
@@ -173,14 +173,14 @@ func (e *EP) listen(looks bool) {
 // lastDone is the number before which requests of the lane's have taken effect.
 func (e *EP) lastDone() uint32 {
 	n := e.end
-	if n.Own == 0 || n.Posted == 0 {
-		return n.Done
+	if n.Config.Own == 0 || n.Tx.Posted == 0 {
+		return n.Tx.Done
 	}
-	o := &e.peer.data.node.table.table().Ends[n.PeerIndex]
+	o := &e.peer.data.node.table.table().Ends[n.Config.PeerIndex]
 	tag, done := atomic.LoadUint32(&o.Tag), atomic.LoadUint32(&o.Done)
-	if tag != n.PeerTag || atomic.LoadUint32(&o.Tag) != tag || done-n.Oldest > n.Sent ||
-		int32(done-n.Done) < 0 {
-		return n.Done
+	if tag != n.Config.PeerTag || atomic.LoadUint32(&o.Tag) != tag ||
+		done-n.Tx.Oldest > n.Tx.Sent || int32(done-n.Tx.Done) < 0 {
+		return n.Tx.Done
 	}
 	return done
 }

@@ -470,6 +470,15 @@ type (
 		Zero       uint32
 	}
 	DatEnd struct {
+		Config   DatConfig
+		Route    DatRoute
+		On       uint32
+		Stuck    uint32
+		Tx       DatTx
+		Rx       DatRx
+		Counters [24]uint64
+	}
+	DatConfig struct {
 		Link        uint64
 		Peer        uint64
 		Ep          uint64
@@ -492,27 +501,32 @@ type (
 		PeerIndex   uint32
 		PeerTag     uint32
 		Reads       uint32
-		Polls       uint32
-		Writes      uint32
-		Unpulled    uint32
-		DirectNs    uint32
-		On          uint32
-		Oldest      uint32
-		Posted      uint32
-		Sent        uint32
-		Asked       uint32
-		Done        uint32
-		Numbers     uint32
-		Expected    uint32
-		Got         uint32
-		ComingAs    uint32
-		Theirs      uint32
-		Base        uint32
-		Received    uint32
-		Tell        uint32
-		Stuck       uint32
-		Coming      [6]uint64
-		Counters    [24]uint64
+		Zero        uint32
+	}
+	DatRoute struct {
+		Polls    uint32
+		Writes   uint32
+		Unpulled uint32
+		Ns       uint32
+	}
+	DatTx struct {
+		Oldest  uint32
+		Posted  uint32
+		Sent    uint32
+		Asked   uint32
+		Done    uint32
+		Numbers uint32
+	}
+	DatRx struct {
+		Expected uint32
+		Got      uint32
+		State    uint32
+		Theirs   uint32
+		Base     uint32
+		Received uint32
+		Tell     uint32
+		Zero     uint32
+		Coming   [6]uint64
 	}
 	DatCard struct {
 		Stamp  uint64

@@ -43,6 +43,10 @@ type (
 	DatRequest  C.dat_request
 	DatReceive  C.dat_receive
 	DatEnd      C.dat_end
+	DatConfig   C.dat_end_config
+	DatRoute    C.dat_end_route
+	DatTx       C.dat_end_tx
+	DatRx       C.dat_end_rx
 	DatCard     C.dat_card
 	DatSeat     C.dat_seat
 	DatFeed     C.dat_feed

@@ -138,7 +138,7 @@ func (p *process) mapped() bool {
 	ends := **(**[64]uint64)(unsafe.Pointer(&at))
 	for _, e := range ends {
 		if at := uintptr(e); e != 0 {
-			return (*(**layout.DatEnd)(unsafe.Pointer(&at))).Table != 0
+			return (*(**layout.DatEnd)(unsafe.Pointer(&at))).Config.Table != 0
 		}
 	}
 	return false

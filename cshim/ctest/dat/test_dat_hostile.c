@@ -118,14 +118,14 @@ static dat_ask body_of(void)
 	noise = (int)below(2);
 	memset(&b, 0, sizeof(b));
 	b.header.conn = near(FAKE_DAT_INDEX);
-	b.header.tag = near(end->tag);
-	b.header.seq = near(below(3) ? end->expected : end->oldest + below(REQUESTS + 1));
+	b.header.tag = near(end->config.tag);
+	b.header.seq = near(below(3) ? end->rx.expected : end->tx.oldest + below(REQUESTS + 1));
 	b.header.op = (uint8_t)(below(2) ? below(2) : below(4) ? below(8) : next_random());
 	b.header.flags = (uint8_t)(below(3) ? 0 : next_random());
 	b.header.attempt = (uint8_t)(below(6) ? 0 : next_random());
 	b.header.status = (uint8_t)(below(6) ? 0 : next_random());
 	b.header.total = below(3) ? below(1200) : near(below(1 << 22));
-	b.header.offset = below(3) ? end->got : near(below(2048));
+	b.header.offset = below(3) ? end->rx.got : near(below(2048));
 	b.header.addr = (uintptr_t)fake_dat[0].memory + NAMED - 64 + below(NAMED_SIZE + 128);
 	if (!below(4)) /* near the end */
 		b.header.addr = (uintptr_t)fake_dat[0].memory + NAMED + NAMED_SIZE - below(400);
@@ -133,8 +133,8 @@ static dat_ask body_of(void)
 		b.header.addr = next_random();
 	b.header.context = near(FAKE_DAT_CONTEXT);
 	b.header.immediate = (uint32_t)next_random();
-	b.header.number = near(end->base);
-	b.header.done = near(end->oldest + below(REQUESTS + 1));
+	b.header.number = near(end->rx.base);
+	b.header.done = near(end->tx.oldest + below(REQUESTS + 1));
 	b.operand = below(4) ? (uintptr_t)fake_dat[1].memory + below(FAKE_DAT_MEMORY) : next_random();
 	b.compare = below(2) ? 0 : below(2) ? below(1 << 20) : next_random();
 	return b;
@@ -179,9 +179,9 @@ static void check(void)
 {
 	const dat_end *end = &fake_dat[0].end;
 
-	CHECK(fake_dat[0].recv->length <= RECEIVES && end->received <= RECEIVES);
-	CHECK(fake_dat[0].request->length <= REQUESTS && end->posted <= REQUESTS);
-	CHECK(end->coming_as || end->got == 0);
+	CHECK(fake_dat[0].recv->length <= RECEIVES && end->rx.received <= RECEIVES);
+	CHECK(fake_dat[0].request->length <= REQUESTS && end->tx.posted <= REQUESTS);
+	CHECK(end->rx.state || end->rx.got == 0);
 }
 
 /*
@@ -203,10 +203,10 @@ static void deliver_length(uint8_t op, uint32_t n, uint32_t total, uint32_t data
 	name = &fake_dat[0].table->names[FAKE_DAT_NAME];
 	name->addr += NAMED;
 	name->n = n;
-	header.tag = fake_dat[0].end.tag;
-	header.seq = fake_dat[0].end.expected;
-	header.number = fake_dat[0].end.base;
-	header.done = fake_dat[0].end.oldest;
+	header.tag = fake_dat[0].end.config.tag;
+	header.seq = fake_dat[0].end.rx.expected;
+	header.number = fake_dat[0].end.rx.base;
+	header.done = fake_dat[0].end.tx.oldest;
 	header.addr = (uintptr_t)fake_dat[0].memory + NAMED;
 	header.context = FAKE_DAT_CONTEXT;
 	peer = fake_node_peer(0);

@@ -206,7 +206,7 @@ static int second_sends(uint32_t number)
 	DAT_LMR_TRIPLET from = fake_dat_local(1, 0, n);
 	const dat_post send = {.op = DAT_LANE_SEND, .num_segments = 1, .local_iov = &from};
 
-	if (fake_dat[1].end.posted || !take_credit(0)) /* then its memory is free */
+	if (fake_dat[1].end.tx.posted || !take_credit(0)) /* then its memory is free */
 		return 0;
 	fill(fake_dat[1].memory, n, POSTERS, number);
 	CHECK(second_post(fake_dat[1].ep, &send) == 1);
@@ -261,7 +261,7 @@ static void run(int direct)
 	threads[POSTERS + 1] = fake_thread(peer, NULL);
 	for (i = 0; i < POSTERS + 2; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
-	CHECK(fake_dat[0].end.posted == 0 && fake_dat[1].end.posted == 0);
+	CHECK(fake_dat[0].end.tx.posted == 0 && fake_dat[1].end.tx.posted == 0);
 	CHECK(!fake_dat[0].end.stuck && !fake_dat[1].end.stuck);
 	fake_dat_close();
 }

@@ -75,8 +75,9 @@ static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
 		opened->tag++;
 		break;
 	case NO_END:
-		origin->peer_index = DAT_TABLE_ENDS; /* behind it there are names, which are not 0 */
-		fake_dat[1].table->names[0] = (dat_name){.n = (uint64_t)1 << 32 | origin->peer_tag,
+		/* behind it there are names, which are not 0 */
+		origin->config.peer_index = DAT_TABLE_ENDS;
+		fake_dat[1].table->names[0] = (dat_name){.n = (uint64_t)1 << 32 | origin->config.peer_tag,
 		                                         .addr = name->pz};
 		break;
 	case NO_NAME:
@@ -121,11 +122,11 @@ static void copies_nothing(int what, int op)
 
 	open_both();
 	to = fake_dat_remote(1, AT, N);
-	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->posted == 0);
+	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->tx.posted == 0);
 	memset(fake_dat[0].memory, 3, N);
 	memset(fake_dat[1].memory + AT, 9, N);
 	forbid(what, op, &to);
-	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->posted == 1);
+	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->tx.posted == 1);
 	CHECK(all_are(fake_dat[0].memory, N, 3) && all_are(fake_dat[1].memory + AT, N, 9));
 	fake_dat_close();
 }
@@ -148,7 +149,7 @@ static void takes_nothing(int what, int op)
 	memset(fake_dat[1].memory + AT, 9, N);
 	forbid(what, op, &to);
 	CHECK(post(op, N, &to) == 1);
-	CHECK(second_turn() & DAT_LANE_CORE && fake_dat[1].end.expected == 1);
+	CHECK(second_turn() & DAT_LANE_CORE && fake_dat[1].end.rx.expected == 1);
 	dat_lane_turn();
 	CHECK(completed() == 1);
 	CHECK(all_are(fake_dat[0].memory, N, 3) && all_are(fake_dat[1].memory + AT, N, 9));
@@ -211,7 +212,7 @@ static void order(void)
 	to = fake_dat_remote(1, AT, N);
 	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1); /* there is no receive for it */
 	CHECK(post(DAT_LANE_WRITE, N, &to) == 1);
-	CHECK(origin->posted == 2 && completed() == 0);
+	CHECK(origin->tx.posted == 2 && completed() == 0);
 	CHECK(all_are(fake_dat[1].memory + AT, N, 9));
 	CHECK(second_receive(fake_dat[1].ep, 0, NULL, 0, 0) == 1);
 	second_turn();
@@ -230,7 +231,7 @@ static void no_place(void)
 	to = fake_dat_remote(1, AT, N);
 	fake_dat[0].request_queue.size = 0;
 	CHECK(post(DAT_LANE_WRITE, N, &to) == 1);
-	CHECK(origin->posted == 1 && all_are(fake_dat[1].memory + AT, N, 9));
+	CHECK(origin->tx.posted == 1 && all_are(fake_dat[1].memory + AT, N, 9));
 	fake_dat_close();
 }
 
@@ -247,12 +248,12 @@ static void limits(void)
 	two[1] = fake_dat_local(0, 100, N / 2);
 	post_two.remote_iov = &to;
 	CHECK(dat_lane_post(fake_dat[0].ep, &post_two) == 1 && completed() == 1);
-	origin->max_writes = 1;
+	origin->config.max_writes = 1;
 	CHECK(dat_lane_post(fake_dat[0].ep, &post_two) == 0 && completed() == 1);
-	origin->max_requests = 0;
+	origin->config.max_requests = 0;
 	CHECK(post(DAT_LANE_WRITE, N, &to) == 0 && completed() == 1);
 	CHECK(dat_lane_receive(fake_dat[0].ep, 0, NULL, 0, 0) == 1);
-	origin->max_receives = 1;
+	origin->config.max_receives = 1;
 	CHECK(dat_lane_receive(fake_dat[0].ep, 0, NULL, 0, 0) == 0);
 	fake_dat_close();
 }
@@ -270,13 +271,13 @@ static void widths(int op, uint32_t route, int whole)
 		fake_node_link(i)->chunk_units = NODE_CHUNK_AREA / NODE_CHUNK_UNIT;
 		fake_node_link(i)->routes.forced = route;
 	}
-	origin->polls = 1;
+	origin->route.polls = 1;
 	CHECK(post(op, LONG, &to) == 1);
 	second_turn();
 	if (op == DAT_LANE_WRITE)
-		CHECK((origin->sent == 1) == whole);
+		CHECK((origin->tx.sent == 1) == whole);
 	else
-		CHECK((fake_dat[1].end.expected == 1) == whole);
+		CHECK((fake_dat[1].end.rx.expected == 1) == whole);
 	for (i = 0; i < 2; i++)
 		CHECK(fake_node_link(i)->chunk_limit == fake_node_link(i)->chunk_narrow);
 	while (completed() == 0) {
@@ -300,7 +301,7 @@ static void without_copies(void)
 	fake_node_peer(0)->direct = 0;
 	fake_node_link(0)->chunk_units = NODE_CHUNK_AREA / NODE_CHUNK_UNIT;
 	fake_node_link(0)->routes.forced = NODE_ROUTE_WIDE;
-	CHECK(post(DAT_LANE_WRITE, LONG, &to) == 1 && origin->sent == 1);
+	CHECK(post(DAT_LANE_WRITE, LONG, &to) == 1 && origin->tx.sent == 1);
 	while (completed() == 0) {
 		second_turn();
 		dat_lane_turn();
@@ -320,9 +321,9 @@ static void late(uint64_t n)
 	to = fake_dat_remote(1, AT, n);
 	class = &fake_node_link(0)->routes.class[NODE_ROUTE_PUT][node_route_class_of(n)];
 	class->transfers = 6; /* of the first ones, which are timed */
-	origin->polls = 1;
+	origin->route.polls = 1;
 	CHECK(post(DAT_LANE_WRITE, n, &to) == 1 && completed() == 0);
-	CHECK(node_route_time(class, NODE_ROUTE_PIPELINE) > 0 && !origin->polls);
+	CHECK(node_route_time(class, NODE_ROUTE_PIPELINE) > 0 && !origin->route.polls);
 	fake_dat_close();
 }
 

@@ -75,9 +75,9 @@ static void no_list(void)
 	const dat_post post = {.op = DAT_LANE_SEND, .num_segments = 1};
 
 	open_both();
-	CHECK(dat_lane_post(fake_dat[0].ep, &post) == 0 && origin->posted == 0);
+	CHECK(dat_lane_post(fake_dat[0].ep, &post) == 0 && origin->tx.posted == 0);
 	CHECK(second_receive(fake_dat[1].ep, 1, NULL, 0, 0) == 0);
-	CHECK(second_receive(fake_dat[1].ep, -1, NULL, 0, 0) == 0 && target->received == 0);
+	CHECK(second_receive(fake_dat[1].ep, -1, NULL, 0, 0) == 0 && target->rx.received == 0);
 	fake_dat_close();
 }
 
@@ -87,7 +87,7 @@ static void no_receive(void)
 	open_both();
 	CHECK(send_some(0) == 1);
 	CHECK(second_turn() & DAT_LANE_CORE && fake_dat[1].recv->length == 0);
-	CHECK(target->base == 0 && target->expected == 0);
+	CHECK(target->rx.base == 0 && target->rx.expected == 0);
 	fake_dat_close();
 }
 
@@ -100,7 +100,7 @@ static void too_long(void)
 		open_both();
 		CHECK(receive_some(n) == 1 && send_some(N) == 1);
 		CHECK(second_turn() & DAT_LANE_CORE && fake_dat[1].recv->length == 0);
-		CHECK(fake_dat[1].memory[AT] == 9 && target->received == 1);
+		CHECK(fake_dat[1].memory[AT] == 9 && target->rx.received == 1);
 		fake_dat_close();
 	}
 }
@@ -116,7 +116,7 @@ static void no_room(void)
 		CHECK(receive_some(LONG) == 1 && send_some(LONG) == 1);
 		posted++;
 	}
-	CHECK(origin->posted == posted && origin->sent < posted && !origin->stuck);
+	CHECK(origin->tx.posted == posted && origin->tx.sent < posted && !origin->stuck);
 	for (i = 0; i < 8 && completed() < posted; i++) {
 		second_turn();
 		dat_lane_turn();
@@ -131,18 +131,18 @@ static void left(void)
 	open_both();
 	node_leave(fake_node_link(1));
 	fake_node_peer(0)->closed = 1; /* as core says when it has seen that */
-	CHECK(send_some(N) == 0 && origin->posted == 0);
+	CHECK(send_some(N) == 0 && origin->tx.posted == 0);
 	fake_node_peer(0)->closed = 0;
 	fake_dat_close();
 
 	open_both();
-	CHECK(send_some(N) == 1 && origin->posted == 1);
+	CHECK(send_some(N) == 1 && origin->tx.posted == 1);
 	node_leave(fake_node_link(1));
 	fake_node_peer(0)->closed = 1;
-	origin->sent = 0; /* as one that found no room */
+	origin->tx.sent = 0; /* as one that found no room */
 	dat_the_lane.unsent = 1;
 	CHECK(dat_lane_turn() & DAT_LANE_CORE);
-	CHECK(origin->stuck && dat_the_lane.stuck && origin->posted == 1 && completed() == 0);
+	CHECK(origin->stuck && dat_the_lane.stuck && origin->tx.posted == 1 && completed() == 0);
 	fake_node_peer(0)->closed = 0;
 	fake_dat_close();
 }
@@ -153,22 +153,22 @@ static void done_too_much(void)
 {
 	open_both();
 	CHECK(send_some(N) == 1);
-	target->expected = 7;
-	target->own = 0; /* so that it sends rc's Done */
-	target->tell = 1;
+	target->rx.expected = 7;
+	target->config.own = 0; /* so that it sends rc's Done */
+	target->rx.tell = 1;
 	second_lane.unsent = 1;
 	second_turn();
-	CHECK(dat_lane_turn() & DAT_LANE_CORE && completed() == 0 && origin->posted == 1);
+	CHECK(dat_lane_turn() & DAT_LANE_CORE && completed() == 0 && origin->tx.posted == 1);
 	fake_dat_close();
 
 	open_both();
 	CHECK(send_some(N) == 1);
 	fake_dat[1].table->ends[FAKE_DAT_INDEX].done = 7;
 	dat_lane_turn();
-	CHECK(completed() == 0 && origin->posted == 1);
+	CHECK(completed() == 0 && origin->tx.posted == 1);
 	fake_dat[1].table->ends[FAKE_DAT_INDEX].done = 1;
 	dat_lane_turn();
-	CHECK(completed() == 1 && origin->posted == 0);
+	CHECK(completed() == 1 && origin->tx.posted == 0);
 	fake_dat_close();
 }
 
@@ -205,7 +205,7 @@ static void asleep(void)
 		CHECK(node_holds(fake_node_peer(0)) == (int)waits);
 		node_disarm(fake_node_link(0));
 		dat_lane_turn();
-		CHECK(completed() == 1 && origin->posted == 0);
+		CHECK(completed() == 1 && origin->tx.posted == 0);
 		fake_dat_close();
 	}
 }

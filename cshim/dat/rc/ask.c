@@ -28,8 +28,8 @@ int dat_lane_ask(dat_end *end, uint32_t seq, dat_request *request)
 /* What is in front of a part of an answer. */
 static dat_header answer_header(const dat_end *end, const dat_header *asked)
 {
-	return (dat_header){.conn = end->peer_index,
-	                    .tag = end->peer_tag,
+	return (dat_header){.conn = end->config.peer_index,
+	                    .tag = end->config.peer_tag,
 	                    .seq = asked->seq,
 	                    .op = asked->op,
 	                    .total = asked->total,
@@ -67,17 +67,18 @@ static int answer_from(dat_end *end, const dat_header *asked, uint64_t from)
 	uint64_t step = asked->total <= NODE_INLINE_MAX ? NODE_INLINE_MAX
 	                                                : node_chunk_step(link, asked->total);
 
-	while (end->got < asked->total) {
-		uint32_t left = asked->total - end->got, part = left < step ? left : (uint32_t)step;
+	while (end->rx.got < asked->total) {
+		uint32_t left = asked->total - end->rx.got,
+			 part = left < step ? left : (uint32_t)step;
 		int rc;
 
-		header.offset = end->got;
+		header.offset = end->rx.got;
 		rc = peer->closed ? NODE_BUSY
 		                  : node_send_inline(link, peer, DAT_MSG_REPLY, &header,
-		                                     sizeof(header), from + end->got, part);
+		                                     sizeof(header), from + end->rx.got, part);
 		if (rc != NODE_SENT)
 			return rc;
-		end->got += part;
+		end->rx.got += part;
 	}
 	return NODE_SENT;
 }
@@ -96,7 +97,7 @@ static int answer(dat_end *end)
 	uint64_t from;
 	int rc;
 
-	memcpy(&asked, end->coming, sizeof(asked));
+	memcpy(&asked, end->rx.coming, sizeof(asked));
 	from = dat_memory_of(end, asked.context, asked.addr, asked.total,
 	                     DAT_MEM_PRIV_REMOTE_READ_FLAG, 1);
 	if (!from)
@@ -127,8 +128,8 @@ int dat_lane_asked(dat_end *end, const node_arrival *arrival)
 	node_take_words(&ask, arrival->body, sizeof(dat_header));
 	node_take_words(&ask.operand, arrival->body + sizeof(dat_header),
 	                sizeof(ask) - sizeof(dat_header));
-	if (ask.header.conn != end->index || ask.header.tag != end->tag ||
-	    ask.header.seq != end->expected || end->coming_as || ask.header.attempt ||
+	if (ask.header.conn != end->config.index || ask.header.tag != end->config.tag ||
+	    ask.header.seq != end->rx.expected || end->rx.state || ask.header.attempt ||
 	    arrival->data || !ask.header.total)
 		return 0;
 	if (ask.header.op > DAT_LANE_READ)
@@ -137,9 +138,9 @@ int dat_lane_asked(dat_end *end, const node_arrival *arrival)
 	    !dat_memory_of(end, ask.header.context, ask.header.addr, ask.header.total,
 	                   DAT_MEM_PRIV_REMOTE_READ_FLAG, 1))
 		return 0;
-	memcpy(end->coming, &ask.header, sizeof(ask.header));
-	end->coming_as = DAT_COMING_ASK;
-	end->got = 0;
+	memcpy(end->rx.coming, &ask.header, sizeof(ask.header));
+	end->rx.state = DAT_COMING_ASK;
+	end->rx.got = 0;
 	dat_lane_answer(end);
 	return 1;
 }
@@ -164,13 +165,13 @@ int dat_lane_reply(dat_end *end, const dat_header *header, const node_arrival *a
 	uint64_t n = reads ? arrival->data : sizeof(header->addr), at;
 	const void *from = reads ? (const void *)(uintptr_t)arrival->bytes : &header->addr;
 
-	if (header->seq - end->oldest >= end->sent || request->op < DAT_LANE_READ ||
+	if (header->seq - end->tx.oldest >= end->tx.sent || request->op < DAT_LANE_READ ||
 	    (!reads && arrival->data) || !(at = place_of(end, request, header, n)) ||
 	    node_guarded_copy(node_memory_at(at), from, n))
 		return 0;
 	request->got += (uint32_t)n;
 	/* If an event is core's the request is complete there. */
-	if (request->got == request->n && !dat_lane_done(end, end->done))
+	if (request->got == request->n && !dat_lane_done(end, end->tx.done))
 		dat_the_lane.stuck = end->stuck = 1;
 	return 1;
 }

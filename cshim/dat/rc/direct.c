@@ -12,11 +12,12 @@
 /* Where the peer's memory is that a request names; 0: it may not be accessed so. */
 static uint64_t place_there(const dat_end *end, const dat_request *request)
 {
-	const dat_table *table = (const dat_table *)(uintptr_t)end->table;
-	const dat_open *open = table->ends + end->peer_index;
+	const dat_table *table = (const dat_table *)(uintptr_t)end->config.table;
+	const dat_open *open = table->ends + end->config.peer_index;
 
-	if (end->peer_index >= DAT_TABLE_ENDS || !__atomic_load_n(&open->open, __ATOMIC_ACQUIRE) ||
-	    open->tag != end->peer_tag)
+	if (end->config.peer_index >= DAT_TABLE_ENDS ||
+	    !__atomic_load_n(&open->open, __ATOMIC_ACQUIRE) ||
+	    open->tag != end->config.peer_tag)
 		return 0;
 	return dat_memory_in(table, open->pz, request->context, request->addr, request->n,
 	                     request->op == DAT_LANE_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG

@@ -37,13 +37,13 @@ int dat_lane_completion(const dat_end *end, const dat_request *request)
 
 	if (request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
 		return 1;
-	if (!(event = dat_queue_place(end->request)))
+	if (!(event = dat_queue_place(end->config.request)))
 		return 0;
-	c = dat_completion_at(event, end->request, end, request->cookie);
+	c = dat_completion_at(event, end->config.request, end, request->cookie);
 	c->length = request->n;
 	c->operation = operations[request->op];
 	extend_request(c, request);
-	dat_queue_post(end->request, DCNT_EVD_DTO_CALLBACK, 0);
+	dat_queue_post(end->config.request, DCNT_EVD_DTO_CALLBACK, 0);
 	return 1;
 }
 
@@ -52,15 +52,15 @@ static int is_over(const dat_end *end, const dat_request *request)
 {
 	if (request->op >= DAT_LANE_READ && request->n)
 		return request->got == request->n;
-	return (int32_t)(end->done - end->oldest) > 0;
+	return (int32_t)(end->tx.done - end->tx.oldest) > 0;
 }
 
 int dat_lane_done(dat_end *end, uint32_t seq)
 {
-	if ((int32_t)(seq - end->done) > 0) /* else an old one */
-		end->done = seq;
-	while (end->sent) {
-		const dat_request *request = dat_request_at(end, end->oldest);
+	if ((int32_t)(seq - end->tx.done) > 0) /* else an old one */
+		end->tx.done = seq;
+	while (end->tx.sent) {
+		const dat_request *request = dat_request_at(end, end->tx.oldest);
 
 		if (!is_over(end, request))
 			break;
@@ -68,37 +68,38 @@ int dat_lane_done(dat_end *end, uint32_t seq)
 			return 0;
 		if (__builtin_expect(request->begun != 0, 0))
 			dat_lane_learn(end, request);
-		end->asked -= request->op >= DAT_LANE_READ;
-		end->oldest++;
-		end->posted--;
-		end->sent--;
+		end->tx.asked -= request->op >= DAT_LANE_READ;
+		end->tx.oldest++;
+		end->tx.posted--;
+		end->tx.sent--;
 	}
 	return 1;
 }
 
 void dat_lane_await(const dat_end *end)
 {
-	if (!end->own)
+	if (!end->config.own)
 		return;
-	dat_the_lane.waiting[end->index / 64] |= (uint64_t)1 << (end->index % 64);
-	dat_the_lane.some_waiting |= (uint64_t)1 << (end->index / 64);
+	dat_the_lane.waiting[end->config.index / 64] |= (uint64_t)1 << (end->config.index % 64);
+	dat_the_lane.some_waiting |= (uint64_t)1 << (end->config.index / 64);
 }
 
 /* Looks for one end: 1 if something is complete. */
 static int look(dat_end *end)
 {
-	const dat_open *peers = (const dat_open *)(uintptr_t)end->peers;
+	const dat_open *peers = (const dat_open *)(uintptr_t)end->config.peers;
 	uint32_t before = __atomic_load_n(&peers->tag, __ATOMIC_ACQUIRE), done,
-		 oldest = end->oldest;
+		 oldest = end->tx.oldest;
 
 	/* acquire: pairs with dat_lane_tell; and the second look at tag comes after it */
 	done = __atomic_load_n(&peers->done, __ATOMIC_ACQUIRE);
-	if (before != end->peer_tag || __atomic_load_n(&peers->tag, __ATOMIC_RELAXED) != before ||
-	    (done == end->done && !end->asked) || done - end->oldest - 1 >= end->sent)
+	if (before != end->config.peer_tag ||
+	    __atomic_load_n(&peers->tag, __ATOMIC_RELAXED) != before ||
+	    (done == end->tx.done && !end->tx.asked) || done - end->tx.oldest - 1 >= end->tx.sent)
 		return 0;
 	if (!dat_lane_done(end, done))
 		dat_the_lane.stuck = end->stuck = 1; /* core looks at the same word */
-	return end->oldest != oldest;
+	return end->tx.oldest != oldest;
 }
 
 /* The end with that number, if its requests are the lane's and one is under way. */
@@ -107,7 +108,7 @@ static dat_end *waiting_end(uint32_t index)
 	const uint64_t *ends = (const uint64_t *)(uintptr_t)dat_the_lane.ends;
 	dat_end *end = index < dat_the_lane.num_ends ? (dat_end *)(uintptr_t)ends[index] : NULL;
 
-	return end && end->on && !end->stuck && end->posted ? end : NULL;
+	return end && end->on && !end->stuck && end->tx.posted ? end : NULL;
 }
 
 /* The same of 64 ends; those that wait for nothing any more are taken out. */
@@ -122,7 +123,7 @@ static int look_at_some(uint32_t word, uint64_t evd)
 
 		if (!end)
 			dat_the_lane.waiting[word] &= ~((uint64_t)1 << bit);
-		else if (!evd || end->request == evd)
+		else if (!evd || end->config.request == evd)
 			some |= look(end);
 	}
 	return some;
@@ -149,8 +150,8 @@ int dat_lane_look(uint64_t evd)
  */
 static int looks(const dat_end *end)
 {
-	const dat_open *peers = (const dat_open *)(uintptr_t)end->peers;
-	const dat_table *table = (const dat_table *)(uintptr_t)end->table;
+	const dat_open *peers = (const dat_open *)(uintptr_t)end->config.peers;
+	const dat_table *table = (const dat_table *)(uintptr_t)end->config.table;
 	node_peer *peer = dat_peer_of(end);
 
 	node_store_then_look(peer);
@@ -163,15 +164,17 @@ static int looks(const dat_end *end)
 void dat_lane_tell(dat_end *end)
 {
 	node_peer *peer = dat_peer_of(end);
-	dat_header header = {.conn = end->peer_index, .tag = end->peer_tag, .seq = end->expected};
+	dat_header header = {.conn = end->config.peer_index,
+	                     .tag = end->config.peer_tag,
+	                     .seq = end->rx.expected};
 	void *at;
 
-	if (end->own) {
+	if (end->config.own) {
 		/* release: what the requests have brought is in place */
-		__atomic_store_n(&((dat_open *)(uintptr_t)end->own)->done, end->expected,
+		__atomic_store_n(&((dat_open *)(uintptr_t)end->config.own)->done, end->rx.expected,
 		                 __ATOMIC_RELEASE);
 		if (looks(end)) {
-			end->tell = 0;
+			end->rx.tell = 0;
 			return;
 		}
 	}
@@ -181,15 +184,15 @@ void dat_lane_tell(dat_end *end)
 		return;
 	}
 	memcpy(at, &header, sizeof(header));
-	end->tell = 0;
+	end->rx.tell = 0;
 	if (node_short_end(dat_link_of(end), peer, DAT_MSG_DONE, sizeof(header), 0) != NODE_SENT)
 		dat_the_lane.stuck = end->stuck = 1;
 }
 
 void dat_lane_passed(dat_end *end)
 {
-	end->coming_as = DAT_COMING_NOTHING;
-	end->got = 0;
-	end->expected++;
-	end->tell = 1;
+	end->rx.state = DAT_COMING_NOTHING;
+	end->rx.got = 0;
+	end->rx.expected++;
+	end->rx.tell = 1;
 }

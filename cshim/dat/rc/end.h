@@ -1,7 +1,7 @@
 /*
  * end.h - connections over links of the node as C and core share them, and the protection table,
- * which other processes read: there the order is told with it. All else is touched under the block's
- * lock only. Made by core, off the Go heap; fixed widths, addresses as integers.
+ * which other processes read: there the order is told with it. All else is touched under the
+ * block's lock only. Made by core, off the Go heap; fixed widths, addresses as integers.
  */
 #ifndef DAT_RC_END_H
 #define DAT_RC_END_H
@@ -100,20 +100,20 @@ typedef struct dat_receive {
 
 #define DAT_END_COUNTERS 24 /* DAT_EP_COUNTERS */
 
-/* coming_as of a dat_end */
+/* state of a dat_end_rx */
 #define DAT_COMING_NOTHING 0u
 #define DAT_COMING_DATA 1u /* a part of its data is here */
 #define DAT_COMING_PULL 2u /* this side has read its half; the peer's is not announced yet */
 #define DAT_COMING_ASK 3u  /* a read whose answer is not sent as a whole */
 
-/* An end of a connection over a link of the node. */
-typedef struct dat_end {
-	/* constant while the connection is open */
+/* Set by core when the connection opens; constant while it is open. */
+typedef struct dat_end_config {
 	uint64_t link, peer; /* addresses of node_link and node_peer */
 	uint64_t ep, pz;     /* handles */
 	uint64_t recv;       /* EVDs: handles; 0: none */
 	uint64_t request;
-	uint64_t table; /* address of the peer's dat_table; 0: only messages reach its memory */
+	/* address of the peer's dat_table; 0: only messages reach its memory */
+	uint64_t table;
 	/* addresses of the connection's dat_open, in the own table and the peer's; 0: neither has
 	 * one */
 	uint64_t own, peers;
@@ -127,27 +127,50 @@ typedef struct dat_end {
 	uint32_t index, tag;            /* of this end, and of the peer's: rc's */
 	uint32_t peer_index, peer_tag;
 	uint32_t reads; /* so many, and atomic operations, may be under way */
-	/* of rc/direct.c */
+	uint32_t zero;
+} dat_end_config;
+
+/* Which route writes and reads take (routes.c, direct.c, pull.c). */
+typedef struct dat_end_route {
 	uint32_t polls;     /* the peer does: writes may be better by messages */
 	uint32_t writes;    /* and reads, that went one way or the other */
-	uint32_t unpulled;  /* so many requests until the peer is to read a write's data again */
-	uint32_t direct_ns; /* what the latest short copy took that was timed */
-	/* 1: what follows is the connection's state; 0: core has that */
-	uint32_t on;
-	/* of its own requests: number of the oldest, how many, how many of these were sent, how
-	 * many ask for something; each before done has taken effect */
+	uint32_t unpulled;  /* requests until the peer is to read a write's data again */
+	uint32_t ns;        /* duration of the latest short copy that was timed */
+} dat_end_route;
+
+/* The state of an end's own requests. */
+typedef struct dat_end_tx {
+	/* number of the oldest, how many, how many of these were sent, how many ask for something;
+	 * each before done has taken effect */
 	uint32_t oldest, posted, sent, asked, done;
 	uint32_t numbers; /* receives of the peer's that were taken */
-	/* of the peer's: number of the one that takes effect next; how much of that has come, or
-	 * was answered; what it is that is coming (below), and how many bytes of it the peer writes
-	 */
-	uint32_t expected, got, coming_as, theirs;
-	uint32_t base;      /* number of the oldest receive */
-	uint32_t received;  /* receives that are posted */
-	uint32_t tell;      /* the peer is to hear of expected */
-	uint32_t stuck;     /* core must go on: the link, or memory, is not as it was */
-	uint64_t coming[6]; /* header of the request that is coming in; valid if coming_as is not 0
-	                     */
+} dat_end_tx;
+
+/* The state of the peer's requests. */
+typedef struct dat_end_rx {
+	/* number of the next to take effect; how much of that has come, or was answered;
+	 * DAT_COMING_ of it, and how many bytes of it the peer writes */
+	uint32_t expected, got, state, theirs;
+	uint32_t base;     /* number of the oldest receive */
+	uint32_t received; /* receives that are posted */
+	uint32_t tell;     /* the peer is to hear of expected */
+	uint32_t zero;
+	/* header of the request that is coming in; valid if state is not 0 */
+	uint64_t coming[6];
+} dat_end_rx;
+
+/*
+ * An end of a connection over a link of the node. While on is 1 the lane has the connection's state,
+ * tx and rx; else core has. Each part is a multiple of 8 bytes, so that one layout serves every word
+ * size.
+ */
+typedef struct dat_end {
+	dat_end_config config;
+	dat_end_route route;
+	uint32_t on;
+	uint32_t stuck; /* core must go on: the link, or memory, is not as it was */
+	dat_end_tx tx;
+	dat_end_rx rx;
 	uint64_t counters[DAT_END_COUNTERS];
 } dat_end;
 

@@ -63,8 +63,8 @@ static int send_request(dat_end *end, uint32_t seq, dat_request *request)
 
 int dat_lane_send(dat_end *end)
 {
-	for (; end->sent < end->posted; end->sent++) {
-		uint32_t seq = end->oldest + end->sent;
+	for (; end->tx.sent < end->tx.posted; end->tx.sent++) {
+		uint32_t seq = end->tx.oldest + end->tx.sent;
 		int rc = send_request(end, seq, dat_request_at(end, seq));
 
 		if (rc == NODE_SENT)
@@ -95,11 +95,11 @@ static void count(dat_end *end, int counter, uint64_t n)
 
 static int has_room(dat_end *end, int op)
 {
-	if (end->posted >= DAT_LANE_WINDOW || end->posted >= end->max_requests ||
-	    (op >= DAT_LANE_READ && end->asked >= end->reads))
+	if (end->tx.posted >= DAT_LANE_WINDOW || end->tx.posted >= end->config.max_requests ||
+	    (op >= DAT_LANE_READ && end->tx.asked >= end->config.reads))
 		dat_lane_turn();
-	return end->on && !end->stuck && end->posted < DAT_LANE_WINDOW &&
-	       end->posted < end->max_requests && !dat_peer_of(end)->closed;
+	return end->on && !end->stuck && end->tx.posted < DAT_LANE_WINDOW &&
+	       end->tx.posted < end->config.max_requests && !dat_peer_of(end)->closed;
 }
 
 static uint8_t flags_of(const dat_post *post)
@@ -126,8 +126,8 @@ typedef struct local_memory {
 /* Finds it; 0: core says, now or by the completion, what is wrong, or does it. */
 static int find_local(const dat_end *end, const dat_post *post, local_memory *memory)
 {
-	uint32_t most = post->op == DAT_LANE_WRITE && !post->immed ? end->max_writes
-	                : post->op == DAT_LANE_READ                ? end->max_reads
+	uint32_t most = post->op == DAT_LANE_WRITE && !post->immed ? end->config.max_writes
+	                : post->op == DAT_LANE_READ                ? end->config.max_reads
 	                                                           : 1;
 	uint16_t need = post->op >= DAT_LANE_READ ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG : 0;
 	DAT_COUNT i;
@@ -165,10 +165,10 @@ static int fits_remote(const dat_end *end, const dat_post *post, const local_mem
 	case DAT_LANE_WRITE:
 		return post->remote_iov && post->remote_iov->segment_length >= memory->n;
 	case DAT_LANE_READ:
-		return end->reads && post->remote_iov &&
+		return end->config.reads && post->remote_iov &&
 		       post->remote_iov->segment_length >= memory->n;
 	default: /* atomic: core says what is wrong with anything else */
-		return end->reads && post->remote_iov && post->num_segments == 1 &&
+		return end->config.reads && post->remote_iov && post->num_segments == 1 &&
 		       memory->n == 8 && post->remote_iov->virtual_address % 8 == 0 &&
 		       post->local_iov->virtual_address % 8 == 0 && memory->range[0].addr % 8 == 0;
 	}
@@ -214,9 +214,9 @@ static void fill(dat_request *request, const dat_post *post, const local_memory 
 /* 1 if a request may begin now: it must not wait for others, which core knows to do. */
 static int may_begin(const dat_end *end, const dat_request *request)
 {
-	if (request->op >= DAT_LANE_READ && end->asked >= end->reads)
+	if (request->op >= DAT_LANE_READ && end->tx.asked >= end->config.reads)
 		return 0;
-	return !(request->completion & DAT_COMPLETION_BARRIER_FENCE_FLAG && end->asked);
+	return !(request->completion & DAT_COMPLETION_BARRIER_FENCE_FLAG && end->tx.asked);
 }
 
 enum { POSTS_PER_LOOK = 16 }; /* with an RDMA adapter */
@@ -261,7 +261,7 @@ int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	if (!end || !find_local(end, post, &memory) || !fits_remote(end, post, &memory) ||
 	    !has_room(end, post->op))
 		return 0;
-	seq = end->oldest + end->posted;
+	seq = end->tx.oldest + end->tx.posted;
 	request = dat_request_at(end, seq);
 	fill(request, post, &memory);
 	if ((post->op == DAT_LANE_WRITE || post->op == DAT_LANE_READ) && !post->immed &&
@@ -272,9 +272,9 @@ int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	if (memory.ranges > 1 || end->stuck || !may_begin(end, request))
 		return 0;
 	if (post->op == DAT_LANE_SEND || post->immed)
-		request->number = end->numbers++;
-	end->posted++;
-	end->asked += post->op >= DAT_LANE_READ;
+		request->number = end->tx.numbers++;
+	end->tx.posted++;
+	end->tx.asked += post->op >= DAT_LANE_READ;
 	dat_lane_await(end);
 	count_post(end, post, request->n);
 	dat_lane_send(end);
@@ -296,20 +296,20 @@ int dat_lane_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	if (!end || completion & ~DAT_LANE_COMPLETION_FLAGS || num_segments < 0 ||
 	    num_segments > 1 || (num_segments && !local_iov) ||
 	    !readable(local_iov, (size_t)num_segments * sizeof *local_iov) ||
-	    end->received >= end->max_receives || end->received >= end->room)
+	    end->rx.received >= end->config.max_receives || end->rx.received >= end->config.room)
 		return 0;
 	if (num_segments && local_iov->segment_length &&
 	    !dat_memory_of(end, local_iov->lmr_context, local_iov->virtual_address,
 	                   local_iov->segment_length, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0))
 		return 0;
-	receive = dat_receive_at(end, end->base + end->received);
+	receive = dat_receive_at(end, end->rx.base + end->rx.received);
 	*receive = (dat_receive){.cookie = cookie, .completion = completion};
 	if (num_segments) {
 		receive->addr = local_iov->virtual_address;
 		receive->n = (uint32_t)local_iov->segment_length;
 		receive->context = local_iov->lmr_context;
 	}
-	end->received++;
+	end->rx.received++;
 	count(end, DCNT_EP_POST_RECV, receive->n);
 	return 1;
 }

@@ -51,7 +51,7 @@ typedef struct dat_ask {
 _Static_assert(sizeof(dat_ask) == 64, "likewise");
 _Static_assert(DAT_TABLE_ENDS / 64 <= 64, "a bit of some_waiting for each word");
 _Static_assert(sizeof(dat_header) == 48, "as core/dat/rc/wire.go has it");
-_Static_assert(sizeof(((dat_end *)0)->coming) == sizeof(dat_header), "there is room for it");
+_Static_assert(sizeof(((dat_end *)0)->rx.coming) == sizeof(dat_header), "there is room for it");
 
 /*
  * Clears n bytes, a constant multiple of 8 up to 128. Of an initializer of that size compilers make
@@ -108,7 +108,7 @@ static inline dat_completion *dat_completion_at(DAT_EVENT *event, uint64_t evd, 
 	dat_clear(c, sizeof(*c));
 	c->number = DAT_DTO_COMPLETION_EVENT;
 	c->evd = evd;
-	c->ep = end->ep;
+	c->ep = end->config.ep;
 	c->cookie = cookie;
 	return c;
 }
@@ -124,23 +124,23 @@ static inline void dat_extend(dat_completion *c, uint32_t kind, uint32_t propose
 
 static inline node_link *dat_link_of(const dat_end *end)
 {
-	return (node_link *)(uintptr_t)end->link;
+	return (node_link *)(uintptr_t)end->config.link;
 }
 
 static inline node_peer *dat_peer_of(const dat_end *end)
 {
-	return (node_peer *)(uintptr_t)end->peer;
+	return (node_peer *)(uintptr_t)end->config.peer;
 }
 
 static inline dat_request *dat_request_at(const dat_end *end, uint32_t number)
 {
-	return (dat_request *)(uintptr_t)end->requests + number % DAT_LANE_WINDOW;
+	return (dat_request *)(uintptr_t)end->config.requests + number % DAT_LANE_WINDOW;
 }
 
 static inline dat_receive *dat_receive_at(const dat_end *end, uint32_t number)
 {
 	/* room is a power of two, which compilers do not know: they would divide */
-	return (dat_receive *)(uintptr_t)end->receives + (number & (end->room - 1));
+	return (dat_receive *)(uintptr_t)end->config.receives + (number & (end->config.room - 1));
 }
 
 /*
@@ -172,7 +172,7 @@ static inline uint64_t dat_memory_of(const dat_end *end, uint32_t context, uint6
 {
 	const dat_table *table = (const dat_table *)(uintptr_t)dat_the_lane.table;
 
-	return table ? dat_memory_in(table, end->pz, context, addr, n, need, windows) : 0;
+	return table ? dat_memory_in(table, end->config.pz, context, addr, n, need, windows) : 0;
 }
 
 /* The own memory of what an end asks for, or receives; 0: it is not what it was any more. */
@@ -199,8 +199,8 @@ static inline uint64_t dat_last_line(uint64_t at, uint64_t n)
 static inline void dat_write_header(dat_header *header, const dat_end *end, uint32_t seq,
                                     const dat_request *request)
 {
-	header->conn = end->peer_index;
-	header->tag = end->peer_tag;
+	header->conn = end->config.peer_index;
+	header->tag = end->config.peer_tag;
 	header->seq = seq;
 	header->op = request->op;
 	header->flags = request->flags;
@@ -211,7 +211,7 @@ static inline void dat_write_header(dat_header *header, const dat_end *end, uint
 	header->context = request->context;
 	header->immediate = request->data;
 	header->number = request->number;
-	header->done = end->expected;
+	header->done = end->rx.expected;
 }
 
 /* Such a header by itself. */

@@ -103,8 +103,8 @@ int dat_lane_pulled(dat_end *end, const node_arrival *arrival)
 	node_take_words(&pull.operand, arrival->body + sizeof(dat_header),
 	                sizeof(pull) - sizeof(dat_header));
 	own = pull.compare;
-	if (pull.header.conn != end->index || pull.header.tag != end->tag ||
-	    pull.header.seq != end->expected || end->coming_as || pull.header.attempt ||
+	if (pull.header.conn != end->config.index || pull.header.tag != end->config.tag ||
+	    pull.header.seq != end->rx.expected || end->rx.state || pull.header.attempt ||
 	    pull.header.op != DAT_LANE_WRITE || pull.header.flags & DAT_FLAG_IMMEDIATE ||
 	    arrival->data || pull.header.total > DAT_PULL_MAX ||
 	    !(at = dat_lane_target(end, &pull.header)))
@@ -122,8 +122,8 @@ int dat_lane_pulled(dat_end *end, const node_arrival *arrival)
 		dat_lane_passed(end);
 		return 1;
 	}
-	memcpy(end->coming, &pull.header, sizeof(pull.header));
-	end->coming_as = DAT_COMING_PULL;
+	memcpy(end->rx.coming, &pull.header, sizeof(pull.header));
+	end->rx.state = DAT_COMING_PULL;
 	return 1;
 }
 
@@ -132,8 +132,9 @@ int dat_lane_half(dat_end *end, const dat_header *header, const node_arrival *ar
 	dat_header pull;
 	uint64_t at;
 
-	memcpy(&pull, end->coming, sizeof(pull));
-	if (end->coming_as != DAT_COMING_PULL || header->seq != end->expected || header->status ||
+	memcpy(&pull, end->rx.coming, sizeof(pull));
+	if (end->rx.state != DAT_COMING_PULL || header->seq != end->rx.expected ||
+	    header->status ||
 	    header->total != pull.total || header->offset > pull.total ||
 	    arrival->data != pull.total - header->offset || !(at = dat_lane_target(end, &pull)) ||
 	    arrival->data != dat_last_line(pull.addr, pull.total) ||

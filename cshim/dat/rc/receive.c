@@ -21,11 +21,11 @@ enum {
 /* The peer says that it is done with everything before a number; 0: core must deal with it. */
 static int receive_done(dat_end *end, uint32_t seq)
 {
-	uint32_t n = seq - end->oldest;
+	uint32_t n = seq - end->tx.oldest;
 
 	if (n >= 1u << 31)
 		return 1; /* an old one */
-	return n <= end->sent && dat_lane_done(end, seq);
+	return n <= end->tx.sent && dat_lane_done(end, seq);
 }
 
 static int takes_receive(const dat_header *header)
@@ -36,22 +36,22 @@ static int takes_receive(const dat_header *header)
 /* 1 if the lane deals with a message of data: the next in order, of a plain send or write. */
 static int is_next(const dat_end *end, const dat_header *header, uint64_t data)
 {
-	if (header->seq != end->expected || header->attempt || header->op > DAT_LANE_WRITE ||
-	    header->flags & DAT_FLAG_INVALIDATE || header->offset != end->got ||
+	if (header->seq != end->rx.expected || header->attempt || header->op > DAT_LANE_WRITE ||
+	    header->flags & DAT_FLAG_INVALIDATE || header->offset != end->rx.got ||
 	    data > header->total - header->offset || header->offset > header->total)
 		return 0;
-	if (end->coming_as) { /* it goes on as it began */
+	if (end->rx.state) { /* it goes on as it began */
 		dat_header begun;
 
-		memcpy(&begun, end->coming, sizeof(begun));
+		memcpy(&begun, end->rx.coming, sizeof(begun));
 		begun.offset = header->offset;
 		begun.done = header->done;
-		if (end->coming_as != DAT_COMING_DATA || memcmp(&begun, header, sizeof(begun)))
+		if (end->rx.state != DAT_COMING_DATA || memcmp(&begun, header, sizeof(begun)))
 			return 0;
 	} else if (!data && header->total) {
 		return 0;
 	}
-	return !takes_receive(header) || (end->received && header->number == end->base);
+	return !takes_receive(header) || (end->rx.received && header->number == end->rx.base);
 }
 
 uint64_t dat_lane_target(const dat_end *end, const dat_header *header)
@@ -70,7 +70,7 @@ static uint64_t place_of(const dat_end *end, const dat_header *header)
 		at = dat_lane_target(end, header);
 		return at ? at + header->offset : 0;
 	}
-	receive = dat_receive_at(end, end->base);
+	receive = dat_receive_at(end, end->rx.base);
 	if (header->total > receive->n)
 		return 0;
 	at = dat_memory_of(end, receive->context, receive->addr, receive->n,
@@ -84,7 +84,8 @@ static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *even
 	int immed = (header->flags & DAT_FLAG_IMMEDIATE) != 0;
 	int counter = immed ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
 	dat_completion *c =
-		dat_completion_at(event, end->recv, end, dat_receive_at(end, end->base)->cookie);
+		dat_completion_at(event, end->config.recv, end,
+	                          dat_receive_at(end, end->rx.base)->cookie);
 
 	c->length = header->total;
 	c->operation = DAT_DTO_RECEIVE;
@@ -93,12 +94,12 @@ static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *even
 		dat_extend(c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
 		c->operation = DAT_IB_DTO_RECV_IMMED;
 	}
-	end->base++;
-	end->received--;
+	end->rx.base++;
+	end->rx.received--;
 	end->counters[counter]++;
 	end->counters[counter + 1] += header->total;
-	dat_queue_post(end->recv, DCNT_EVD_DTO_CALLBACK,
-	               end->solicited && !(header->flags & DAT_FLAG_SOLICITED));
+	dat_queue_post(end->config.recv, DCNT_EVD_DTO_CALLBACK,
+	               end->config.solicited && !(header->flags & DAT_FLAG_SOLICITED));
 }
 
 /* Takes a message of data; 0: core shall. */
@@ -109,7 +110,7 @@ static int receive_data(dat_end *end, const dat_header *header, const node_arriv
 
 	if (!receive_done(end, header->done) || !is_next(end, header, arrival->data))
 		return 0;
-	if (last && takes_receive(header) && !(event = dat_queue_place(end->recv)))
+	if (last && takes_receive(header) && !(event = dat_queue_place(end->config.recv)))
 		return 0;
 	if (arrival->data) {
 		uint64_t at = place_of(end, header);
@@ -120,10 +121,10 @@ static int receive_data(dat_end *end, const dat_header *header, const node_arriv
 			return 0;
 	}
 	if (!last) {
-		if (!end->coming_as)
-			memcpy(end->coming, header, sizeof(*header));
-		end->coming_as = DAT_COMING_DATA;
-		end->got += (uint32_t)arrival->data;
+		if (!end->rx.state)
+			memcpy(end->rx.coming, header, sizeof(*header));
+		end->rx.state = DAT_COMING_DATA;
+		end->rx.got += (uint32_t)arrival->data;
 		return 1;
 	}
 	dat_lane_passed(end);
@@ -140,8 +141,9 @@ static dat_end *end_for(const node_link *link, const node_peer *peer, const dat_
 	if (header->conn < dat_the_lane.num_ends)
 		end = (dat_end *)(uintptr_t)((const uint64_t *)(uintptr_t)
 		                                     dat_the_lane.ends)[header->conn];
-	return end && end->on && !end->stuck && end->tag == header->tag &&
-	                       end->link == (uintptr_t)link && end->peer == (uintptr_t)peer
+	return end && end->on && !end->stuck && end->config.tag == header->tag &&
+	                       end->config.link == (uintptr_t)link &&
+	                       end->config.peer == (uintptr_t)peer
 	               ? end
 	               : NULL;
 }
@@ -163,7 +165,7 @@ static int receive_for(dat_end *end, const dat_header *header, const node_arriva
 	case DAT_MSG_PULL:
 		return dat_lane_pulled(end, arrival);
 	case DAT_MSG_READY:
-		end->unpulled = DAT_UNPULLED; /* maybe */
+		end->route.unpulled = DAT_UNPULLED; /* maybe */
 		return 0;
 	}
 	return 0;
@@ -177,7 +179,7 @@ static int receive_for(dat_end *end, const dat_header *header, const node_arriva
 static void expect_answer(const dat_end *end, const node_peer *peer)
 {
 	static const node_slot *expected[ANSWERS]; /* by connection; two may share one */
-	const node_slot **last = &expected[end->index % ANSWERS];
+	const node_slot **last = &expected[end->config.index % ANSWERS];
 	const node_slot *slot = node_slot_at(peer->out_slots, peer->sender.tail);
 
 	if (*last == slot)
@@ -200,8 +202,8 @@ static dat_end *receive(const node_link *link, const node_peer *peer, const node
 		return NULL;
 	/* The peer looks at this line: it is on its way while the message is dealt with. Else the
 	 * next lock, of the program's next call, would wait for it. */
-	if (end->own)
-		node_prefetch_to_write(&((const dat_open *)(uintptr_t)end->own)->done);
+	if (end->config.own)
+		node_prefetch_to_write(&((const dat_open *)(uintptr_t)end->config.own)->done);
 	if (arrival->kind == DAT_MSG_DATA && takes_receive(&header))
 		expect_answer(end, peer);
 	return receive_for(end, &header, arrival) ? end : NULL;
@@ -227,11 +229,11 @@ static uint32_t receive_ring(node_link *link, node_peer *peer)
 		}
 		n++;
 		node_take(link, peer, &arrival);
-		if (end->tell && (ends == 0 || told[ends - 1] != end))
+		if (end->rx.tell && (ends == 0 || told[ends - 1] != end))
 			told[ends++] = end;
 	}
 	while (ends > 0)
-		if (told[--ends]->tell)
+		if (told[--ends]->rx.tell)
 			dat_lane_tell(told[ends]);
 	if (n > 0) {
 		peer->receiver.turn = link->turn;
@@ -254,9 +256,9 @@ static void send_waiting(void)
 
 		if (!end || !end->on || end->stuck)
 			continue;
-		if (end->coming_as == DAT_COMING_ASK)
+		if (end->rx.state == DAT_COMING_ASK)
 			dat_lane_answer(end);
-		if (end->tell)
+		if (end->rx.tell)
 			dat_lane_tell(end);
 		dat_lane_send(end);
 	}

@@ -21,7 +21,7 @@ static int direction_of(const dat_request *request)
 /* 1 if this process may copy to and from the peer's memory. */
 static int reaches(const dat_end *end)
 {
-	return end->table && dat_the_lane.table && dat_peer_of(end)->direct;
+	return end->config.table && dat_the_lane.table && dat_peer_of(end)->direct;
 }
 
 /* 1 if the peer looks for messages all the time, as far as is known, and can take part at once. */
@@ -29,7 +29,7 @@ static int peer_polls(const dat_end *end)
 {
 	int reached = reaches(end);
 
-	return (end->polls || !reached) &&
+	return (end->route.polls || !reached) &&
 	       node_takes_part(dat_link_of(end), dat_peer_of(end), reached);
 }
 
@@ -42,7 +42,7 @@ static uint32_t routes_of(dat_end *end, const dat_request *request)
 
 	if (routes & target &&
 	    (request->op != DAT_LANE_WRITE || request->n > DAT_PULL_MAX ||
-	     end->sent != end->posted || (end->unpulled && --end->unpulled)))
+	     end->tx.sent != end->tx.posted || (end->route.unpulled && --end->route.unpulled)))
 		routes &= ~target;
 	return routes;
 }
@@ -52,7 +52,7 @@ static uint32_t routes_of(dat_end *end, const dat_request *request)
 static uint32_t route_of(dat_end *end, const dat_request *request)
 {
 	int reached = reaches(end);
-	uint32_t timed = reached && end->writes++ % TIME_EACH == 0 ? NODE_ROUTE_TIMED : 0;
+	uint32_t timed = reached && end->route.writes++ % TIME_EACH == 0 ? NODE_ROUTE_TIMED : 0;
 
 	if (!peer_polls(end))
 		return (reached ? NODE_ROUTE_ORIGIN : NODE_ROUTES) | timed;
@@ -65,9 +65,9 @@ static uint32_t route_of(dat_end *end, const dat_request *request)
 /* How far the requests of an end are: a number that changes when one goes on. */
 static uint32_t state_of(const dat_end *end)
 {
-	return end->oldest + end->sent + end->done +
-	       (end->posted ? dat_request_at(end, end->oldest)->got +
-	                              dat_request_at(end, end->oldest)->sent
+	return end->tx.oldest + end->tx.sent + end->tx.done +
+	       (end->tx.posted ? dat_request_at(end, end->tx.oldest)->got +
+	                              dat_request_at(end, end->tx.oldest)->sent
 	                    : 0);
 }
 
@@ -82,7 +82,7 @@ static int look_for_end(void *object)
 	settling *s = object;
 	uint32_t state;
 
-	if ((int32_t)(s->seq - s->end->oldest) <= 0)
+	if ((int32_t)(s->seq - s->end->tx.oldest) <= 0)
 		return NODE_LOOK_OVER;
 	dat_lane_turn();
 	if (!s->end->on || s->end->stuck)
@@ -104,8 +104,8 @@ static int settle(dat_end *end, uint32_t seq, uint32_t n)
 /* A peer that polls takes a nanosecond for a byte, at the most. */
 void dat_lane_learn(dat_end *end, const dat_request *request)
 {
-	if (cshim_now_ns() - request->begun - request->n > (int64_t)SLOW * end->direct_ns)
-		end->polls = 0;
+	if (cshim_now_ns() - request->begun - request->n > (int64_t)SLOW * end->route.ns)
+		end->route.polls = 0;
 }
 
 static void timed(const dat_end *end, const dat_request *request, uint32_t route, int64_t begun,
@@ -128,18 +128,18 @@ void dat_lane_time(dat_end *end, dat_request *request, uint32_t seq)
 	waited = settle(end, seq + 1, request->n);
 	timed(end, &copy, copy.route, copy.begun, waited);
 	if (waited != NODE_WAIT_OVER)
-		end->polls = 0;
+		end->route.polls = 0;
 }
 
 /* Copies, and sees whether the peer polls meanwhile. */
 static int copy_and_look(dat_end *end, const dat_request *request, const node_range *local,
                          uint32_t ranges)
 {
-	const dat_table *table = (const dat_table *)(uintptr_t)end->table;
+	const dat_table *table = (const dat_table *)(uintptr_t)end->config.table;
 	uint64_t before = __atomic_load_n(&table->polls, __ATOMIC_RELAXED);
 	int done = dat_lane_copy(end, request, local, ranges);
 
-	end->polls = __atomic_load_n(&table->polls, __ATOMIC_RELAXED) - before >= SOME_POLLS;
+	end->route.polls = __atomic_load_n(&table->polls, __ATOMIC_RELAXED) - before >= SOME_POLLS;
 	return done;
 }
 
@@ -149,30 +149,31 @@ static void note_copy(dat_end *end, const dat_request *request, int64_t begun)
 	int64_t ns;
 
 	if (request->n >= NODE_ROUTED_MIN) {
-		if (end->polls)
+		if (end->route.polls)
 			timed(end, request, NODE_ROUTE_ORIGIN, begun, NODE_WAIT_OVER);
 		return;
 	}
 	ns = cshim_now_ns() - begun;
-	end->direct_ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+	end->route.ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
 /* 1 when every request in front has taken effect. Of a peer that polls that is awaited for what is
  * long. */
 static int is_first(dat_end *end, const dat_request *request)
 {
-	if (!end->posted)
+	if (!end->tx.posted)
 		return 1;
 	if (request->n >= NODE_ROUTED_MIN && peer_polls(end))
-		return settle(end, end->oldest + end->posted, request->n) == NODE_WAIT_OVER;
+		return settle(end, end->tx.oldest + end->tx.posted, request->n) == NODE_WAIT_OVER;
 	dat_lane_turn();
-	return end->on && !end->posted && !end->stuck;
+	return end->on && !end->tx.posted && !end->stuck;
 }
 
 /* 1 if the event of a request that is complete at once has a place. */
 static int has_place(const dat_end *end, const dat_request *request)
 {
-	return request->completion & DAT_COMPLETION_SUPPRESS_FLAG || dat_queue_place(end->request);
+	return request->completion & DAT_COMPLETION_SUPPRESS_FLAG ||
+	       dat_queue_place(end->config.request);
 }
 
 static int by_copy(dat_end *end, const dat_request *request, const node_range *local,
