@@ -132,6 +132,34 @@ func (j *job) freeze() (thaw func()) {
 	return thaw
 }
 
+// sockets are the names of the job's abstract sockets: the tasks', and those of lapirun and of its
+// watchdog, which is the tasks' parent.
+func (j *job) sockets() (names []string) {
+	j.t.Helper()
+	var dirs []string
+	for _, pid := range j.tasks {
+		dirs = append(dirs, fmt.Sprint("/proc/", pid))
+	}
+	if j.launch != 0 {
+		dirs = append(dirs, fmt.Sprint("/proc/", j.launch), "/proc/"+parentOf(dirs[0]))
+	}
+	b, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		links := linksOf(dir)
+		for line := range strings.Lines(string(b)) {
+			const inode, name = 6, 7
+			if f := strings.Fields(line); len(f) > name && f[name][0] == '@' &&
+				slices.Contains(links, "socket:["+f[inode]+"]") {
+				names = append(names, f[name])
+			}
+		}
+	}
+	return names
+}
+
 // begin starts one process of the job.
 func (j *job) begin(env []string, command ...string) {
 	j.t.Helper()
@@ -291,11 +319,21 @@ func portOf(pid int) uint16 {
 		port, _ := strconv.ParseUint(hex, 16, 16)
 		inodes["socket:["+fields[9]+"]"] = uint16(port)
 	}
-	fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	for _, fd := range fds {
-		if link, err := os.Readlink(fd); err == nil && inodes[link] != 0 {
+	for _, link := range linksOf(fmt.Sprint("/proc/", pid)) {
+		if inodes[link] != 0 {
 			return inodes[link]
 		}
 	}
 	return 0
+}
+
+// linksOf is what the descriptors of a process lead to, given its folder in /proc.
+func linksOf(dir string) (links []string) {
+	names, _ := filepath.Glob(dir + "/fd/*")
+	for _, name := range names {
+		if link, err := os.Readlink(name); err == nil {
+			links = append(links, link)
+		}
+	}
+	return links
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +22,9 @@ import (
 // outsider in the environment makes this program a process of another user that tries what it can
 // against the processes named there.
 const outsider = "HOSTILE_OUTSIDER"
+
+// outsiderSockets in its environment are the names of the job's abstract sockets.
+const outsiderSockets = "HOSTILE_SOCKETS"
 
 const nobody = 65534
 
@@ -89,13 +94,14 @@ func tryProcess(pid string) {
 	}
 }
 
-// trySockets says hello to whoever listens at an abstract socket of LAPI, as each task, and hopes
-// to be told something.
+// trySockets says hello at each abstract socket of LAPI that is the job's, as each task, and hopes
+// for an answer.
 func trySockets() {
+	ours := strings.Fields(os.Getenv(outsiderSockets))
 	b, _ := os.ReadFile("/proc/net/unix")
 	for line := range strings.Lines(string(b)) {
 		_, name, ok := strings.Cut(strings.TrimSpace(line), "@lapi/")
-		if !ok {
+		if !ok || !slices.Contains(ours, "@lapi/"+name) {
 			continue
 		}
 		for _, purpose := range []wire.Purpose{wire.Join, wire.Ask} {
@@ -151,17 +157,18 @@ func tryFiles() {
 
 // TestOutsider: a process of another user gets at no task's memory, segment, socket or trace, be
 // the job launched or started by hand, and the job does not notice. A peer of another user's job is
-// such a process.
+// such a process. Another job on the node, here one socket, changes nothing.
 func TestOutsider(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("becoming another user needs root")
 	}
+	anotherJob(t)
 	program := copyOfThis(t)
 	attempts := func(t *testing.T, j *job, uid uint32) []byte { // of a process of that user
 		t.Helper()
 		attempt := exec.Command(program)
 		attempt.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", outsider, j.tasks[0],
-			j.tasks[1], max(j.launch, j.tasks[0])))
+			j.tasks[1], max(j.launch, j.tasks[0])), outsiderSockets+"="+strings.Join(j.sockets(), " "))
 		attempt.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid,
 			Gid: uid}}
 		out, err := attempt.CombinedOutput()
@@ -199,6 +206,21 @@ func TestOutsider(t *testing.T) {
 			j.finish()
 		})
 	}
+}
+
+// anotherJob has a socket with a name as those of LAPI, at which hello gets no answer.
+func anotherJob(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("unixpacket", fmt.Sprintf("@lapi/0/another/%d", os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			c.Close()
+		}
+	}()
 }
 
 // copyOfThis is this program where another user may run it.
