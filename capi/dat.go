@@ -320,6 +320,16 @@ func list[T any](c *datCall, i, n int) []T {
 	return unsafe.Slice(at[T](c, i), n)
 }
 
+// readable is list where these elements can be read; else nil. For arguments that datPointers has
+// no size of.
+func readable[T any](c *datCall, i, n int) []T {
+	l := list[T](c, i, n)
+	if l == nil || memory.Readable(transport.Addr(c[i]), uint64(n)*uint64(unsafe.Sizeof(l[0]))) != nil {
+		return nil
+	}
+	return l
+}
+
 // private is private data of size argument i at argument i+1; ok is false of a size that cannot be.
 func (c *datCall) private(i int) (b []byte, ok bool) {
 	n := c.i(i)
@@ -378,11 +388,11 @@ func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
 
 // addrOf reads a sockaddr.
 func (c *datCall) addrOf(i int) (netip.Addr, bool) {
-	if c[i] == 0 {
+	family := readable[uint16](c, i, 1)
+	if family == nil {
 		return netip.Addr{}, false
 	}
-	family := *at[uint16](c, i)
-	return dat.Addr(list[byte](c, i, dat.SockaddrSize(family)))
+	return dat.Addr(readable[byte](c, i, dat.SockaddrSize(family[0])))
 }
 
 // on calls f with the object of argument 0, of a kind whose handle is wrong with subtype.

@@ -199,11 +199,11 @@ func within(recv, send *coll.Parts) bool {
 // from first on.
 func lists(c *datCall, p *coll.Parts, n, first int) bool {
 	const sizesAt, placesAt = collSendSizes - collSend, collSendPlaces - collSend
-	sizes := list[int32](c, first+sizesAt, n)
+	sizes := readable[int32](c, first+sizesAt, n)
 	whole := c[collSet] == collWhole
-	places, buffers := list[int32](c, first+placesAt, n), []uint64(nil)
+	places, buffers := readable[int32](c, first+placesAt, n), []uint64(nil)
 	if whole {
-		buffers = list[uint64](c, first, n)
+		buffers = readable[uint64](c, first, n)
 	}
 	if sizes == nil || whole && buffers == nil || !whole && places == nil {
 		return false
@@ -227,7 +227,7 @@ func lists(c *datCall, p *coll.Parts, n, first int) bool {
 
 // counts are the parts of a reduce_scatter, of which this rank receives one.
 func counts(c *datCall, p *coll.Parts, g *dat.Collective, n int) bool {
-	sizes := list[int32](c, collRecvSizes, n)
+	sizes := readable[int32](c, collRecvSizes, n)
 	if sizes == nil {
 		return false
 	}
@@ -245,7 +245,10 @@ func counts(c *datCall, p *coll.Parts, g *dat.Collective, n int) bool {
 // createGroup is dat_ib_collective_create_group, by the handle of its EVD.
 func createGroup(e *dat.EVD, c *datCall) codes.Return {
 	n, self := c.i(2), c.u(3)
-	members := list[uint64](c, 1, n)
+	var members []uint64
+	if n <= dat.GroupMax {
+		members = readable[uint64](c, 1, n)
+	}
 	switch {
 	case n < 1 || n > dat.GroupMax:
 		return codes.Arg(2)
@@ -262,8 +265,8 @@ func createGroup(e *dat.EVD, c *datCall) codes.Return {
 		}
 		a.Members = append(a.Members, m)
 	}
-	if i := at[C.DAT_IB_COLLECTIVE_GROUP](c, 5); i != nil {
-		if a.Info = groupInfo(i, n); a.Info == nil {
+	if c[5] != 0 {
+		if a.Info = groupInfo(readable[C.DAT_IB_COLLECTIVE_GROUP](c, 5, 1), n); a.Info == nil {
 			return codes.Arg(5)
 		}
 	}
@@ -282,13 +285,16 @@ func pointerTo(p uint64) *datCall { return &datCall{p} }
 
 // memberAt reads the member at argument 0: a blob, or the address and qualifier of a service point.
 func memberAt(c *datCall) (m dat.MemberAddress, ok bool) {
-	if c[0] == 0 {
+	if readable[byte](c, 0, 8) == nil {
 		return m, false
 	}
 	if coll.IsBlob(first(c)) {
-		return dat.MemberOf(list[byte](c, 0, coll.BlobSize))
+		return dat.MemberOf(readable[byte](c, 0, coll.BlobSize))
 	}
-	pair := list[uint64](c, 0, 2)
+	pair := readable[uint64](c, 0, 2)
+	if pair == nil {
+		return m, false
+	}
 	var a netip.Addr
 	a, ok = pointerTo(pair[0]).addrOf(0)
 	return dat.MemberAddress{Addr: a, Qualifier: pair[1]}, ok
@@ -302,18 +308,29 @@ func first(c *datCall) (v uint64) {
 	return v
 }
 
-// groupInfo copies what a program says of the nodes; nil: its sizes cannot be.
-func groupInfo(i *C.DAT_IB_COLLECTIVE_GROUP, n int) *dat.GroupInfo {
+// groupInfo copies a program's table of the nodes; nil: its sizes cannot be, or it cannot be read.
+func groupInfo(all []C.DAT_IB_COLLECTIVE_GROUP, n int) *dat.GroupInfo {
+	if all == nil {
+		return nil
+	}
+	i := &all[0]
 	local, external := int(i.local_size), int(i.external_size)
 	if local < 0 || local > n || external < 0 || external > n {
 		return nil
 	}
+	there := true
 	ints := func(p *C.int, n int) []int32 {
 		c := datCall{*(*uint64)(ptr(&p))}
-		return append([]int32(nil), list[int32](&c, 0, n)...)
+		l := readable[int32](&c, 0, n)
+		there = there && (l != nil || n == 0 || c[0] == 0)
+		return append([]int32(nil), l...)
 	}
-	return &dat.GroupInfo{LocalSize: local, LocalRank: int(i.local_rank),
+	info := &dat.GroupInfo{LocalSize: local, LocalRank: int(i.local_rank),
 		ExternalSize: external, ExternalRank: int(i.external_rank),
 		LocalRanks: ints(i.local_ranks, local), ExternalRanks: ints(i.external_ranks, external),
 		Intranode: ints(i.intranode_table, n), Internode: ints(i.internode_table, n)}
+	if !there {
+		return nil
+	}
+	return info
 }

@@ -23,10 +23,13 @@ func initMemoryCalls() {
 		_ *datCall) codes.Return {
 		return m.Free()
 	})
-	sync := on(ofIA, func(*dat.IA,
-		*datCall) codes.Return {
+	// memory is coherent: only the list is judged
+	sync := on(ofIA, func(_ *dat.IA, c *datCall) codes.Return {
+		if n := int(min(c[2], dat.MaxIOV)); n > 0 && readable[dat.Triplet](c, 1, n) == nil {
+			return codes.Arg(2)
+		}
 		return codes.Success
-	}) // memory is coherent
+	})
 	d[C.DAT_CALL_lmr_sync_rdma_read], d[C.DAT_CALL_lmr_sync_rdma_write] = sync, sync
 	create := func(forEP bool) func(*datCall) codes.Return {
 		return on(ofPZ, func(p *dat.PZ, c *datCall) codes.Return {
