@@ -10,9 +10,12 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"lapi/core/lapi"
 	"lapi/core/lapi/codes"
 	"lapi/core/progress"
+	"lapi/descriptor"
 	"lapi/invariant"
 	"lapi/transport/layout"
 )
@@ -109,7 +112,7 @@ func brokeBy(context C.int, call string, r any) {
 	line := invariant.Line(call, r)
 	_, robbed := r.(invariant.Cause)
 	if robbed {
-		C.cshim_descriptors_repair_runtime()
+		repairPoller()
 	}
 	if context < 0 || contexts[context] == nil {
 		say("LAPI: " + line)
@@ -117,6 +120,23 @@ func brokeBy(context C.int, call string, r any) {
 	}
 	breakContext(context, line)
 	brokenContexts[context].robbed = robbed
+}
+
+// repairPoller gives the run-time's poller descriptors anew, where the program has closed them.
+func repairPoller() {
+	if C.cshim_descriptors_runtime_works() != 0 {
+		return
+	}
+	poller, err := descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC))
+	if err != nil {
+		return
+	}
+	event, err := descriptor.Own(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK))
+	if err != nil {
+		unix.Close(poller)
+		return
+	}
+	C.cshim_descriptors_repair_runtime(C.int(poller), C.int(event))
 }
 
 // breakContext ends the use of a context, whose lock the caller holds.
@@ -188,7 +208,7 @@ func datBroke(call string, number C.int) {
 		call = fmt.Sprintf("%s %d", call, number)
 	}
 	if _, robbed := r.(invariant.Cause); robbed {
-		C.cshim_descriptors_repair_runtime()
+		repairPoller()
 	}
 	if line := invariant.Line(call, r); !udapl.broken {
 		breakDat(line)

@@ -45,14 +45,16 @@ func golapi_thread() { memory.Prepare() }
 
 func addr(a C.cshim_addr) transport.Addr { return transport.Addr(a) }
 
-// golapi_started runs when all packages are initialised, as any exported function; cshim/start waits
-// for that. A sleep starts the run-time's poller, so that its descriptors are there to be moved.
+// golapi_started runs when all packages are initialised, as any exported function; cshim/start
+// waits for that. A sleep starts the run-time's poller, so that its descriptors are there to be
+// moved. The start has raised the limits of descriptors, which were soft and hard before.
 //
 //export golapi_started
-func golapi_started() {
+func golapi_started(soft, hard C.uint64_t) {
 	descriptor.Bracket(func() { C.cshim_descriptors_hold() },
 		func() { C.cshim_descriptors_release() })
 	time.Sleep(time.Nanosecond)
+	C.cshim_descriptors_move_runtime(C.int(descriptor.Least(uint64(soft), uint64(hard))))
 }
 
 func main() {}

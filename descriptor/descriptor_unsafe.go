@@ -69,6 +69,25 @@ func move(fd, least int) (int, error) {
 	return moved, nil
 }
 
+// Least is the number from which the library's descriptors are out of the way under these limits; 0:
+// there is none.
+func Least(soft, hard uint64) int {
+	if roomAbove(soft, hard) {
+		return int(soft)
+	}
+	return top(soft)
+}
+
+func roomAbove(soft, hard uint64) bool { return soft <= highest && hard >= soft+room }
+
+// top is the first of the last numbers below a soft limit; 0: there is no room.
+func top(soft uint64) int {
+	if soft < 4*room {
+		return 0
+	}
+	return int(min(soft, highest)) - room
+}
+
 // outOfTheWay moves fd, or leaves it open with an error.
 func outOfTheWay(fd int) (int, error) {
 	moved, err := aboveSoftLimit(fd)
@@ -85,10 +104,10 @@ func nearTheTop(fd int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if now.Cur < 4*room {
+	least := top(now.Cur)
+	if least == 0 {
 		return -1, unix.EMFILE
 	}
-	least := int(min(now.Cur, highest)) - room
 	if fd >= least {
 		return fd, nil
 	}
@@ -108,7 +127,7 @@ func aboveSoftLimit(fd int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if was.Cur > highest || was.Max < was.Cur+room {
+	if !roomAbove(was.Cur, was.Max) {
 		return -1, unix.EMFILE
 	}
 	raised := unix.Rlimit{Cur: min(was.Max, was.Cur+1<<12), Max: was.Max}

@@ -10,8 +10,6 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "start/start.h"
@@ -98,44 +96,20 @@ void cshim_descriptors_move_runtime(int least)
 		__atomic_store_n(&cshim_go_event_fd, (uintptr_t)fd, __ATOMIC_SEQ_CST);
 }
 
-/* The last numbers below a soft limit: files of the program get lower ones. 0: there is no room. */
-int cshim_descriptors_top(rlim_t soft)
-{
-	enum { ROOM = 64, HIGHEST = 1 << 16 };
-
-	if (soft < (rlim_t)4 * ROOM)
-		return 0;
-	return (soft < HIGHEST ? (int)soft : HIGHEST) - ROOM;
-}
-
-static int moved(int fd)
-{
-	struct rlimit now;
-	int least = getrlimit(RLIMIT_NOFILE, &now) == 0 ? cshim_descriptors_top(now.rlim_cur) : 0,
-	    higher = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, least < 3 ? 3 : least);
-
-	if (higher < 0)
-		return fd;
-	close(fd);
-	return higher;
-}
-
-/*
- * The program has closed the library's descriptors, and maybe those of the poller, for which the
- * run-time would end the process at its next look. It gets others, made as netpollinit makes them.
- * Only goroutines that wait for sockets, which are closed as well, miss something.
- */
-void cshim_descriptors_repair_runtime(void)
+int cshim_descriptors_runtime_works(void)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &cshim_go_event_fd};
-	int poller, bell;
 
-	if (!&cshim_go_epoll_fd || !&cshim_go_event_fd || cshim_go_epoll_fd < 0 ||
-	    epoll_ctl(cshim_go_epoll_fd, EPOLL_CTL_MOD, (int)cshim_go_event_fd, &event) == 0)
-		return;
-	poller = moved(epoll_create1(EPOLL_CLOEXEC));
-	bell = moved(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-	if (poller < 0 || bell < 0 || epoll_ctl(poller, EPOLL_CTL_ADD, bell, &event) != 0)
+	return !&cshim_go_epoll_fd || !&cshim_go_event_fd || cshim_go_epoll_fd < 0 ||
+	       epoll_ctl(cshim_go_epoll_fd, EPOLL_CTL_MOD, (int)cshim_go_event_fd, &event) == 0;
+}
+
+/* Only goroutines that wait for sockets, which are closed as well, miss something. */
+void cshim_descriptors_repair_runtime(int poller, int bell)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &cshim_go_event_fd};
+
+	if (epoll_ctl(poller, EPOLL_CTL_ADD, bell, &event) != 0)
 		return;
 	__atomic_store_n(&cshim_go_event_fd, (uintptr_t)bell, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&cshim_go_epoll_fd, poller, __ATOMIC_SEQ_CST);

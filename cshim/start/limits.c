@@ -15,8 +15,6 @@
  * malloc's, and the stacks of as many threads as the start and LAPI_Init may make.
  */
 enum { TABLES_AND_HEAP = 96 << 20, MALLOC_ARENA = 64 << 20, THREADS = 10, OWN_STACK = 8 << 20 };
-/* The kernel's table of descriptors has an entry for each number: above this none is taken. */
-#define HIGHEST ((rlim_t)1 << 16)
 /* Below this much each arena of malloc counts: by itself it makes one of 64 MiB for each thread. */
 #define TIGHT ((rlim_t)1 << 30)
 
@@ -76,15 +74,12 @@ int cshim_limits_allow(const char *api)
 	return memory_allows(api) && threads_allow(api);
 }
 
-/* Under the mutex of the start. */
-static struct rlimit saved;
-static int is_saved;
-
-void cshim_limits_save(void)
+void cshim_limits_save(struct rlimit *limit)
 {
 	struct rlimit space;
 
-	is_saved = getrlimit(RLIMIT_NOFILE, &saved) == 0;
+	if (getrlimit(RLIMIT_NOFILE, limit) != 0)
+		limit->rlim_cur = limit->rlim_max = 0;
 #ifdef __GLIBC__
 	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < TIGHT)
 		mallopt(M_ARENA_MAX, 2);
@@ -92,18 +87,13 @@ void cshim_limits_save(void)
 }
 
 /* Go's package syscall raises the soft limit up to the hard one, and has no switch for that. */
-void cshim_limits_restore(void)
+void cshim_limits_restore(const struct rlimit *limit)
 {
 	struct rlimit now;
 
-	if (!is_saved || getrlimit(RLIMIT_NOFILE, &now) != 0)
-		return;
-	if (saved.rlim_cur <= HIGHEST && now.rlim_cur >= saved.rlim_cur + 2)
-		cshim_descriptors_move_runtime((int)saved.rlim_cur);
-	else
-		cshim_descriptors_move_runtime(cshim_descriptors_top(saved.rlim_cur));
-	if (now.rlim_max == saved.rlim_max && now.rlim_cur > saved.rlim_cur) {
-		now.rlim_cur = saved.rlim_cur;
+	if (getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_max == limit->rlim_max &&
+	    now.rlim_cur > limit->rlim_cur) {
+		now.rlim_cur = limit->rlim_cur;
 		setrlimit(RLIMIT_NOFILE, &now);
 	}
 }

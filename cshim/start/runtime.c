@@ -22,7 +22,7 @@ extern starter *__start_go_init[] __attribute__((weak, visibility("hidden")));
 extern starter *__stop_go_init[] __attribute__((weak, visibility("hidden")));
 
 /* capi: it returns after the initialisation of all packages. */
-extern void golapi_started(void) __attribute__((weak));
+extern void golapi_started(uint64_t soft, uint64_t hard) __attribute__((weak));
 
 int cshim_runtime_is_dormant(void)
 {
@@ -81,11 +81,11 @@ int cshim_runtime_prepare(void)
 	return row ? 0 : -1;
 }
 
-void cshim_runtime_start(void)
+void cshim_runtime_start(const struct rlimit *limit)
 {
 	starter **start;
 
 	for (start = &__start_go_init[0]; start != &__stop_go_init[0]; start++)
 		(*start)(1, row, row + 2);
-	golapi_started();
+	golapi_started(limit->rlim_cur, limit->rlim_max);
 }

@@ -59,20 +59,22 @@ void cshim_start_say(const char *api, const char *format, ...)
 
 static int start(const char *api)
 {
+	struct rlimit limit;
+
 	if (!cshim_limits_allow(api) || cshim_runtime_prepare() != 0)
 		return CSHIM_START_LIMITS;
 	/* Now, with few threads: with many the kernel waits for all processors, milliseconds. */
 	cshim_membarrier_register();
 	node_membarrier_register();
 	cshim_descriptors_hold();
-	cshim_limits_save();
+	cshim_limits_save(&limit);
 	cshim_reserve_prepare();
 	__atomic_store_n(&cshim_start_state, CSHIM_START_UNDER_WAY, __ATOMIC_RELEASE);
 	cshim_go_signals_clear();
 	cshim_stacks_begin();
-	cshim_runtime_start();
+	cshim_runtime_start(&limit);
 	node_guard_runtime();
-	cshim_limits_restore();
+	cshim_limits_restore(&limit);
 	cshim_descriptors_release();
 	return CSHIM_STARTED;
 }

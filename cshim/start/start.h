@@ -42,8 +42,17 @@ static inline int cshim_start(const char *api)
 void cshim_descriptors_hold(void);
 void cshim_descriptors_release(void);
 
-/* The program has closed descriptors of the library's: those of the run-time are opened anew. */
-void cshim_descriptors_repair_runtime(void);
+/*
+ * After the start, while the soft limit is raised: the descriptors of the run-time's poller get
+ * numbers from least on.
+ */
+void cshim_descriptors_move_runtime(int least);
+/*
+ * 0: the program has closed them, for which the run-time would end the process at its next look.
+ * Then repair_runtime gives it an epoll descriptor and an eventfd as netpollinit makes them.
+ */
+int cshim_descriptors_runtime_works(void);
+void cshim_descriptors_repair_runtime(int poller, int bell);
 
 /* atomic: 1 in the child of a fork that came after the start, or during it */
 extern int cshim_forked;

@@ -12,8 +12,8 @@ void cshim_start_say(const char *api, const char *format, ...)
 int cshim_runtime_is_dormant(void);
 /* What the start needs of memory; -1: there is none. */
 int cshim_runtime_prepare(void);
-/* Returns when all packages are initialised. */
-void cshim_runtime_start(void);
+/* Returns when all packages are initialised. limit: of descriptors, before the start. */
+void cshim_runtime_start(const struct rlimit *limit);
 
 /* go_signals.c: before the run-time starts. */
 void cshim_go_signals_clear(void);
@@ -21,14 +21,9 @@ void cshim_go_signals_clear(void);
 /* limits.c: 1 if the process may have the memory and threads that the run-time needs; else it
  * writes a line. */
 int cshim_limits_allow(const char *api);
-/* Around the start, in which Go raises the soft limit of descriptors. */
-void cshim_limits_save(void);
-void cshim_limits_restore(void);
-
-/* descriptors.c: after the start, while the soft limit is raised. Go's descriptors get numbers from
- * least on: the program's loops over its own do not come there. */
-void cshim_descriptors_move_runtime(int least);
-int cshim_descriptors_top(rlim_t soft);
+/* Around the start, in which Go raises the soft limit of descriptors. *limit: 0 if unknown. */
+void cshim_limits_save(struct rlimit *limit);
+void cshim_limits_restore(const struct rlimit *limit);
 
 /* reserve.c: before the start. Under a limit of address space Go maps what it uses only. */
 void cshim_reserve_prepare(void);
