@@ -24,65 +24,34 @@ import (
 	"lapi/core/dat/sockets"
 	"lapi/core/job"
 	"lapi/core/progress"
+	"lapi/cshim/dat/evd"
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/self"
 	"lapi/transport/shm"
 	"lapi/transport/udp"
-
-	"golang.org/x/sys/unix"
 )
 
 // udapl is uDAPL in this process. Everything of it is under the lock of its block.
 var udapl struct {
-	lib    *dat.Library
-	words  *layout.Progress
-	lane   *layout.DatLane // nil: there is none
-	block  progress.Block
-	due    uint32 // of the block: nobody waits for it
-	agents []agentCall
-	names  map[string]*C.char // strings that programs were given
-	files  watched
-	start  time.Time
-	turns  uint // progress calls
+	lib   *dat.Library
+	words *layout.Progress
+	lane  *layout.DatLane // nil: there is none
+	block progress.Block
+	due   uint32             // of the block: nobody waits for it
+	names map[string]*C.char // strings that programs were given
+	files watched
+	start time.Time
+	turns uint // progress calls
 	// it is not entered again (guard.go), and C knows
 	broken, closed bool
-}
-
-type agentCall struct {
-	agent dat.Agent
-	evd   dat.Handle
 }
 
 // datHost is what the library asks of C (dat.Host).
 type datHost struct{}
 
 func (datHost) Changed() { udapl.block.Changed() }
-
-func (datHost) CallAgent(a dat.Agent, evd dat.Handle) {
-	udapl.agents = append(udapl.agents, agentCall{a, evd})
-	udapl.words.Due = 1
-}
-
-func (datHost) SignalFD(fd int, on bool) {
-	if fd < 0 {
-		return
-	}
-	var b [8]byte
-	if on {
-		b[0] = 1
-		_, _ = unix.Write(fd, b[:])
-	} else {
-		_, _ = unix.Read(fd, b[:])
-	}
-}
-
-func (datHost) CloseFD(fd int) {
-	if fd >= 0 {
-		unix.Close(fd)
-	}
-}
 
 func (datHost) Message(text string) {
 	if level, _ := getenv("MP_INFOLEVEL"); level != "" && level != "0" {
@@ -218,9 +187,6 @@ func godat_progress() (flags C.uint32_t) {
 	if n > 0 {
 		flags |= layout.ProgressMade
 	}
-	if len(udapl.agents) > 0 {
-		flags |= layout.ProgressError
-	}
 	return flags
 }
 
@@ -247,7 +213,7 @@ func godat_arm(timeout *C.int64_t) (work C.int) {
 	udapl.block.Verify()
 	datAwake()
 	until, ok := udapl.lib.Arm()
-	if !ok || len(udapl.agents) > 0 {
+	if !ok {
 		return 1
 	}
 	udapl.block.Arm(until)
@@ -275,21 +241,13 @@ func datAwake() {
 	}
 }
 
-//export godat_agent
-func godat_agent(function, instance, evd *C.uint64_t) C.int {
+//export godat_ends
+func godat_ends() C.int {
 	if udapl.broken && !udapl.closed {
 		udapl.closed = true
-		return C.DAT_BROKEN
+		return 1
 	}
-	if len(udapl.agents) == 0 {
-		udapl.words.Due = 0
-		return 0
-	}
-	a := udapl.agents[0]
-	udapl.agents = udapl.agents[1:]
-	*function, *instance, *evd = C.uint64_t(a.agent.Function), C.uint64_t(a.agent.Instance),
-		C.uint64_t(a.evd)
-	return 1
+	return 0
 }
 
 // datCall is a call's arguments, as C has packed them.
@@ -356,19 +314,11 @@ func datString(s string) *C.char {
 	return p
 }
 
-// takesLast says whether the call may still take events after the end of uDAPL: one reports this end.
-func takesLast(number C.int) bool {
-	return udapl.broken && (number == C.DAT_CALL_evd_wait_begin ||
-		number == C.DAT_CALL_evd_wait_end || number == C.DAT_CALL_evd_dequeue)
-}
-
 //export godat_call
 func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
 	result = C.uint32_t(codes.InternalError.With(0)) // if it does not get to its end
 	defer datBroke("godat_call", number)
-	if !takesLast(number) {
-		datEntered()
-	}
+	datEntered()
 	if number == C.DAT_CALL_ia_close {
 		udapl.block.Verify()
 	}
@@ -379,7 +329,7 @@ func godat_call(number C.int, arguments *C.uint64_t) (result C.uint32_t) {
 	if r == codes.Success {
 		r = datCalls[number](c)
 	}
-	if len(udapl.agents) == 0 && udapl.lib.Adapters() > 0 && !udapl.broken {
+	if !evd.Agents() && udapl.lib.Adapters() > 0 && !udapl.broken {
 		udapl.lib.Push()
 	}
 	datEnd()

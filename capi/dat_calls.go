@@ -150,69 +150,6 @@ func initEventCalls() {
 	d[C.DAT_CALL_evd_modify_cno] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
 		return e.ModifyCNO(c.h(1))
 	})
-	d[C.DAT_CALL_evd_enable] = on(ofEVD, func(e *dat.EVD,
-		_ *datCall) codes.Return {
-		return e.SetEnabled(true)
-	})
-	d[C.DAT_CALL_evd_disable] = on(ofEVD, func(e *dat.EVD,
-		_ *datCall) codes.Return {
-		return e.SetEnabled(false)
-	})
-	d[C.DAT_CALL_evd_set_unwaitable] = on(ofEVD, func(e *dat.EVD,
-		_ *datCall) codes.Return {
-		return e.SetWaitable(false)
-	})
-	d[C.DAT_CALL_evd_clear_unwaitable] = on(ofEVD, func(e *dat.EVD,
-		_ *datCall) codes.Return {
-		return e.SetWaitable(true)
-	})
-	d[C.DAT_CALL_evd_resize] = on(ofEVD, func(e *dat.EVD,
-		c *datCall) codes.Return {
-		return e.Resize(c.i(1))
-	})
-	d[C.DAT_CALL_evd_post_se] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
-		ev := at[C.DAT_EVENT](c, 1)
-		if ev == nil {
-			return codes.Arg(2)
-		}
-		return e.PostSE(dat.EventNumber(ev.event_number), *(*uint64)(ptr(&ev.event_data)))
-	})
-	d[C.DAT_CALL_evd_dequeue] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
-		e.Look()
-		ev, r := e.Dequeue()
-		if r == codes.Success {
-			*at[dat.Event](c, 1) = ev
-		}
-		return r
-	})
-	d[C.DAT_CALL_evd_wait_begin] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
-		switch {
-		case c.needs(3):
-			return codes.Arg(4)
-		case c.needs(4):
-			return codes.Arg(5)
-		}
-		return e.WaitBegin(c.i(2), c.u(1) != 0)
-	})
-	d[C.DAT_CALL_evd_wait_end] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
-		ev, more, r := e.WaitEnd(c.i(2))
-		if r == codes.Success {
-			*at[dat.Event](c, 3) = ev
-		}
-		set(c, 4, int32(more))
-		return r
-	})
-	d[C.DAT_CALL_evd_wait_cancel] = on(ofEVD, func(e *dat.EVD, _ *datCall) codes.Return {
-		e.WaitCancel()
-		return codes.Success
-	})
-	d[C.DAT_CALL_cno_wait_cancel] = on(ofCNO, func(n *dat.CNO, _ *datCall) codes.Return {
-		n.WaitCancel()
-		return codes.Success
-	})
 	d[C.DAT_CALL_cno_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		if c.needs(3) {
 			return codes.Arg(3)
@@ -242,27 +179,6 @@ func initEventCalls() {
 	d[C.DAT_CALL_cno_free] = on(ofCNO, func(n *dat.CNO,
 		_ *datCall) codes.Return {
 		return n.Free()
-	})
-	d[C.DAT_CALL_cno_modify_agent] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
-		n.ModifyAgent(dat.Agent{Instance: c[1], Function: c[2]})
-		return codes.Success
-	})
-	d[C.DAT_CALL_cno_trigger] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
-		evd, r := n.Take()
-		set(c, 1, evd)
-		return r
-	})
-	d[C.DAT_CALL_cno_wait_begin] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(3)
-		}
-		n.WaitBegin()
-		return codes.Success
-	})
-	d[C.DAT_CALL_cno_wait_end] = on(ofCNO, func(n *dat.CNO, c *datCall) codes.Return {
-		evd, r := n.WaitEnd()
-		set(c, 1, evd)
-		return r
 	})
 }
 

@@ -274,19 +274,19 @@ func fillAttr(a *C.DAT_EP_ATTR, f *dat.Attr) {
 func initQueries() {
 	d := &datCalls
 	d[C.DAT_CALL_evd_query] = query(ofEVD, 31, func(e *dat.EVD, p *C.DAT_EVD_PARAM) {
-		*p = C.DAT_EVD_PARAM{ia_handle: cHandle(e.IA().Handle()), evd_qlen: C.DAT_COUNT(e.Size),
+		*p = C.DAT_EVD_PARAM{ia_handle: cHandle(e.IA().Handle()), evd_qlen: C.DAT_COUNT(e.Size()),
 			evd_state: C.DAT_EVD_STATE(e.State()), cno_handle: cHandle(dat.HandleOf(e.CNO)),
 			evd_flags: C.DAT_EVD_FLAGS(e.Flags)}
 	})
 	d[C.DAT_CALL_cno_query] = query(ofCNO, 7, func(n *dat.CNO, p *C.DAT_CNO_PARAM) {
 		*p = C.DAT_CNO_PARAM{ia_handle: cHandle(n.IA().Handle())}
 		switch {
-		case n.FD >= 0:
+		case n.FD() >= 0:
 			p.proxy_type = C.DAT_PROXY_TYPE_FD
-			*(*int32)(ptr(&p.proxy)) = int32(n.FD)
-		case n.Agent.Function != 0:
+			*(*int32)(ptr(&p.proxy)) = int32(n.FD())
+		case n.Agent().Function != 0:
 			p.proxy_type = C.DAT_PROXY_TYPE_AGENT
-			*(*dat.Agent)(ptr(&p.proxy)) = n.Agent
+			*(*dat.Agent)(ptr(&p.proxy)) = n.Agent()
 		}
 	})
 	d[C.DAT_CALL_pz_query] = query(ofPZ, 1, func(z *dat.PZ, p *C.DAT_PZ_PARAM) {

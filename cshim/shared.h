@@ -8,7 +8,7 @@
 #include "context/context.h"
 #include "context/trace.h"
 #include "dat/coll/group.h"
-#include "dat/evd/queue.h"
+#include "dat/evd/evd.h"
 #include "dat/lane.h"
 #include "dat/rc/end.h"
 #include "lane/lane.h"

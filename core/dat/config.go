@@ -14,12 +14,6 @@ import (
 type Host interface {
 	// Changed: what a thread in C may wait for has changed.
 	Changed()
-	// CallAgent calls a CNO's agent when the library's lock is free again.
-	CallAgent(a Agent, evd Handle)
-	// SignalFD makes the descriptor of a CNO readable, or not; CloseFD closes it. -1: there is
-	// none.
-	SignalFD(fd int, on bool)
-	CloseFD(fd int)
 	// Message prints a line for the user.
 	Message(text string)
 	// Watch makes a thread that sleeps for the library wake up when a descriptor is readable;

@@ -141,17 +141,6 @@ func (e *EP) countData(i int, n uint32) {
 	e.counters[i+1] += uint64(n)
 }
 
-// countPosted counts an event by its stream.
-func (e *EVD) countPosted(number EventNumber) {
-	switch number {
-	case EventDTO, EventExtendedDTO, EventBind:
-		e.counters[evdDTOCallback]++
-	case EventSoftware, EventEVDOverflow, EventIACatastrophic, EventEPBroken:
-	default:
-		e.counters[evdConnCallback]++
-	}
-}
-
 // countFailure counts an attempt to connect, or to accept, that has come to nothing.
 func (ia *IA) countFailure(why cm.Reason) {
 	switch why {
@@ -246,12 +235,17 @@ func Counters(o any, number int, reset bool) (list []uint64) {
 	switch o := o.(type) {
 	case *IA:
 		o.readLinks()
+		for _, of := range o.objects {
+			if e, ok := of.(*EVD); ok {
+				e.collectCounters()
+			}
+		}
 		c, n = &o.counters, numIACounters
 	case *EP:
 		o.hearCounters()
 		c, n = &o.counters, numEPCounters
 	case *EVD:
-		hear(&o.counters, o.queue.Counters[:])
+		o.collectCounters()
 		c, n = &o.counters, numEVDCounters
 	default:
 		return nil

@@ -40,13 +40,10 @@ type labHost struct {
 	crs    *EVD
 }
 
-func (h *labHost) Changed()                {}
-func (h *labHost) CallAgent(Agent, Handle) {}
-func (h *labHost) SignalFD(int, bool)      {}
-func (h *labHost) CloseFD(int)             {}
-func (h *labHost) Message(text string)     { h.lab.t.Log(text) }
-func (h *labHost) Watch(int)               {}
-func (h *labHost) Unwatch(int)             {}
+func (h *labHost) Changed()            {}
+func (h *labHost) Message(text string) { h.lab.t.Log(text) }
+func (h *labHost) Watch(int)           {}
+func (h *labHost) Unwatch(int)         {}
 
 const labMemory = 1 << 14
 

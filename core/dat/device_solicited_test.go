@@ -24,9 +24,9 @@ func TestDeviceSolicited(t *testing.T) {
 		l.must("send", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 8), Flags: flags}))
 		l.turn()
 		l.wantDTO(a.req, rc.Success, 8, dtoSend)
-		if s := b.recv.slot; s.Ready != ready || s.Length != there || len(cno.fired) != fired {
+		if s := b.recv.slot; s.Ready != ready || s.Length != there || cno.fired() != fired {
 			t.Errorf("%d wake of %d, %d have triggered; not %d, %d, %d", s.Ready, s.Length,
-				len(cno.fired), ready, there, fired)
+				cno.fired(), ready, there, fired)
 		}
 	}
 	l.must("wait", b.recv.WaitBegin(1, true))

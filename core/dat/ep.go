@@ -6,7 +6,6 @@ import (
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
-	"lapi/transport/layout"
 )
 
 // Service types of an endpoint.
@@ -188,8 +187,7 @@ func (e *EP) use(n int) {
 		e.SRQ.users += n
 	}
 	if e.Recv != nil && e.Attr.RecvFlags&Solicited != 0 {
-		e.Recv.solicited += n
-		e.Recv.queue.set(layout.QueueSolicited, e.Recv.solicited > 0)
+		e.Recv.useSolicited(n)
 	}
 }
 

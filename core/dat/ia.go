@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lapi/core/dat/codes"
+	"lapi/cshim/dat/evd"
 )
 
 // IA is an interface adapter that a program has opened.
@@ -93,6 +94,7 @@ func (ia *IA) setAsync(size int, async Handle) codes.Return {
 		e, r := ia.NewEVD(max(size, asyncMin), 0, EVDAsync)
 		if r == codes.Success {
 			e.users++
+			evd.SetAsync(uint64(e.handle), uint64(e.handle))
 			ia.Async = e
 		}
 		return r

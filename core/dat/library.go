@@ -56,7 +56,6 @@ type Library struct {
 // New makes the library without an adapter.
 func New(cfg Config) *Library {
 	l := &Library{cfg: cfg, host: cfg.Host}
-	l.handles.lane = cfg.Lane
 	l.engine = rc.NewEngine(l, l.random)
 	return l
 }

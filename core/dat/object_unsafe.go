@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"lapi/core/dat/codes"
+	"lapi/cshim/dat/evd"
 	"lapi/transport/arena"
 	"lapi/transport/layout"
 )
@@ -66,19 +67,6 @@ type handles struct {
 	areas map[uint64]*area // by address
 	free  []*place         // oldest first
 	inUse int
-	lane  *layout.DatLane // hears of areas; nil: there is none
-}
-
-// tellLane tells the fast lane of an area, if its place there is free: handles of others are
-// core's.
-func (h *handles) tellLane(area uint64) {
-	if h.lane == nil {
-		return
-	}
-	at := &h.lane.Areas[area>>layout.DatAreaShift%uint64(len(h.lane.Areas))]
-	if *at == 0 {
-		*at = area
-	}
 }
 
 // An area is as large as C takes it to be.
@@ -123,7 +111,7 @@ func (h *handles) grow() bool {
 		h.areas = map[uint64]*area{}
 	}
 	h.areas[start+skip] = a
-	h.tellLane(start + skip)
+	evd.AddArea(start + skip)
 	return true
 }
 

@@ -59,7 +59,6 @@ type proc struct {
 	memory  []byte
 	ports   map[cm.Port]int
 	inbox   []flying
-	agents  []Handle
 	open    bool
 	refuses bool // its node does, as nobody listens there any more
 	closing bool
@@ -252,15 +251,6 @@ func (w *world) fly(f flying) {
 
 // Changed implements Host.
 func (p *proc) Changed() {}
-
-// CallAgent implements Host.
-func (p *proc) CallAgent(_ Agent, h Handle) { p.agents = append(p.agents, h) }
-
-// SignalFD implements Host.
-func (p *proc) SignalFD(int, bool) {}
-
-// CloseFD implements Host.
-func (p *proc) CloseFD(int) {}
 
 // Message implements Host.
 func (p *proc) Watch(int)   {}

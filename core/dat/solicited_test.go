@@ -35,13 +35,13 @@ func TestSolicited(t *testing.T) {
 	}
 	w.must("wait", b.recv.WaitBegin(1, true))
 	send(0)
-	if b.recv.slot.Ready != 0 || b.recv.slot.Length != 1 || len(cno.fired) != 0 {
+	if b.recv.slot.Ready != 0 || b.recv.slot.Length != 1 || cno.fired() != 0 {
 		t.Errorf("a plain send: %d wake, %d are there, %d have triggered", b.recv.slot.Ready,
-			b.recv.slot.Length, len(cno.fired))
+			b.recv.slot.Length, cno.fired())
 	}
 	send(Solicited)
-	if b.recv.slot.Ready != 2 || len(cno.fired) != 1 {
-		t.Errorf("a solicited one: %d wake, %d have triggered", b.recv.slot.Ready, len(cno.fired))
+	if b.recv.slot.Ready != 2 || cno.fired() != 1 {
+		t.Errorf("a solicited one: %d wake, %d have triggered", b.recv.slot.Ready, cno.fired())
 	}
 	if _, more, r := b.recv.WaitEnd(1); r != codes.Success || more != 1 {
 		t.Errorf("the wait: %#x, %d more", r, more)

@@ -118,6 +118,7 @@ void test_ends(void);
 void test_dat_hostile(void);
 void test_names_hostile(void);
 void test_polls(void);
+void test_evd(void);
 void test_dat_threads(void);
 void test_completions(void);
 void test_rdma_open(void);

@@ -64,6 +64,7 @@ static const struct {
 	{"dat_hostile", test_dat_hostile, 1},
 	{"names_hostile", test_names_hostile, 0},
 	{"polls", test_polls, 1},
+	{"evd", test_evd, 1},
 	{"dat_threads", test_dat_threads, 1},
 	{"completions", test_completions, 0},
 	{"rdma_open", test_rdma_open, 0},

@@ -1,5 +1,4 @@
-/* dat.c - the block of uDAPL, and its lane. */
+/* dat.c - uDAPL's lane. */
 #include "dat/dat.h"
 
-cshim_progress dat_progress __attribute__((aligned(128)));
 dat_lane dat_the_lane;

@@ -16,10 +16,9 @@
 #include <dat2/dat_ib_extensions.h>
 #pragma GCC visibility pop
 
+#include "dat/evd/evd.h"
 #include "dat/lane.h"
 
-/* The block. Its state is ACTIVE while an adapter is open. */
-extern cshim_progress dat_progress;
 extern dat_lane dat_the_lane;
 
 /* Of what a turn returns: something came; core must have a turn too, */
@@ -36,20 +35,13 @@ static inline int dat_coin(void)
 	return (int)(dat_the_lane.random >> 31);
 }
 
-/*
- * The slot of a handle of that kind, if the lane may do something with it now; else NULL: it is
- * core's to say what the handle is. No memory is touched but that of handles.
- */
+/* The slot of a handle of that kind, if the lane may do something with it now; else NULL: it is
+ * core's. */
 static inline dat_slot *dat_slot_of(const void *handle, DAT_HANDLE_TYPE kind)
 {
-	uint64_t at = (uintptr_t)handle, area = at >> DAT_AREA_SHIFT << DAT_AREA_SHIFT;
-	dat_slot *slot = (dat_slot *)(uintptr_t)at;
+	dat_slot *slot = dat_the_lane.on ? handle_find(handle, (uint32_t)kind) : NULL;
 
-	if (!dat_the_lane.on || !area || at % sizeof(dat_slot) ||
-	    dat_the_lane.areas[at >> DAT_AREA_SHIFT & (DAT_LANE_AREAS - 1)] != area ||
-	    slot->kind != 1 + (uint32_t)kind || !slot->lane || dat_coin())
-		return NULL;
-	return slot;
+	return slot && slot->lane && !dat_coin() ? slot : NULL;
 }
 
 #endif

@@ -17,12 +17,8 @@ int godat_arm(int64_t *timeout_ns);
 void godat_disarm(void);
 /* Where the block and the lane are; before anything else. */
 void godat_block(void *progress, void *lane);
-/*
- * Takes an agent that is due: 1, and its function, instance and EVD. DAT_BROKEN, once: core is not
- * entered again; all waits end.
- */
-enum { DAT_BROKEN = 2 };
-int godat_agent(uint64_t *function, uint64_t *instance, uint64_t *evd);
+/* 1, once: core is not entered again; all waits end. */
+int godat_ends(void);
 /* The process ends: so do its groups. */
 void godat_exit(void);
 

@@ -1,7 +1,6 @@
 /*
- * lane.h - what uDAPL's fast lane (docs/dat.md) and core share beside events (evd/queue.h),
- * connections (rc/end.h) and groups (coll/group.h): handles, and the state of the lane. Private to
- * the library.
+ * lane.h - what uDAPL's fast lane (docs/dat.md) and core share beside handles and events
+ * (evd/evd.h), connections (rc/end.h) and groups (coll/group.h). Private to the library.
  *
  * Everything here is touched under the block's lock only, so C and Go need no order between them.
  * Made by core, off the Go heap, but for the dat_lane itself; fixed widths, addresses as integers.
@@ -11,22 +10,8 @@
 
 #include <stdint.h>
 
-#define DAT_LANE_AREAS 1024   /* places for areas of handles; two that need one place share none */
-#define DAT_LANE_LINKS 64     /* other processes of the node: core/dat's neighboursMax */
-#define DAT_AREA_SHIFT 16     /* an area of handles has 64 KiB */
-#define DAT_TABLE_ENDS 4096   /* connections that peers may write and read by themselves */
-
-/* What a handle other than an adapter's is the address of: core/dat's Slot. */
-typedef struct dat_slot {
-	uint64_t table;
-	uint32_t kind;   /* 1 + DAT_HANDLE_TYPE; 0: not in use */
-	uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
-	uint32_t poked;  /* it changes to end waits */
-	uint32_t length; /* of an EVD: events in the queue */
-	/* address of an EVD's dat_queue, of an EP's dat_end, of a group's dat_group; 0: none */
-	uint64_t lane;
-	uint64_t line[4];
-} dat_slot;
+#define DAT_LANE_LINKS 64   /* other processes of the node: core/dat's neighboursMax */
+#define DAT_TABLE_ENDS 4096 /* connections that peers may write and read by themselves */
 
 /*
  * leave of a dat_lane: what core is to leave alone in a turn, of the node's links. The lane has just
@@ -63,7 +48,6 @@ typedef struct dat_lane {
 	 */
 	uint64_t waiting[DAT_TABLE_ENDS / 64], some_waiting;
 	uint64_t links[DAT_LANE_LINKS]; /* addresses of node_link */
-	uint64_t areas[DAT_LANE_AREAS]; /* addresses of areas of handles, each at its place */
 } dat_lane;
 
 #endif

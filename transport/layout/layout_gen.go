@@ -399,7 +399,6 @@ type (
 		Waiting     [64]uint64
 		SomeWaiting uint64
 		Links       [64]uint64
-		Areas       [1024]uint64
 	}
 	DatName struct {
 		Addr       uint64
@@ -432,12 +431,28 @@ type (
 		Names  [65536]DatName
 	}
 	DatQueue struct {
-		Events   uint64
-		Room     uint32
-		Head     uint32
-		Size     uint32
-		Flags    uint32
-		Counters [10]uint64
+		Events    uint64
+		Room      uint32
+		Head      uint32
+		Size      uint32
+		Flags     uint32
+		Cno       uint64
+		Next      uint64
+		Async     uint64
+		Overflows uint64
+		Counters  [10]uint64
+	}
+	DatCno struct {
+		Function uint64
+		Instance uint64
+		First    uint64
+		Last     uint64
+		Evds     uint32
+		Waiting  uint32
+		Called   uint32
+		Fd       int32
+		Due      uint64
+		Next     uint64
 	}
 	DatRequest struct {
 		Cookie     uint64
@@ -828,9 +843,10 @@ const (
 	QueueBlocked     = 0x2
 	QueueUnwaitable  = 0x4
 	QueueOverflowed  = 0x8
-	QueueCNO         = 0x10
 	QueueTransfers   = 0x20
 	QueueDTO         = 0x40
+	QueueSoftware    = 0x200
+	QueueDisabled    = 0x10
 	QueueSolicited   = 0x80
 
 	ClosedLink  = 0x1

@@ -40,6 +40,7 @@ type (
 	DatOpen     C.dat_open
 	DatTable    C.dat_table
 	DatQueue    C.dat_queue
+	DatCno      C.dat_cno
 	DatRequest  C.dat_request
 	DatReceive  C.dat_receive
 	DatEnd      C.dat_end
@@ -147,9 +148,10 @@ const (
 	QueueBlocked     = C.DAT_QUEUE_BLOCKED
 	QueueUnwaitable  = C.DAT_QUEUE_UNWAITABLE
 	QueueOverflowed  = C.DAT_QUEUE_OVERFLOWED
-	QueueCNO         = C.DAT_QUEUE_CNO
 	QueueTransfers   = C.DAT_QUEUE_TRANSFERS
 	QueueDTO         = C.DAT_QUEUE_DTO
+	QueueSoftware    = C.DAT_QUEUE_SOFTWARE
+	QueueDisabled    = C.DAT_QUEUE_DISABLED
 	QueueSolicited   = C.DAT_QUEUE_SOLICITED
 
 	ClosedLink  = C.NODE_CLOSED_LINK

@@ -28,19 +28,15 @@ type process struct {
 	pz     *dat.PZ
 	memory []byte
 	lmr    *dat.LMR
-	agents []dat.Handle
 
 	network *Network
 	lane    *layout.DatLane // nil: there is none
 }
 
-func (p *process) Changed()                            {}
-func (p *process) CallAgent(_ dat.Agent, h dat.Handle) { p.agents = append(p.agents, h) }
-func (p *process) SignalFD(int, bool)                  {}
-func (p *process) CloseFD(int)                         {}
-func (p *process) Watch(int)                           {}
-func (p *process) Unwatch(int)                         {}
-func (p *process) Message(text string)                 { p.t.Log(text) }
+func (p *process) Changed()            {}
+func (p *process) Watch(int)           {}
+func (p *process) Unwatch(int)         {}
+func (p *process) Message(text string) { p.t.Log(text) }
 
 func clock() int64 { return time.Now().UnixNano() }
 
@@ -149,7 +145,7 @@ func next(t *testing.T, e *dat.EVD, ps ...*process) dat.Event {
 		for _, p := range ps {
 			p.l.Progress()
 		}
-		if ev, r := e.Dequeue(); r == codes.Success {
+		if ev, r := take(e); r == codes.Success {
 			return ev
 		}
 	}
@@ -491,11 +487,11 @@ func TestOverflow(t *testing.T) {
 			t.Errorf("event of receive %d", cookie(&ev))
 		}
 	}
-	if _, r := e.Dequeue(); r != codes.QueueEmpty.Raw() {
+	if _, r := take(e); r != codes.QueueEmpty.Raw() {
 		t.Errorf("a third event: %#x", uint32(r))
 	}
 	expect(t, p.ia.Async, dat.EventEVDOverflow, p)
-	if _, r := p.ia.Async.Dequeue(); r == codes.Success {
+	if _, r := take(p.ia.Async); r == codes.Success {
 		t.Error("told twice")
 	}
 }

@@ -27,7 +27,7 @@ static COUNTED void take(dat_slot *evd)
 }
 
 /* The same of the second. */
-static void second_take(dat_slot *evd, dat_queue *queue)
+static void second_take(dat_slot *evd)
 {
 	DAT_EVENT event;
 
@@ -35,7 +35,7 @@ static void second_take(dat_slot *evd, dat_queue *queue)
 		return;
 	if (evd->length == 0)
 		abort();
-	second_queue_pop(evd, queue, &event);
+	second_evd_take((uintptr_t)evd, (evd_event *)(void *)&event);
 }
 
 static COUNTED void first_sends(void)
@@ -69,13 +69,13 @@ static void second_receives(void)
 static void answered(void)
 {
 	first_sends();
-	second_take(fake_dat[1].recv, &fake_dat[1].recv_queue);
+	second_take(fake_dat[1].recv);
 	second_receives();
 	second_sends();
 	take(fake_dat[0].recv);
 	first_receives();
 	take(fake_dat[0].request);
-	second_take(fake_dat[1].request, &fake_dat[1].request_queue);
+	second_take(fake_dat[1].request);
 }
 
 static COUNTED void first_writes(void)

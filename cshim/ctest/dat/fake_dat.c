@@ -78,9 +78,8 @@ void godat_block(void *progress, void *lane)
 	CHECK(progress == &dat_progress && lane == &dat_the_lane);
 }
 
-int godat_agent(uint64_t *function, uint64_t *instance, uint64_t *evd)
+int godat_ends(void)
 {
-	(void)function, (void)instance, (void)evd;
 	return 0;
 }
 
@@ -163,7 +162,8 @@ static void open_end(int side, uint64_t *ends)
 	s->lane->ends = (uintptr_t)ends;
 	s->lane->num_ends = 64;
 	s->lane->table = (uintptr_t)s->table;
-	s->lane->areas[(uintptr_t)area >> DAT_AREA_SHIFT & (DAT_LANE_AREAS - 1)] = (uintptr_t)area;
+	handle_add_area((uintptr_t)area);
+	second_handle_add_area((uintptr_t)area);
 	s->lane->on = 1;
 }
 

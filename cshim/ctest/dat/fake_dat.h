@@ -48,6 +48,7 @@ int second_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                    const DAT_LMR_TRIPLET *local_iov, uint64_t cookie, uint32_t completion);
 uint32_t second_turn(void);
 int second_poll(uint64_t evd, DAT_EVENT *event);
-void second_queue_pop(dat_slot *slot, dat_queue *queue, DAT_EVENT *event);
+uint32_t second_evd_take(uint64_t evd, evd_event *event);
+void second_handle_add_area(uint64_t area);
 
 #endif

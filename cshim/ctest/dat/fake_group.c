@@ -87,8 +87,7 @@ void fake_group_open(uint32_t size, uint64_t base, int crowded)
 	for (i = 0; i < size; i++)
 		open_member(i, base, crowded);
 	dat_the_lane.on = 1;
-	dat_the_lane.areas[(uintptr_t)area >> DAT_AREA_SHIFT & (DAT_LANE_AREAS - 1)] =
-		(uintptr_t)area;
+	handle_add_area((uintptr_t)area);
 	groups[0] = (uintptr_t)&idle;
 	dat_the_lane.groups = (uintptr_t)groups;
 	dat_the_lane.num_groups = 0; /* calls make no turn of the other members */
@@ -148,7 +147,7 @@ uint32_t fake_status(uint32_t rank, uint32_t kind)
 	DAT_EVENT event;
 
 	CHECK(m->evd_slot->length > 0);
-	dat_queue_pop(m->evd_slot, &m->queue, &event);
+	evd_take((uintptr_t)m->evd_slot, (evd_event *)(void *)&event);
 	memcpy(&data, event.event_extension_data, sizeof(data));
 	CHECK((uint32_t)data.type == kind && data.coll.handle == (void *)m->group_slot);
 	return (uint32_t)data.status;

@@ -190,7 +190,7 @@ static uint32_t second_takes(uint32_t received, uint32_t *next)
 		const DAT_DTO_COMPLETION_EVENT_DATA *dto =
 			&event.event_data.dto_completion_event_data;
 
-		second_queue_pop(s->recv, &s->recv_queue, &event);
+		second_evd_take((uintptr_t)s->recv, (evd_event *)(void *)&event);
 		expect_success(&event);
 		CHECK(dto->user_cookie.as_64 == received);
 		check(s->memory + place_of(received), dto->transfered_length, next);
@@ -230,7 +230,7 @@ static void *peer(void *argument)
 		}
 		received = second_takes(received, next);
 		while (s->request->length > 0) {
-			second_queue_pop(s->request, &s->request_queue, &event);
+			second_evd_take((uintptr_t)s->request, (evd_event *)(void *)&event);
 			expect_success(&event);
 			complete++;
 		}

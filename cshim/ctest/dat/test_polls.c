@@ -43,7 +43,7 @@ static void take(uint64_t cookie)
 	DAT_EVENT event;
 
 	CHECK(target->recv->length > 0);
-	second_queue_pop(target->recv, &target->recv_queue, &event);
+	second_evd_take((uintptr_t)target->recv, (evd_event *)(void *)&event);
 	CHECK(cookie_of(&event) == cookie);
 }
 

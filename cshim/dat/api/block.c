@@ -22,7 +22,7 @@ int dat_is_broken;
 enum { LANE_TURNS = 32 };
 static uint32_t turns; /* under the lock */
 
-static uint32_t call(cshim_progress *progress, uint64_t ticket)
+static uint32_t turn(void)
 {
 	uint32_t flags, made;
 
@@ -33,6 +33,13 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
 	if (!(flags & DAT_LANE_CORE) && (made || ++turns % LANE_TURNS))
 		return made;
 	return dat_lane_core(flags) | made;
+}
+
+static uint32_t call(cshim_progress *progress, uint64_t ticket)
+{
+	uint32_t flags = turn();
+
+	return cno_agents() ? flags | CSHIM_PROGRESS_ERROR : flags;
 }
 
 /*
@@ -49,7 +56,7 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 	/* relaxed: the links are armed after it, with a barrier in all peers */
 	if (own)
 		__atomic_store_n(&own->waits, progress->waits.at != NULL, __ATOMIC_RELAXED);
-	work = godat_arm(timeout_ns);
+	work = godat_arm(timeout_ns) || cno_agents();
 	/* words of the peers' are looked at once more, too, after the links were armed */
 	if (dat_the_lane.on && dat_lane_look(0))
 		work = 1;
@@ -77,14 +84,17 @@ static void run_agents(void)
 	uint64_t function, instance, evd;
 
 	while (dat_enter()) {
-		int some = godat_agent(&function, &instance, &evd);
+		int some;
 
-		if (some == DAT_BROKEN) {
+		if (godat_ends()) {
 			dat_is_broken = 1;
 			cshim_progress_close(&dat_progress);
 			cshim_inside_ends();
 			return;
 		}
+		some = cno_next_agent(&function, &instance, &evd);
+		if (!some)
+			dat_progress.due = 0;
 		cshim_lock_drop(&dat_progress);
 		cshim_inside_ends();
 		if (!some)

@@ -25,6 +25,12 @@ extern int dat_extensions;
 #define DAT_CALL(number, ...) dat_call(DAT_CALL_##number, (const uint64_t[]){__VA_ARGS__})
 DAT_RETURN dat_call(int number, const uint64_t *arguments);
 
+/* The codes of bad arguments, by number from 1, and of bad handles. */
+#define DAT_BAD_ARGUMENT(n) \
+	(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | ((uint32_t)DAT_INVALID_ARG1 + (n) - 1))
+#define DAT_BAD_EVD (DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_REQUEST)
+#define DAT_BAD_CNO (DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_CNO)
+
 /* Starts core if it has not started, and locks the block; 0: that is refused. */
 int dat_enter(void);
 /* The code for it: a process that was forked after the start, or limits of the process. */

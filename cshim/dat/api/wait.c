@@ -35,20 +35,33 @@ static const cshim_patience patience = {
 
 /* The thread is cancelled in its sleep: its call was left, and the object forgets the wait. */
 typedef struct cancelled_wait {
-	int call; /* of core's */
-	uint64_t handle;
+	DAT_HANDLE_TYPE kind;
+	const void *handle;
+	uint64_t object;      /* dat_slot.lane: another's if the object was freed */
 	uint32_t incarnation; /* of the block */
 } cancelled_wait;
+
+/* 1 if the object of a wait is there still. */
+static int is_there(const cancelled_wait *wait)
+{
+	const dat_slot *slot = handle_find(wait->handle, (uint32_t)wait->kind);
+
+	return slot && slot->lane == wait->object;
+}
 
 static void cancelled(void *argument)
 {
 	const cancelled_wait *wait = argument;
-	const uint64_t arguments[] = {wait->handle};
 
 	if (!dat_enter())
 		return;
 	if (dat_progress.handle == wait->incarnation) {
-		godat_call(wait->call, (uint64_t *)arguments);
+		if (!is_there(wait))
+			; /* nothing to forget */
+		else if (wait->kind == DAT_HANDLE_TYPE_EVD)
+			evd_wait_cancelled(DAT_P(wait->handle));
+		else
+			cno_waits(DAT_P(wait->handle), 0);
 		cshim_poll_end(&dat_progress);
 	}
 	dat_leave(DAT_SUCCESS);
@@ -73,16 +86,29 @@ static int wait_for(const dat_slot *slot, uint32_t threshold, DAT_TIMEOUT timeou
 	return cshim_wait_for(&dat_progress, &goal);
 }
 
-/* The same, where the thread may be cancelled: call has core forget the wait then. */
-static int wait_cancellable(const void *handle, uint32_t threshold, DAT_TIMEOUT timeout, int call)
+#define ABORTED (DAT_CLASS_ERROR | DAT_ABORT)
+
+/*
+ * The same, where the thread may be cancelled, for an object that notes the wait. DAT_SUCCESS: it
+ * is there still, and says what has come. ABORTED: it was freed, or no adapter is open any more.
+ */
+static DAT_RETURN wait_cancellable(const void *handle, DAT_HANDLE_TYPE kind, uint32_t threshold,
+                                   DAT_TIMEOUT timeout)
 {
-	cancelled_wait wait = {call, DAT_P(handle), dat_progress.handle};
+	const dat_slot *slot = handle;
+	cancelled_wait wait = {kind, handle, slot->lane, dat_progress.handle};
+	DAT_RETURN result;
 	int how;
 
+	cshim_poll_begin(&dat_progress);
 	pthread_cleanup_push(cancelled, &wait);
-	how = wait_for((const dat_slot *)handle, threshold, timeout);
+	how = wait_for(slot, threshold, timeout);
 	pthread_cleanup_pop(0);
-	return how;
+	/* of a library that is broken the event that reports it can be taken */
+	result = (how == CSHIM_WAIT_ENDED && !dat_is_broken) || !is_there(&wait) ? ABORTED
+	                                                                        : DAT_SUCCESS;
+	cshim_poll_end(&dat_progress);
+	return result;
 }
 
 /* The arguments of dat_evd_wait. */
@@ -94,124 +120,103 @@ typedef struct dat_wait {
 	DAT_COUNT *n_more;
 } dat_wait;
 
-#define ABORTED (DAT_CLASS_ERROR | DAT_ABORT)
-
-/* What the end of a wait has returned; a handle that was valid when it began has been freed. */
-static DAT_RETURN ended(DAT_RETURN result)
+/* An adapter keeps events that wake nobody until a thread looks. */
+static void collect_silent(const dat_slot *slot)
 {
-	return DAT_GET_TYPE(result) == DAT_INVALID_HANDLE ? ABORTED : result;
+	if (dat_queue_of(slot)->flags & DAT_QUEUE_SOLICITED && !dat_is_broken)
+		godat_progress();
 }
 
-/*
- * What dat_evd_wait begins with, and ends with, as core does it (core/dat/evd.go). NULL: core
- * must, as a result is not DAT_SUCCESS, or there may be silent events that nobody has taken yet.
- */
-static dat_queue *wait_begin(dat_slot *slot, DAT_TIMEOUT timeout, DAT_COUNT threshold)
+static DAT_RETURN wait_by(const dat_wait *wait)
 {
-	dat_queue *queue = slot ? dat_queue_of(slot) : NULL;
+	const dat_slot *slot = handle_find(wait->evd, DAT_HANDLE_TYPE_EVD);
+	uint64_t evd = DAT_P(wait->evd);
+	DAT_RETURN result;
 
-	if (!queue || threshold < 1 || (uint32_t)threshold > queue->size ||
-	    queue->flags & (DAT_QUEUE_UNWAITABLE | DAT_QUEUE_WAITING | DAT_QUEUE_SOLICITED))
-		return NULL;
-	queue->counters[DCNT_EVD_WAIT]++;
-	queue->flags = (queue->flags | DAT_QUEUE_WAITING) & ~DAT_QUEUE_BLOCKED;
-	if (timeout != 0 && slot->length < (uint32_t)threshold) {
-		queue->flags |= DAT_QUEUE_BLOCKED;
-		queue->counters[DCNT_EVD_WAIT_BLOCKED]++;
-	}
-	slot->ready = slot->length;
-	return queue;
-}
-
-static int wait_end(const dat_wait *wait, dat_queue *queue)
-{
-	dat_slot *slot = dat_slot_of(wait->evd, DAT_HANDLE_TYPE_EVD);
-
-	if (!slot || dat_queue_of(slot) != queue || slot->length < (uint32_t)wait->threshold ||
-	    queue->flags & DAT_QUEUE_UNWAITABLE)
-		return 0;
-	queue->flags &= ~DAT_QUEUE_WAITING;
-	if (queue->flags & DAT_QUEUE_BLOCKED)
-		queue->counters[DCNT_EVD_WAIT_NOTIFY]++;
-	dat_queue_pop(slot, queue, wait->event);
-	*wait->n_more = (DAT_COUNT)slot->length;
-	return 1;
-}
-
-/* uDAPL is broken; the event that reports it can be taken. */
-static DAT_RETURN last_event(const uint64_t *arguments)
-{
-	DAT_RETURN result = godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments);
-
-	return result == DAT_SUCCESS ? result : ABORTED;
-}
-
-static DAT_RETURN wait_by(const dat_wait *wait, const uint64_t *arguments)
-{
-	dat_queue *queue = NULL;
-	DAT_RETURN result = DAT_SUCCESS;
-	int late = 0;
-
-	if (node_can_write(wait->event, sizeof *wait->event) &&
-	    node_can_write(wait->n_more, sizeof *wait->n_more)) /* else core says what is wrong */
-		queue = wait_begin(dat_slot_of(wait->evd, DAT_HANDLE_TYPE_EVD), wait->timeout,
-		                   wait->threshold);
-	if (!queue)
-		result = godat_call(DAT_CALL_evd_wait_begin, (uint64_t *)arguments);
+	if (wait->event && !node_can_write(wait->event, sizeof(*wait->event)))
+		return DAT_BAD_ARGUMENT(4);
+	if (wait->n_more && !node_can_write(wait->n_more, sizeof(*wait->n_more)))
+		return DAT_BAD_ARGUMENT(5);
+	if (!slot)
+		return DAT_BAD_EVD;
+	if (!wait->event || !wait->n_more)
+		return DAT_BAD_ARGUMENT(wait->event ? 5 : 4);
+	collect_silent(slot);
+	result = evd_wait_begins(evd, wait->threshold, wait->timeout != 0);
 	if (result != DAT_SUCCESS)
 		return result;
-	cshim_poll_begin(&dat_progress);
-	late = wait_cancellable(wait->evd, (uint32_t)wait->threshold, wait->timeout,
-	                        DAT_CALL_evd_wait_cancel);
-	if (late == CSHIM_WAIT_ENDED)
-		result = dat_is_broken ? last_event(arguments) : ABORTED;
-	else if (!queue || !wait_end(wait, queue))
-		result = ended(godat_call(DAT_CALL_evd_wait_end, (uint64_t *)arguments));
-	cshim_poll_end(&dat_progress);
-	return result;
+	result = wait_cancellable(wait->evd, DAT_HANDLE_TYPE_EVD, (uint32_t)wait->threshold,
+	                          wait->timeout);
+	if (result != DAT_SUCCESS)
+		return result;
+	if (slot->length < (uint32_t)wait->threshold)
+		collect_silent(slot);
+	result = evd_wait_ends(evd, wait->threshold, (evd_event *)(void *)wait->event,
+	                       wait->n_more);
+	return result != DAT_SUCCESS && dat_is_broken ? ABORTED : result;
 }
 
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                         DAT_EVENT *event, DAT_COUNT *n_more)
 {
 	DAT_PROVIDED(evd_wait, evd_handle, timeout, threshold, event, n_more);
-	const uint64_t arguments[] = {DAT_P(evd_handle), DAT_I(timeout), DAT_I(threshold),
-	                              DAT_P(event), DAT_P(n_more)};
 	const dat_wait wait = {evd_handle, timeout, threshold, event, n_more};
 
 	if (!dat_enter())
 		return dat_refused();
-	return dat_leave(wait_by(&wait, arguments));
+	return dat_leave(wait_by(&wait));
+}
+
+static DAT_RETURN wait_for_cno(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
+{
+	uint64_t evd;
+	DAT_RETURN result;
+
+	if (evd_handle && !node_can_write(evd_handle, sizeof(*evd_handle)))
+		return DAT_BAD_ARGUMENT(3);
+	if (!handle_find(cno, DAT_HANDLE_TYPE_CNO))
+		return DAT_BAD_CNO;
+	if (!evd_handle)
+		return DAT_BAD_ARGUMENT(3);
+	cno_waits(DAT_P(cno), 1);
+	result = wait_cancellable(cno, DAT_HANDLE_TYPE_CNO, 1, timeout);
+	if (result != DAT_SUCCESS)
+		return result;
+	cno_waits(DAT_P(cno), 0);
+	result = cno_take(DAT_P(cno), &evd);
+	*evd_handle = (DAT_EVD_HANDLE)(uintptr_t)evd;
+	return result != DAT_SUCCESS && dat_is_broken ? ABORTED : result;
 }
 
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
 {
 	DAT_PROVIDED(cno_wait, cno_handle, timeout, evd_handle);
-	const uint64_t arguments[] = {DAT_P(cno_handle), DAT_P(evd_handle)};
-	DAT_RETURN result;
-
 	if (!dat_enter())
 		return dat_refused();
-	result = godat_call(DAT_CALL_cno_wait_begin, (uint64_t *)arguments);
-	if (result != DAT_SUCCESS)
-		return dat_leave(result);
-	cshim_poll_begin(&dat_progress);
-	if (wait_cancellable(cno_handle, 1, timeout, DAT_CALL_cno_wait_cancel) == CSHIM_WAIT_ENDED)
-		result = ABORTED;
-	else
-		result = ended(godat_call(DAT_CALL_cno_wait_end, (uint64_t *)arguments));
-	cshim_poll_end(&dat_progress);
-	return dat_leave(result);
+	return dat_leave(wait_for_cno(cno_handle, timeout, evd_handle));
+}
+
+/* Looks for events by core, which also looks at its sockets. */
+static void look_by_core(void)
+{
+	if (dat_the_lane.on) /* else core would take it all */
+		dat_lane_leave(dat_lane_turn());
+	godat_progress();
+	dat_the_lane.leave = DAT_LEAVE_NOTHING;
 }
 
 /*
- * Looks for events: first where they take least, so that who waits for a group's is not held up. 1:
- * the oldest was taken and is in *event.
+ * Looks for events: first where they take least, so that a thread that waits for a group's is not
+ * held up. 1: the oldest was taken and is in *event.
  */
 static int look(const dat_slot *slot, DAT_EVENT *event)
 {
 	static uint32_t looks;
 
+	if (!dat_the_lane.on || !(dat_queue_of(slot)->flags & DAT_QUEUE_TRANSFERS) || dat_coin()) {
+		look_by_core();
+		return 0;
+	}
 	if (dat_the_lane.num_groups) {
 		dat_groups_turn();
 		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
@@ -220,41 +225,37 @@ static int look(const dat_slot *slot, DAT_EVENT *event)
 	return dat_lane_poll((uintptr_t)slot, event);
 }
 
-/* The same as core's; 0: core must do it. Of an EVD that also gets what comes by sockets core looks
- * for it. */
-static int dequeue(dat_slot *slot, DAT_EVENT *event, DAT_RETURN *result)
+static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
-	dat_queue *queue = slot ? dat_queue_of(slot) : NULL;
+	const dat_slot *slot = handle_find(evd, DAT_HANDLE_TYPE_EVD);
 	int taken = 0;
 
-	if (!queue || queue->flags & DAT_QUEUE_WAITING || !node_can_write(event, sizeof *event))
-		return 0;
-	if (slot->length == 0) {
-		if (!(queue->flags & DAT_QUEUE_TRANSFERS))
-			return 0;
-		queue->counters[DCNT_EVD_DEQUEUE_POLL]++;
+	if (event && !node_can_write(event, sizeof(*event)))
+		return DAT_BAD_ARGUMENT(2);
+	if (!slot)
+		return DAT_BAD_EVD;
+	if (!event)
+		return DAT_BAD_ARGUMENT(2);
+	if (slot->length == 0 && !(dat_queue_of(slot)->flags & DAT_QUEUE_WAITING) &&
+	    !dat_is_broken) {
+		uint64_t queue = slot->lane;
+
+		evd_looks(DAT_P(evd));
 		taken = look(slot, event);
-		queue->counters[DCNT_EVD_DEQUEUE_POLL_FOUND] += taken || slot->length > 0;
+		if (slot->lane != queue) /* core has let another thread in, which has freed it */
+			return DAT_BAD_EVD;
+		if (taken || slot->length > 0)
+			evd_looked(DAT_P(evd));
 	}
-	queue->counters[DCNT_EVD_DEQUEUE]++;
-	if (!taken && slot->length == 0) {
-		queue->counters[DCNT_EVD_DEQUEUE_NOT_FOUND]++;
-		*result = queue->flags & DAT_QUEUE_DTO
-		                  ? (DAT_RETURN)DAT_QUEUE_EMPTY
-		                  : (DAT_RETURN)(DAT_CLASS_ERROR | DAT_QUEUE_EMPTY);
-		return 1;
-	}
-	queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
 	if (!taken)
-		dat_queue_pop(slot, queue, event);
-	*result = DAT_SUCCESS;
-	return 1;
+		return evd_take(DAT_P(evd), (evd_event *)(void *)event);
+	evd_taken(DAT_P(evd));
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	DAT_PROVIDED(evd_dequeue, evd_handle, event);
-	const uint64_t arguments[] = {DAT_P(evd_handle), DAT_P(event)};
 	DAT_RETURN result;
 	int crowd;
 
@@ -262,12 +263,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return dat_refused();
 	if (dat_progress.state == CSHIM_ACTIVE)
 		cshim_poll_note(&dat_progress);
-	if (!dequeue(dat_slot_of(evd_handle, DAT_HANDLE_TYPE_EVD), event, &result)) {
-		if (dat_the_lane.on) /* else core would take it all */
-			dat_lane_leave(dat_lane_turn());
-		result = godat_call(DAT_CALL_evd_dequeue, (uint64_t *)arguments);
-		dat_the_lane.leave = DAT_LEAVE_NOTHING;
-	}
+	result = dequeue(evd_handle, event);
 	crowd = dat_groups_crowd;
 	result = dat_leave(result);
 	/* what is waited for comes of members that this processor is to run */

@@ -303,14 +303,13 @@ static int coin(const dat_group *group)
 
 static dat_group *group_of(const uint64_t *arguments)
 {
-	uint64_t at = arguments[DAT_COLL_GROUP], area = at >> DAT_AREA_SHIFT << DAT_AREA_SHIFT;
-	const dat_slot *slot = (const dat_slot *)(uintptr_t)at;
+	const dat_slot *slot =
+		dat_the_lane.num_groups
+			? handle_find((const void *)(uintptr_t)arguments[DAT_COLL_GROUP],
+	                              DAT_IB_HANDLE_TYPE_COLLECTIVE)
+			: NULL;
 
-	if (!dat_the_lane.num_groups || !area || at % sizeof(dat_slot) ||
-	    dat_the_lane.areas[at >> DAT_AREA_SHIFT & (DAT_LANE_AREAS - 1)] != area ||
-	    slot->kind != 1 + (uint32_t)DAT_IB_HANDLE_TYPE_COLLECTIVE)
-		return NULL;
-	return (dat_group *)(uintptr_t)slot->lane;
+	return slot ? (dat_group *)(uintptr_t)slot->lane : NULL;
 }
 
 static DAT_RETURN post_by_core(const uint64_t *arguments)

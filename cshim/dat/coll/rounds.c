@@ -157,10 +157,10 @@ static int tell(const dat_group *group, const dat_group_op *op)
 
 	if (op->flags & DAT_GROUP_QUIET && !(op->flags & DAT_GROUP_SHORT))
 		return 1;
-	if (!(at = dat_queue_place(group->evd)))
+	if (!(at = evd_place(group->evd)))
 		return 0;
 	memcpy(at, &event, sizeof(event));
-	dat_queue_post(group->evd, DCNT_EVD_CONN_CALLBACK, 0);
+	evd_placed(group->evd, DCNT_EVD_CONN_CALLBACK, 0);
 	return 1;
 }
 

@@ -1,29 +1,92 @@
-/* queue.c - the events of an EVD, in memory that core shares (core/dat/queue_unsafe.go). */
-#include "dat/evd/evd.h"
+/* queue.c - the events of an EVD (evd.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dat/evd/room.h"
 
 /* 32-bit programs open no adapter (docs/dat.md). */
-_Static_assert(sizeof(void *) < 8 || sizeof(DAT_EVENT) == 120, "core has the same");
+_Static_assert(sizeof(void *) < 8 || sizeof(evd_event) == sizeof(DAT_EVENT), "it is one");
 
-static DAT_EVENT *event_at(const dat_queue *queue, uint32_t index)
+cshim_progress dat_progress __attribute__((aligned(128)));
+
+/* Room for events at first, and at most: of an EVD of core's longest size. */
+enum { ROOM_FIRST = 32, ROOM_MOST = 1 << 22 };
+
+static evd_event *event_at(const dat_queue *queue, uint32_t index)
 {
-	return (DAT_EVENT *)(uintptr_t)queue->events + (index & (queue->room - 1));
+	return (evd_event *)(uintptr_t)queue->events + (index & (queue->room - 1));
+}
+
+/* Makes room for twice as many events; 0: there is no memory. */
+static int grow(const dat_slot *slot, dat_queue *queue)
+{
+	uint32_t room = queue->room ? queue->room * 2 : 1, i;
+	evd_event *events;
+
+	while (!queue->room && room < queue->size && room < ROOM_FIRST)
+		room *= 2;
+	events = room > ROOM_MOST ? NULL : malloc(room * sizeof(*events));
+	if (!events)
+		return 0;
+	for (i = 0; i < slot->length; i++)
+		events[i] = *event_at(queue, queue->head + i);
+	free((void *)(uintptr_t)queue->events);
+	queue->events = (uintptr_t)events;
+	queue->room = room;
+	queue->head = 0;
+	return 1;
+}
+
+int evd_open(uint64_t evd, uint32_t size, uint32_t flags, uint64_t async)
+{
+	dat_slot *slot = dat_slot_at(evd);
+	dat_queue *queue = calloc(1, sizeof(*queue));
+
+	if (!queue)
+		return 0;
+	queue->size = size;
+	queue->flags = flags;
+	queue->async = async;
+	if (!grow(slot, queue)) {
+		free(queue);
+		return 0;
+	}
+	slot->lane = (uintptr_t)queue;
+	return 1;
+}
+
+void evd_set_async(uint64_t evd, uint64_t async)
+{
+	dat_queue_of(dat_slot_at(evd))->async = async;
+}
+
+void evd_close(uint64_t evd)
+{
+	dat_slot *slot = dat_slot_at(evd);
+	dat_queue *queue = dat_queue_of(slot);
+
+	evd_set_cno(evd, 0);
+	slot->lane = 0;
+	slot->length = slot->ready = 0;
+	free((void *)(uintptr_t)queue->events);
+	free(queue);
 }
 
 /* What the thread that has the lock polls for; evd 0: nothing. */
 static struct {
 	uint64_t evd;
-	DAT_EVENT *event;
+	evd_event *event;
 	int there;
 } wanted;
 
-void dat_queue_want(uint64_t evd, DAT_EVENT *event)
+void evd_want(uint64_t evd, void *event)
 {
 	wanted.evd = evd;
 	wanted.event = event;
 	wanted.there = 0;
 }
 
-int dat_queue_wanted(void)
+int evd_wanted(void)
 {
 	wanted.evd = 0;
 	return wanted.there;
@@ -35,35 +98,23 @@ static int is_wanted(const dat_slot *slot)
 	return wanted.evd == (uintptr_t)slot && slot->length == 0 && !wanted.there;
 }
 
-void dat_queue_pop(dat_slot *slot, dat_queue *queue, DAT_EVENT *event)
+void *evd_place(uint64_t evd)
 {
-	*event = *event_at(queue, queue->head++);
-	slot->ready = --slot->length;
-	if (slot->length == 0)
-		queue->flags &= ~DAT_QUEUE_OVERFLOWED;
-}
-
-/*
- * A CNO hears of each event, an overflow is told, memory for more events is made: core does all of
- * that.
- */
-DAT_EVENT *dat_queue_place(uint64_t evd)
-{
-	const dat_slot *slot = (const dat_slot *)(uintptr_t)evd;
-	const dat_queue *queue;
+	dat_slot *slot = dat_slot_at(evd);
+	dat_queue *queue;
 
 	if (!slot)
 		return NULL;
 	queue = dat_queue_of(slot);
-	if (queue->flags & DAT_QUEUE_CNO || slot->length >= queue->room ||
-	    slot->length >= queue->size)
+	if (queue->cno || slot->length >= queue->size ||
+	    (__builtin_expect(slot->length == queue->room, 0) && !grow(slot, queue)))
 		return NULL;
 	return is_wanted(slot) ? wanted.event : event_at(queue, queue->head + slot->length);
 }
 
-void dat_queue_post(uint64_t evd, int counter, int silent)
+void evd_placed(uint64_t evd, int counter, int silent)
 {
-	dat_slot *slot = (dat_slot *)(uintptr_t)evd;
+	dat_slot *slot = dat_slot_at(evd);
 
 	dat_queue_of(slot)->counters[counter]++;
 	if (is_wanted(slot)) {
@@ -75,4 +126,203 @@ void dat_queue_post(uint64_t evd, int counter, int silent)
 		return;
 	slot->ready = slot->length;
 	cshim_event(&dat_progress);
+}
+
+/* Posts the asynchronous error of a queue that is full. */
+static void overflow(uint64_t evd, dat_queue *queue)
+{
+	const evd_event event = {.number = DAT_ASYNC_ERROR_EVD_OVERFLOW, .data = {evd}};
+	const dat_slot *async = dat_slot_at(queue->async);
+
+	if (queue->flags & DAT_QUEUE_OVERFLOWED || queue->async == evd)
+		return;
+	queue->flags |= DAT_QUEUE_OVERFLOWED;
+	queue->overflows++;
+	/* another adapter's may have been freed */
+	if (async && async->kind == 1 + DAT_HANDLE_TYPE_EVD && async->lane)
+		evd_post(queue->async, &event, 0);
+}
+
+/* Counts an event by its stream. */
+static void count(dat_queue *queue, uint32_t number)
+{
+	switch (number) {
+	case DAT_DTO_COMPLETION_EVENT:
+	case DAT_IB_DTO_EVENT:
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		queue->counters[DCNT_EVD_DTO_CALLBACK]++;
+		break;
+	case DAT_SOFTWARE_EVENT:
+	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
+	case DAT_ASYNC_ERROR_EP_BROKEN:
+		break;
+	default:
+		queue->counters[DCNT_EVD_CONN_CALLBACK]++;
+	}
+}
+
+int evd_post(uint64_t evd, const evd_event *event, int silent)
+{
+	dat_slot *slot = dat_slot_at(evd);
+	dat_queue *queue = dat_queue_of(slot);
+	evd_event *place;
+
+	if (slot->length >= queue->size || (slot->length == queue->room && !grow(slot, queue))) {
+		overflow(evd, queue);
+		return 0;
+	}
+	place = event_at(queue, queue->head + slot->length);
+	*place = *event;
+	place->evd = evd;
+	slot->length++;
+	count(queue, event->number);
+	if (!silent)
+		evd_wake(evd);
+	return 1;
+}
+
+void evd_wake(uint64_t evd)
+{
+	dat_slot *slot = dat_slot_at(evd);
+
+	if (slot->length == 0)
+		return;
+	slot->ready = slot->length;
+	cshim_event(&dat_progress);
+	cno_fire(evd, dat_queue_of(slot));
+}
+
+uint32_t evd_post_software(uint64_t evd, uint32_t number, uint64_t pointer)
+{
+	const dat_slot *slot = dat_slot_at(evd);
+	const dat_queue *queue = dat_queue_of(slot);
+	const evd_event event = {.number = number, .data = {pointer}};
+
+	if (!(queue->flags & DAT_QUEUE_SOFTWARE) || number != DAT_SOFTWARE_EVENT)
+		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2;
+	if (slot->length >= queue->size)
+		return DAT_CLASS_ERROR | DAT_QUEUE_FULL;
+	return evd_post(evd, &event, 0)
+	               ? DAT_SUCCESS
+	               : DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+}
+
+void evd_set(uint64_t evd, uint32_t flag, int on)
+{
+	dat_queue *queue = dat_queue_of(dat_slot_at(evd));
+
+	queue->flags = on ? queue->flags | flag : queue->flags & ~flag;
+}
+
+void evd_set_waitable(uint64_t evd, int on)
+{
+	evd_set(evd, DAT_QUEUE_UNWAITABLE, !on);
+	if (on)
+		return;
+	dat_slot_at(evd)->poked++;
+	cshim_event(&dat_progress);
+}
+
+uint32_t evd_set_size(uint64_t evd, int32_t size)
+{
+	const dat_slot *slot = dat_slot_at(evd);
+
+	if (size <= 0)
+		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2;
+	if ((uint32_t)size < slot->length)
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE;
+	if (size > ROOM_MOST)
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_TEVD;
+	dat_queue_of(slot)->size = (uint32_t)size;
+	return DAT_SUCCESS;
+}
+
+/* Takes the oldest event of at least one. */
+static void pop(dat_slot *slot, dat_queue *queue, evd_event *event)
+{
+	*event = *event_at(queue, queue->head++);
+	slot->ready = --slot->length;
+	if (slot->length == 0)
+		queue->flags &= ~DAT_QUEUE_OVERFLOWED;
+}
+
+void evd_looks(uint64_t evd)
+{
+	dat_queue_of(dat_slot_at(evd))->counters[DCNT_EVD_DEQUEUE_POLL]++;
+}
+
+void evd_looked(uint64_t evd)
+{
+	dat_queue_of(dat_slot_at(evd))->counters[DCNT_EVD_DEQUEUE_POLL_FOUND]++;
+}
+
+void evd_taken(uint64_t evd)
+{
+	dat_queue *queue = dat_queue_of(dat_slot_at(evd));
+
+	queue->counters[DCNT_EVD_DEQUEUE]++;
+	queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
+}
+
+uint32_t evd_take(uint64_t evd, evd_event *event)
+{
+	dat_slot *slot = dat_slot_at(evd);
+	dat_queue *queue = dat_queue_of(slot);
+
+	queue->counters[DCNT_EVD_DEQUEUE]++;
+	if (queue->flags & DAT_QUEUE_WAITING)
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EVD_WAITER;
+	if (slot->length > 0) {
+		queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
+		pop(slot, queue, event);
+		return DAT_SUCCESS;
+	}
+	queue->counters[DCNT_EVD_DEQUEUE_NOT_FOUND]++;
+	/* without the class, as programs expect it */
+	return queue->flags & DAT_QUEUE_DTO ? DAT_QUEUE_EMPTY : DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
+}
+
+uint32_t evd_wait_begins(uint64_t evd, int32_t threshold, int blocks)
+{
+	dat_slot *slot = dat_slot_at(evd);
+	dat_queue *queue = dat_queue_of(slot);
+
+	queue->counters[DCNT_EVD_WAIT]++;
+	if (threshold < 1 || (uint32_t)threshold > queue->size)
+		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3;
+	if (queue->flags & DAT_QUEUE_UNWAITABLE)
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EVD_UNWAITABLE;
+	if (queue->flags & DAT_QUEUE_WAITING)
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EVD_WAITER;
+	queue->flags = (queue->flags | DAT_QUEUE_WAITING) & ~DAT_QUEUE_BLOCKED;
+	if (blocks && slot->length < (uint32_t)threshold) {
+		queue->flags |= DAT_QUEUE_BLOCKED;
+		queue->counters[DCNT_EVD_WAIT_BLOCKED]++;
+	}
+	slot->ready = slot->length; /* silent ones are found, too */
+	return DAT_SUCCESS;
+}
+
+uint32_t evd_wait_ends(uint64_t evd, int32_t threshold, evd_event *event, int32_t *more)
+{
+	dat_slot *slot = dat_slot_at(evd);
+	dat_queue *queue = dat_queue_of(slot);
+
+	queue->flags &= ~DAT_QUEUE_WAITING;
+	*more = (int32_t)slot->length;
+	if (queue->flags & DAT_QUEUE_UNWAITABLE)
+		return DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EVD_UNWAITABLE;
+	if (slot->length < (uint32_t)threshold)
+		return DAT_CLASS_ERROR | DAT_TIMEOUT_EXPIRED;
+	if (queue->flags & DAT_QUEUE_BLOCKED)
+		queue->counters[DCNT_EVD_WAIT_NOTIFY]++;
+	pop(slot, queue, event);
+	*more = (int32_t)slot->length;
+	return DAT_SUCCESS;
+}
+
+void evd_wait_cancelled(uint64_t evd)
+{
+	dat_queue_of(dat_slot_at(evd))->flags &= ~DAT_QUEUE_WAITING;
 }

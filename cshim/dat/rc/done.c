@@ -37,13 +37,13 @@ int dat_lane_completion(const dat_end *end, const dat_request *request)
 
 	if (request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
 		return 1;
-	if (!(event = dat_queue_place(end->config.request)))
+	if (!(event = evd_place(end->config.request)))
 		return 0;
 	c = dat_completion_at(event, end->config.request, end, request->cookie);
 	c->length = request->n;
 	c->operation = operations[request->op];
 	extend_request(c, request);
-	dat_queue_post(end->config.request, DCNT_EVD_DTO_CALLBACK, 0);
+	evd_placed(end->config.request, DCNT_EVD_DTO_CALLBACK, 0);
 	return 1;
 }
 

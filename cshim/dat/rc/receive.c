@@ -98,7 +98,7 @@ static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *even
 	end->rx.received--;
 	end->counters[counter]++;
 	end->counters[counter + 1] += header->total;
-	dat_queue_post(end->config.recv, DCNT_EVD_DTO_CALLBACK,
+	evd_placed(end->config.recv, DCNT_EVD_DTO_CALLBACK,
 	               end->config.solicited && !(header->flags & DAT_FLAG_SOLICITED));
 }
 
@@ -110,7 +110,7 @@ static int receive_data(dat_end *end, const dat_header *header, const node_arriv
 
 	if (!receive_done(end, header->done) || !is_next(end, header, arrival->data))
 		return 0;
-	if (last && takes_receive(header) && !(event = dat_queue_place(end->config.recv)))
+	if (last && takes_receive(header) && !(event = evd_place(end->config.recv)))
 		return 0;
 	if (arrival->data) {
 		uint64_t at = place_of(end, header);
@@ -366,13 +366,13 @@ int dat_lane_poll(uint64_t evd, DAT_EVENT *event)
 	uint32_t flags;
 	int due, taken;
 
-	dat_queue_want(evd, event);
+	evd_want(evd, event);
 	flags = receive_rings();
 	if (own)
 		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
 	due = core_is_due();
 	dat_lane_look(due ? 0 : evd);
-	taken = dat_queue_wanted();
+	taken = evd_wanted();
 	flags |= go_on();
 	if (flags & DAT_LANE_CORE || due)
 		dat_lane_core(flags);

@@ -173,7 +173,7 @@ static int is_first(dat_end *end, const dat_request *request)
 static int has_place(const dat_end *end, const dat_request *request)
 {
 	return request->completion & DAT_COMPLETION_SUPPRESS_FLAG ||
-	       dat_queue_place(end->config.request);
+	       evd_place(end->config.request);
 }
 
 static int by_copy(dat_end *end, const dat_request *request, const node_range *local,
