@@ -27,9 +27,10 @@
 //	question.go       whether a member that has not come is there
 //	member.go         members: their addresses, and the connections to them
 //	group_info.go     what a program says of the nodes
-//	evd.go, cno.go    event dispatchers, consumer notification objects
+//	evd_unsafe.go, cno.go  event dispatchers, consumer notification objects: how they are made;
+//	                  their events and waits are C's (cshim/dat/evd)
 //	event.go          the layout of events
-//	queue_unsafe.go   events in memory that C shares
+//	rings_unsafe.go   memory that C shares
 //	lane_unsafe.go    what C's fast lane shares beside those
 //	table_unsafe.go   the protection table: what peers of the node may access by themselves
 //	counters.go, counter_names.go, link_errors.go

@@ -14,9 +14,9 @@ func (e *EVD) Look() {
 	if e.Len() > 0 {
 		return
 	}
-	evd.Looks(uint64(e.handle))
+	e.queue.Counters[evdDequeuePoll]++
 	if e.ia.library.Progress(); e.Len() > 0 {
-		evd.Looked(uint64(e.handle))
+		e.queue.Counters[evdDequeuePollFound]++
 	}
 }
 

@@ -8,8 +8,6 @@
 
 #include <stdint.h>
 
-#include "progress/progress.h"
-
 #pragma GCC visibility push(default)
 #include <dat2/udat.h>
 #include <dat2/dat_registry.h>

@@ -34,6 +34,7 @@ typedef struct fake_dat_side {
 extern fake_dat_side fake_dat[2];
 
 /* Makes both anew, connected. threads: the first has its block active, with a service thread. */
+extern void (*fake_dat_core)(void); /* what core does in a turn; NULL: nothing */
 void fake_dat_open(int threads);
 void fake_dat_close(void);
 

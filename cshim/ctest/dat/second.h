@@ -21,9 +21,6 @@
 #define evd_set_waitable second_evd_set_waitable
 #define evd_set_size second_evd_set_size
 #define evd_take second_evd_take
-#define evd_taken second_evd_taken
-#define evd_looks second_evd_looks
-#define evd_looked second_evd_looked
 #define evd_wait_begins second_evd_wait_begins
 #define evd_wait_ends second_evd_wait_ends
 #define evd_wait_cancelled second_evd_wait_cancelled

@@ -12,11 +12,7 @@
 #include <dat2/dat_ib_extensions.h>
 #pragma GCC visibility pop
 
-#include "ctest/fake.h"
-#include "dat/evd/evd.h"
-#include "progress/progress.h"
-
-extern cshim_progress dat_progress;
+#include "ctest/dat/fake_dat.h"
 
 enum { EVDS = 4, CNO = EVDS, SECOND_CNO, SLOTS };
 
@@ -109,6 +105,10 @@ static void keeps_order(void)
 	int round;
 
 	begin(1000, 0);
+	while (next < 20) /* the queue grows while its oldest event is not in the first place */
+		CHECK(post(0, next++));
+	while (oldest < 13)
+		CHECK(taken(0) == oldest++);
 	for (round = 0; round < 20; round++) {
 		while (slot(0)->length < 900)
 			CHECK(post(0, next++));
@@ -149,13 +149,13 @@ static void reports_overflow(void)
 	      (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2));
 	CHECK(DAT_GET_TYPE(evd_set_size(handle(0), (1 << 22) + 1)) == DAT_INSUFFICIENT_RESOURCES);
 	CHECK(evd_set_size(handle(0), 5) == DAT_SUCCESS && post(0, 9) && !post(0, 10));
-	/* the one that reports has gone before */
+	/* the queue that reports has gone before */
 	slot(EVDS - 1)->kind = 0;
 	while (taken(0) != UINT64_MAX)
 		;
 	for (i = 0; i < 6; i++)
 		post(0, 0);
-	CHECK(dat_queue_of(slot(0))->overflows == 3);
+	CHECK(dat_queue_of(slot(0))->overflows == 3 && slot(EVDS - 1)->length == 4);
 	slot(EVDS - 1)->kind = 1 + DAT_HANDLE_TYPE_EVD;
 	end();
 }
@@ -209,7 +209,7 @@ static void waits(void)
 	CHECK(dat_queue_of(slot(0))->counters[DCNT_EVD_WAIT] == 5 &&
 	      dat_queue_of(slot(0))->counters[DCNT_EVD_WAIT_BLOCKED] == 2 &&
 	      dat_queue_of(slot(0))->counters[DCNT_EVD_WAIT_NOTIFY] == 1);
-	/* one that is made unwaitable ends waits */
+	/* that a queue is made unwaitable ends waits */
 	CHECK(evd_wait_begins(handle(0), 4, 1) == DAT_SUCCESS);
 	poked = slot(0)->poked;
 	evd_set_waitable(handle(0), 0);
@@ -376,6 +376,63 @@ static void places(void)
 	end();
 }
 
+/* Events that an adapter keeps until a thread looks, outside of a wait. */
+static int kept;
+
+static void hand_over(void)
+{
+	const evd_event event = {.number = DAT_DTO_COMPLETION_EVENT};
+	uint64_t evd = (uintptr_t)fake_dat[0].recv;
+
+	if (kept && !(dat_queue_of(fake_dat[0].recv)->flags & DAT_QUEUE_WAITING))
+		kept -= evd_post(evd, &event, 1);
+}
+
+/* A wait collects events that wake nobody before it begins. */
+static void collects(void)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	fake_dat_open(1);
+	evd = (DAT_EVD_HANDLE)fake_dat[0].recv;
+	fake_dat_core = hand_over;
+	kept = 1;
+	CHECK(DAT_GET_TYPE(dat_evd_wait(evd, 0, 1, &event, &more)) == DAT_TIMEOUT_EXPIRED);
+	evd_set((uintptr_t)evd, DAT_QUEUE_SOLICITED, 1);
+	CHECK(dat_evd_wait(evd, 0, 1, &event, &more) == DAT_SUCCESS && more == 0 && kept == 0);
+	fake_dat_core = NULL;
+	fake_dat_close();
+}
+
+/* The codes of bad arguments: of memory that is not there first, then of the handle, then NULL. */
+static void refuses_arguments(void)
+{
+	const DAT_RETURN bad = DAT_CLASS_ERROR | DAT_INVALID_PARAMETER,
+			 bad_evd = DAT_CLASS_ERROR | DAT_INVALID_HANDLE |
+	                           DAT_INVALID_HANDLE_EVD_REQUEST,
+			 bad_cno = DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_CNO;
+	DAT_EVENT event, *nowhere = (DAT_EVENT *)16;
+	DAT_COUNT more;
+	DAT_EVD_HANDLE evd, fired;
+
+	fake_dat_open(1);
+	evd = (DAT_EVD_HANDLE)fake_dat[0].recv;
+	CHECK(dat_evd_dequeue(&event, nowhere) == (bad | DAT_INVALID_ARG2));
+	CHECK(dat_evd_dequeue(&event, &event) == bad_evd && dat_evd_dequeue(NULL, NULL) == bad_evd);
+	CHECK(dat_evd_dequeue(evd, NULL) == (bad | DAT_INVALID_ARG2));
+	CHECK(dat_evd_wait(&event, 0, 1, nowhere, &more) == (bad | DAT_INVALID_ARG4));
+	CHECK(dat_evd_wait(&event, 0, 1, &event, (DAT_COUNT *)16) == (bad | DAT_INVALID_ARG5));
+	CHECK(dat_evd_wait(fake_dat[0].ep, 0, 1, &event, &more) == bad_evd);
+	CHECK(dat_evd_wait(evd, 0, 1, NULL, &more) == (bad | DAT_INVALID_ARG4));
+	CHECK(dat_evd_wait(evd, 0, 1, &event, NULL) == (bad | DAT_INVALID_ARG5));
+	CHECK(dat_evd_wait(evd, 0, 0, &event, &more) == (bad | DAT_INVALID_ARG3));
+	CHECK(dat_cno_wait(evd, 0, (void *)16) == (bad | DAT_INVALID_ARG3));
+	CHECK(dat_cno_wait(evd, 0, &fired) == bad_cno && dat_cno_wait(NULL, 0, NULL) == bad_cno);
+	fake_dat_close();
+}
+
 void test_evd(void)
 {
 	finds_handles();
@@ -388,4 +445,6 @@ void test_evd(void)
 	signals_descriptors();
 	calls_agents();
 	places();
+	collects();
+	refuses_arguments();
 }

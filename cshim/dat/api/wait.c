@@ -209,11 +209,11 @@ static void look_by_core(void)
  * Looks for events: first where they take least, so that a thread that waits for a group's is not
  * held up. 1: the oldest was taken and is in *event.
  */
-static int look(const dat_slot *slot, DAT_EVENT *event)
+static int look(const dat_slot *slot, const dat_queue *queue, DAT_EVENT *event)
 {
 	static uint32_t looks;
 
-	if (!dat_the_lane.on || !(dat_queue_of(slot)->flags & DAT_QUEUE_TRANSFERS) || dat_coin()) {
+	if (!dat_the_lane.on || !(queue->flags & DAT_QUEUE_TRANSFERS) || dat_coin()) {
 		look_by_core();
 		return 0;
 	}
@@ -228,6 +228,7 @@ static int look(const dat_slot *slot, DAT_EVENT *event)
 static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	const dat_slot *slot = handle_find(evd, DAT_HANDLE_TYPE_EVD);
+	dat_queue *queue;
 	int taken = 0;
 
 	if (event && !node_can_write(event, sizeof(*event)))
@@ -236,20 +237,18 @@ static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		return DAT_BAD_EVD;
 	if (!event)
 		return DAT_BAD_ARGUMENT(2);
-	if (slot->length == 0 && !(dat_queue_of(slot)->flags & DAT_QUEUE_WAITING) &&
-	    !dat_is_broken) {
-		uint64_t queue = slot->lane;
-
-		evd_looks(DAT_P(evd));
-		taken = look(slot, event);
-		if (slot->lane != queue) /* core has let another thread in, which has freed it */
+	queue = dat_queue_of(slot);
+	if (slot->length == 0 && !(queue->flags & DAT_QUEUE_WAITING) && !dat_is_broken) {
+		evd_looks(queue);
+		taken = look(slot, queue, event);
+		if (dat_queue_of(slot) != queue) /* a thread that core has let in has freed it */
 			return DAT_BAD_EVD;
 		if (taken || slot->length > 0)
-			evd_looked(DAT_P(evd));
+			evd_looked(queue);
 	}
 	if (!taken)
 		return evd_take(DAT_P(evd), (evd_event *)(void *)event);
-	evd_taken(DAT_P(evd));
+	evd_taken(queue);
 	return DAT_SUCCESS;
 }
 

@@ -21,8 +21,6 @@ package evd
 // #cgo nocallback evd_set_size
 // #cgo noescape evd_take
 // #cgo nocallback evd_take
-// #cgo nocallback evd_looks
-// #cgo nocallback evd_looked
 // #cgo nocallback evd_wait_begins
 // #cgo noescape evd_wait_ends
 // #cgo nocallback evd_wait_ends
@@ -94,10 +92,6 @@ func SetSize(evd uint64, size int32) uint32 {
 func Take(evd uint64, event unsafe.Pointer) uint32 {
 	return uint32(C.evd_take(C.uint64_t(evd), (*C.evd_event)(event)))
 }
-
-// Looks counts a look for events that were not there, Looked one that has found some.
-func Looks(evd uint64)  { C.evd_looks(C.uint64_t(evd)) }
-func Looked(evd uint64) { C.evd_looked(C.uint64_t(evd)) }
 
 // WaitBegins begins dat_evd_wait.
 func WaitBegins(evd uint64, threshold int32, blocks bool) uint32 {

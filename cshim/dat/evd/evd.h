@@ -13,13 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+#include <dat2/udat.h>
+#include <dat2/dat_ib_extensions.h>
+#pragma GCC visibility pop
+
 #include "progress/progress.h"
 
 /* The block of uDAPL, whose lock covers everything of it, and at which threads wait for events. Its
  * state is ACTIVE while an adapter is open. */
 extern cshim_progress dat_progress;
 
-/* What a handle other than an adapter's is the address of: core/dat's Slot. */
+/* The memory that a handle is the address of, but for an adapter's: core/dat's Slot. */
 typedef struct dat_slot {
 	uint64_t table;
 	uint32_t kind;   /* 1 + DAT_HANDLE_TYPE; 0: not in use */
@@ -41,7 +46,7 @@ typedef struct evd_event {
 
 /* flags of a dat_queue */
 #define DAT_QUEUE_WAITING 1u /* a thread is in dat_evd_wait */
-#define DAT_QUEUE_BLOCKED 2u /* in one that has found too few events */
+#define DAT_QUEUE_BLOCKED 2u /* in one, and has found too few events */
 #define DAT_QUEUE_UNWAITABLE 4u
 #define DAT_QUEUE_OVERFLOWED 8u /* the asynchronous error was posted since it was empty */
 #define DAT_QUEUE_DISABLED 16u  /* events trigger no CNO */
@@ -63,7 +68,7 @@ typedef struct dat_queue {
 	uint64_t cno;       /* handle; 0: none */
 	uint64_t next;      /* the EVD that has triggered the CNO after this one */
 	uint64_t async;     /* the EVD that overflows are posted to; 0: none; it may be this one */
-	uint64_t overflows; /* that were posted there, until core takes the number */
+	uint64_t overflows; /* events posted there, until core takes their number */
 	uint64_t counters[DAT_QUEUE_COUNTERS];
 } dat_queue;
 
@@ -145,10 +150,23 @@ uint32_t evd_set_size(uint64_t evd, int32_t size);
 
 /* dat_evd_dequeue, where progress was made before if no event was there: posted says so. */
 uint32_t evd_take(uint64_t evd, evd_event *event);
-void evd_taken(uint64_t evd); /* the same, where evd_wanted says that the event is there already */
-/* A look for events that were not there, and whether it has found some. */
-void evd_looks(uint64_t evd);
-void evd_looked(uint64_t evd);
+/* The same, where evd_wanted says that the event is there already. */
+static inline void evd_taken(dat_queue *queue)
+{
+	queue->counters[DCNT_EVD_DEQUEUE]++;
+	queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
+}
+
+/* A look for events, where none were; and that it has found some. */
+static inline void evd_looks(dat_queue *queue)
+{
+	queue->counters[DCNT_EVD_DEQUEUE_POLL]++;
+}
+
+static inline void evd_looked(dat_queue *queue)
+{
+	queue->counters[DCNT_EVD_DEQUEUE_POLL_FOUND]++;
+}
 /*
  * dat_evd_wait: the thread waits in between until slot->ready reaches threshold or poked changes.
  * blocks: it has time to. After silent events were collected, if the queue has SOLICITED, before

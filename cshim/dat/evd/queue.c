@@ -72,7 +72,7 @@ void evd_close(uint64_t evd)
 	free(queue);
 }
 
-/* What the thread that has the lock polls for; evd 0: nothing. */
+/* The poll of the thread that has the lock; evd 0: there is none. */
 static struct {
 	uint64_t evd;
 	evd_event *event;
@@ -245,24 +245,6 @@ static void pop(dat_slot *slot, dat_queue *queue, evd_event *event)
 	slot->ready = --slot->length;
 	if (slot->length == 0)
 		queue->flags &= ~DAT_QUEUE_OVERFLOWED;
-}
-
-void evd_looks(uint64_t evd)
-{
-	dat_queue_of(dat_slot_at(evd))->counters[DCNT_EVD_DEQUEUE_POLL]++;
-}
-
-void evd_looked(uint64_t evd)
-{
-	dat_queue_of(dat_slot_at(evd))->counters[DCNT_EVD_DEQUEUE_POLL_FOUND]++;
-}
-
-void evd_taken(uint64_t evd)
-{
-	dat_queue *queue = dat_queue_of(dat_slot_at(evd));
-
-	queue->counters[DCNT_EVD_DEQUEUE]++;
-	queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
 }
 
 uint32_t evd_take(uint64_t evd, evd_event *event)
