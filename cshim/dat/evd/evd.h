@@ -13,11 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
-#include <dat2/udat.h>
-#include <dat2/dat_ib_extensions.h>
-#pragma GCC visibility pop
-
 #include "progress/progress.h"
 
 /* The block of uDAPL, whose lock covers everything of it, and at which threads wait for events. Its
@@ -56,7 +51,11 @@ typedef struct evd_event {
 #define DAT_QUEUE_FIRED 256u     /* it has triggered its CNO, and was not taken from there */
 #define DAT_QUEUE_SOFTWARE 512u  /* constant: DAT_EVD_SOFTWARE_FLAG */
 
-#define DAT_QUEUE_COUNTERS 10 /* DAT_EVD_COUNTERS */
+#define DAT_QUEUE_COUNTERS 10 /* DAT_EVD_COUNTERS, of which these are */
+#define EVD_DEQUEUES 3
+#define EVD_DEQUEUES_FOUND 4
+#define EVD_LOOKS 6
+#define EVD_LOOKS_FOUND 7
 
 /* An EVD's events; how many is in its slot. */
 typedef struct dat_queue {
@@ -153,19 +152,19 @@ uint32_t evd_take(uint64_t evd, evd_event *event);
 /* The same, where evd_wanted says that the event is there already. */
 static inline void evd_taken(dat_queue *queue)
 {
-	queue->counters[DCNT_EVD_DEQUEUE]++;
-	queue->counters[DCNT_EVD_DEQUEUE_FOUND]++;
+	queue->counters[EVD_DEQUEUES]++;
+	queue->counters[EVD_DEQUEUES_FOUND]++;
 }
 
 /* A look for events, where none were; and that it has found some. */
 static inline void evd_looks(dat_queue *queue)
 {
-	queue->counters[DCNT_EVD_DEQUEUE_POLL]++;
+	queue->counters[EVD_LOOKS]++;
 }
 
 static inline void evd_looked(dat_queue *queue)
 {
-	queue->counters[DCNT_EVD_DEQUEUE_POLL_FOUND]++;
+	queue->counters[EVD_LOOKS_FOUND]++;
 }
 /*
  * dat_evd_wait: the thread waits in between until slot->ready reaches threshold or poked changes.

@@ -5,6 +5,11 @@
 #include "dat/evd/room.h"
 
 /* 32-bit programs open no adapter (docs/dat.md). */
+_Static_assert((int)EVD_DEQUEUES == (int)DCNT_EVD_DEQUEUE &&
+                       (int)EVD_DEQUEUES_FOUND == (int)DCNT_EVD_DEQUEUE_FOUND &&
+                       (int)EVD_LOOKS == (int)DCNT_EVD_DEQUEUE_POLL &&
+                       (int)EVD_LOOKS_FOUND == (int)DCNT_EVD_DEQUEUE_POLL_FOUND,
+               "as the program counts them");
 _Static_assert(sizeof(void *) < 8 || sizeof(evd_event) == sizeof(DAT_EVENT), "it is one");
 
 cshim_progress dat_progress __attribute__((aligned(128)));
