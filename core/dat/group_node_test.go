@@ -34,7 +34,8 @@ func TestGiverAwaited(t *testing.T) {
 		l := New(Config{Clock: func() int64 { return 1 }})
 		area := make([]byte, int(c.size)*seatSize)
 		seats := elements[layout.DatSeat](area)
-		n := &nodeGroup{DatGroup: &layout.DatGroup{Size: c.size, Rank: c.rank}, area: area}
+		n := &nodeGroup{DatGroup: &layout.DatGroup{
+			Config: layout.DatGroupConfig{Size: c.size, Rank: c.rank}}, area: area}
 		link := &giverLink{ended: func() uint64 { return seats[c.rank].Ended }}
 		g := &Collective{node: n}
 		g.ia = &IA{library: l}
@@ -42,7 +43,7 @@ func TestGiverAwaited(t *testing.T) {
 			Clock: l.cfg.Clock})
 		for i := range int(c.size) {
 			if !c.gone {
-				n.Peers[i] = 1
+				n.Config.Peers[i] = 1
 			}
 			g.fellows = append(g.fellows, &fellow{c: g, rank: i,
 				peer: &peer{data: &dataLink{link: link}, ep: 7}})

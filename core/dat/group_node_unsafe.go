@@ -102,21 +102,20 @@ func (c *Collective) openNode(area []byte, random, reads bool) bool {
 		n.release(r)
 		return false
 	}
-	n.Handle, n.Evd = uint64(c.handle), uint64(c.EVD.handle)
-	n.Seats, n.Scratch = addressOf(area), addressOf(n.scratch)
-	n.Stages = n.Seats + uint64(groupSeats(size))
 	units, unit := groupUnits(size)
-	n.Size, n.Rank, n.Units, n.Unit = uint32(size), uint32(c.group.Self), uint32(units), uint32(unit)
-	n.Crowded = uint32(flag(c.crowded))
+	n.Config = layout.DatGroupConfig{Handle: uint64(c.handle), Evd: uint64(c.EVD.handle),
+		Seats: addressOf(area), Stages: addressOf(area) + uint64(groupSeats(size)),
+		Scratch: addressOf(n.scratch), Size: uint32(size), Rank: uint32(c.group.Self),
+		Units: uint32(units), Unit: uint32(unit), Crowded: uint32(flag(c.crowded))}
 	if random {
-		n.Random = c.seed | 1
+		n.Config.Random = c.seed | 1
 	}
 	if reads {
-		n.Ways = addressOf(n.ways)
+		n.Config.Ways = addressOf(n.ways)
 	}
 	for _, f := range c.fellows {
 		link, peer := f.nodePeer()
-		n.Links[f.rank], n.Peers[f.rank] = uint64At(link), uint64At(peer)
+		n.Config.Links[f.rank], n.Config.Peers[f.rank] = uint64At(link), uint64At(peer)
 	}
 	c.node = n
 	c.group.Held = true
@@ -127,7 +126,7 @@ func (c *Collective) openNode(area []byte, random, reads bool) bool {
 
 // grow makes room for twice as many operations; false: there is no memory.
 func (n *nodeGroup) grow(r *rings, size int) bool {
-	room := max(groupRoom, 2*n.Room)
+	room := max(groupRoom, 2*n.Queue.Room)
 	if room > roomLimit {
 		return false
 	}
@@ -138,15 +137,16 @@ func (n *nodeGroup) grow(r *rings, size int) bool {
 		return false
 	}
 	list := 2 * size * spanSize
-	for i := range n.Posted {
-		from, to := int((n.Head+i)%n.Room), int((n.Head+i)%room)
+	q := &n.Queue
+	for i := range q.Posted {
+		from, to := int((q.Head+i)%q.Room), int((q.Head+i)%room)
 		copy(ops[to*opSize:], n.ops[from*opSize:][:opSize])
 		copy(lists[to*list:], n.lists[from*list:][:list])
 	}
 	r.put(n.ops)
 	r.put(n.lists)
-	n.ops, n.lists, n.Room = ops, lists, room
-	n.Ops, n.Lists = addressOf(ops), addressOf(lists)
+	n.ops, n.lists, q.Room = ops, lists, room
+	q.Ops, q.Lists = addressOf(ops), addressOf(lists)
 	return true
 }
 
@@ -160,7 +160,8 @@ func (n *nodeGroup) release(r *rings) {
 
 // Room makes room for another operation.
 func (c *Collective) Room() codes.Return {
-	if n := c.node; n != nil && n.Posted == n.Room && !n.grow(&c.ia.library.rings, c.group.Size) {
+	if n := c.node; n != nil && n.Queue.Posted == n.Queue.Room &&
+		!n.grow(&c.ia.library.rings, c.group.Size) {
 		return codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	return codes.Success
@@ -168,13 +169,13 @@ func (c *Collective) Room() codes.Return {
 
 // oldest is the operation whose turn it is, of at least one.
 func (n *nodeGroup) oldest() *layout.DatGroupOp {
-	return &elements[layout.DatGroupOp](n.ops)[n.Head%n.Room]
+	return &elements[layout.DatGroupOp](n.ops)[n.Queue.Head%n.Queue.Room]
 }
 
 // pop takes it out.
 func (n *nodeGroup) pop() {
-	n.Head++
-	n.Posted--
+	n.Queue.Head++
+	n.Queue.Posted--
 	n.State = layout.DatGroupWaits
 }
 
@@ -191,16 +192,17 @@ func (c *Collective) queueForCore(kind coll.Kind) codes.Return {
 	if r := c.Room(); r != codes.Success {
 		return r
 	}
-	elements[layout.DatGroupOp](n.ops)[(n.Head+n.Posted)%n.Room] = layout.DatGroupOp{
+	q := &n.Queue
+	elements[layout.DatGroupOp](n.ops)[(q.Head+q.Posted)%q.Room] = layout.DatGroupOp{
 		Kind: uint32(kind), Flags: layout.DatGroupOfCore}
-	n.Posted++
-	n.Count++
+	q.Posted++
+	q.Count++
 	return codes.Success
 }
 
 // doneByCore: the engine's operation is over, unless it never had a turn.
 func (c *Collective) doneByCore() {
-	if n := c.node; n != nil && n.Posted > 0 && n.oldest().Flags&layout.DatGroupOfCore != 0 {
+	if n := c.node; n != nil && n.Queue.Posted > 0 && n.oldest().Flags&layout.DatGroupOfCore != 0 {
 		n.pop()
 		c.group.Held = n.Failed == 0
 	}
@@ -244,7 +246,7 @@ func (c *Collective) failNode() {
 	c.setEnded(c.group.Self)
 	c.awaitGiver()
 	c.group.Fail()
-	for n.Posted > 0 {
+	for n.Queue.Posted > 0 {
 		o := n.oldest()
 		if o.Flags&layout.DatGroupOfCore != 0 {
 			c.group.FailOldest()
@@ -264,7 +266,7 @@ func (c *Collective) failNode() {
 // fails.
 func (c *Collective) nodeLost(rank int) {
 	if n := c.node; n != nil {
-		n.Peers[rank], n.Links[rank], n.Lost = 0, 0, 1
+		n.Config.Peers[rank], n.Config.Links[rank], n.Lost = 0, 0, 1
 		c.setEnded(rank)
 	}
 }
@@ -280,14 +282,14 @@ func (c *Collective) setEnded(rank int) {
 // failure.
 func (c *Collective) awaitGiver() {
 	n := c.node
-	if n.Size != 2 || n.Peers[1-n.Rank] == 0 {
+	if n.Config.Size != 2 || n.Config.Peers[1-n.Config.Rank] == 0 {
 		return // nobody writes it, or its process is gone
 	}
-	link, ep := c.fellows[1-n.Rank].peer.link(c.ia.library)
+	link, ep := c.fellows[1-n.Config.Rank].peer.link(c.ia.library)
 	if lane, ok := link.(laneLink); ok {
 		_, ring := lane.NodePeer(ep)
 		seats := elements[layout.DatSeat](n.area[:2*seatSize])
-		lane.AwaitCopy(ring, &seats[1-n.Rank].Giving)
+		lane.AwaitCopy(ring, &seats[1-n.Config.Rank].Giving)
 	}
 }
 

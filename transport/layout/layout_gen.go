@@ -577,67 +577,93 @@ type (
 		N    uint64
 	}
 	DatGroup struct {
-		Handle     uint64
-		Evd        uint64
-		Seats      uint64
-		Stages     uint64
-		Scratch    uint64
-		Size       uint32
-		Rank       uint32
-		Units      uint32
-		Unit       uint32
-		Crowded    uint32
-		Random     uint32
-		Failed     uint32
-		Lost       uint32
-		State      uint32
-		Line0      uint32
-		Peers      [64]uint64
-		Links      [64]uint64
-		Ways       uint64
-		Ops        uint64
-		Lists      uint64
-		Room       uint32
-		Head       uint32
-		Posted     uint32
-		Count      uint32
-		Base       uint64
-		Free       uint64
-		Check      uint64
-		Wrote      uint32
-		Rounds     uint32
-		All        uint32
-		Own        uint32
-		Huge       uint32
-		Line1      uint32
-		Got        [64]uint32
-		Limit      [64]uint32
-		Total      [64]uint64
-		Staged     uint32
-		Reduced    uint32
-		Taken      uint32
-		InputNext  uint32
-		ResultNext uint32
-		News       uint32
-		Way        uint32
-		How        uint32
-		Timing     uint32
-		Best       uint32
-		Holds      uint32
-		Held       uint32
-		Alike      uint64
-		Weight     uint64
-		Begun      uint64
-		Told       uint64
-		First      uint64
-		Part       uint64
-		Asking     uint32
-		Feeds      uint32
-		Fed        uint64
-		Answered   [64]uint64
-		Gives      uint32
-		Rest       uint32
+		Config DatGroupConfig
+		Failed uint32
+		Lost   uint32
+		State  uint32
+		News   uint32
+		Queue  DatGroupQueue
+		Round  DatGroupRound
+		Move   DatGroupMoving
+		Reduce DatGroupReducing
+		Way    DatGroupWay
+		Feed   DatGroupFeeding
+		Give   DatGroupGiving
 	}
+
+	DatGroupConfig struct {
+		Handle  uint64
+		Evd     uint64
+		Seats   uint64
+		Stages  uint64
+		Scratch uint64
+		Ways    uint64
+		Size    uint32
+		Rank    uint32
+		Units   uint32
+		Unit    uint32
+		Crowded uint32
+		Random  uint32
+		Peers   [64]uint64
+		Links   [64]uint64
+	}
+	DatGroupQueue struct {
+		Ops    uint64
+		Lists  uint64
+		Room   uint32
+		Head   uint32
+		Posted uint32
+		Count  uint32
+	}
+	DatGroupRound struct {
+		Base  uint64
+		Free  uint64
+		Check uint64
+	}
+	DatGroupMoving struct {
+		Wrote  uint32
+		Rounds uint32
+		All    uint32
+		Own    uint32
+		Huge   uint32
+		Zero   uint32
+		Got    [64]uint32
+		Limit  [64]uint32
+		Total  [64]uint64
+	}
+	DatGroupReducing struct {
+		Staged  uint32
+		Reduced uint32
+		Taken   uint32
+		Input   uint32
+		Result  uint32
+		Zero    uint32
+	}
+	DatGroupWay struct {
+		Current uint32
+		How     uint32
+		Timing  uint32
+		Best    uint32
+		Holds   uint32
+		Held    uint32
+		Alike   uint64
+		Weight  uint64
+		Begun   uint64
+		Told    uint64
+		First   uint64
+		Part    uint64
+	}
+	DatGroupFeeding struct {
+		Asking   uint32
+		Feeds    uint32
+		Fed      uint64
+		Answered [64]uint64
+	}
+	DatGroupGiving struct {
+		Gives uint32
+		Rest  uint32
+	}
+
 	DatGroupOp struct {
 		Kind       uint32
 		Flags      uint32

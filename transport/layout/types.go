@@ -53,14 +53,24 @@ type (
 	DatFeed     C.dat_feed
 	DatSpan     C.dat_span
 	DatGroup    C.dat_group
-	DatGroupOp  C.dat_group_op
-	VerbsLink   C.verbs_link
-	VerbsPort   C.verbs_port
-	VerbsPeer   C.verbs_peer
-	VerbsRing   C.verbs_ring
-	VerbsSent   C.verbs_sent
-	VerbsPair   C.verbs_pair
-	VerbsChunk  C.verbs_chunk
+
+	DatGroupConfig   C.dat_group_config
+	DatGroupQueue    C.dat_group_queue
+	DatGroupRound    C.dat_group_round
+	DatGroupMoving   C.dat_group_moving
+	DatGroupReducing C.dat_group_reducing
+	DatGroupWay      C.dat_group_way
+	DatGroupFeeding  C.dat_group_feeding
+	DatGroupGiving   C.dat_group_giving
+
+	DatGroupOp C.dat_group_op
+	VerbsLink  C.verbs_link
+	VerbsPort  C.verbs_port
+	VerbsPeer  C.verbs_peer
+	VerbsRing  C.verbs_ring
+	VerbsSent  C.verbs_sent
+	VerbsPair  C.verbs_pair
+	VerbsChunk C.verbs_chunk
 
 	VerbsCompletion C.struct_cshim_verbs_completion
 	VerbsBuffer     C.struct_cshim_verbs_buffer

@@ -25,15 +25,15 @@ static void open_ways(fake_member *m)
 {
 	uint32_t i;
 
-	memset(ways[m->group.rank], 0, sizeof(ways[0]));
+	memset(ways[m->group.config.rank], 0, sizeof(ways[0]));
 	m->link.routes.forced = NODE_ROUTES;
-	m->group.ways = (uintptr_t)ways[m->group.rank];
+	m->group.config.ways = (uintptr_t)ways[m->group.config.rank];
 	for (i = 0; i < fake_world.size; i++) {
 		m->peer[i].pid = getpid();
 		m->peer[i].direct = 1;
 		m->peer[i].out_head = (uintptr_t)&head;
-		m->group.peers[i] = (uintptr_t)&m->peer[i];
-		m->group.links[i] = (uintptr_t)&m->link;
+		m->group.config.peers[i] = (uintptr_t)&m->peer[i];
+		m->group.config.links[i] = (uintptr_t)&m->link;
 	}
 }
 
@@ -46,21 +46,21 @@ static void open_member(uint32_t rank, uint64_t base, int crowded)
 	m->evd_slot = m->group_slot + 1;
 	m->queue = (dat_queue){.events = (uintptr_t)m->events, .room = 64, .size = 64};
 	*m->evd_slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EVD, .lane = (uintptr_t)&m->queue};
-	m->group = (dat_group){.handle = (uintptr_t)m->group_slot,
-	                       .evd = (uintptr_t)m->evd_slot,
-	                       .seats = (uintptr_t)fake_world.seats,
-	                       .stages = (uintptr_t)fake_world.stages,
-	                       .scratch = (uintptr_t)m->scratch,
-	                       .size = fake_world.size,
-	                       .rank = rank,
-	                       .units = FAKE_UNITS,
-	                       .unit = FAKE_UNIT,
-	                       .crowded = (uint32_t)crowded,
-	                       .ops = (uintptr_t)m->ops,
-	                       .lists = (uintptr_t)m->lists,
-	                       .room = FAKE_ROOM,
-	                       .base = base,
-	                       .free = base};
+	m->group = (dat_group){.config.handle = (uintptr_t)m->group_slot,
+	                       .config.evd = (uintptr_t)m->evd_slot,
+	                       .config.seats = (uintptr_t)fake_world.seats,
+	                       .config.stages = (uintptr_t)fake_world.stages,
+	                       .config.scratch = (uintptr_t)m->scratch,
+	                       .config.size = fake_world.size,
+	                       .config.rank = rank,
+	                       .config.units = FAKE_UNITS,
+	                       .config.unit = FAKE_UNIT,
+	                       .config.crowded = (uint32_t)crowded,
+	                       .queue.ops = (uintptr_t)m->ops,
+	                       .queue.lists = (uintptr_t)m->lists,
+	                       .queue.room = FAKE_ROOM,
+	                       .round.base = base,
+	                       .round.free = base};
 	*m->group_slot = (dat_slot){.kind = 1 + (uint32_t)DAT_IB_HANDLE_TYPE_COLLECTIVE,
 	                            .lane = (uintptr_t)&m->group};
 	if (fake_world.copies)
@@ -118,7 +118,7 @@ static void *member(void *argument)
 {
 	uint32_t rank = (uint32_t)(uintptr_t)argument, turns = 0;
 
-	while (fake_world.member[rank].group.posted && !fake_world.member[rank].group.failed)
+	while (fake_world.member[rank].group.queue.posted && !fake_world.member[rank].group.failed)
 		if (!fake_turn(rank) || ++turns % (rank + 1) == 0)
 			sched_yield();
 	return NULL;
@@ -155,7 +155,7 @@ uint32_t fake_status(uint32_t rank, uint32_t kind)
 
 static void call(uint32_t rank, uint64_t *arguments)
 {
-	arguments[DAT_COLL_GROUP] = fake_world.member[rank].group.handle;
+	arguments[DAT_COLL_GROUP] = fake_world.member[rank].group.config.handle;
 	arguments[DAT_COLL_SET] = DAT_COLL_OF_RANK;
 	arguments[DAT_COLL_FLAGS] = (uint64_t)fake_world.flags;
 	dat_the_lane.num_groups = 1;

@@ -115,7 +115,7 @@ static void slow_reader(void)
 		fake_turn(0);
 		fake_turn(1);
 	}
-	CHECK(fake_events(0) == 0 && fake_world.member[0].group.wrote == FAKE_UNITS);
+	CHECK(fake_events(0) == 0 && fake_world.member[0].group.move.wrote == FAKE_UNITS);
 	fake_broadcast(2, 0, out[2], LONG);
 	fake_turns();
 	for (k = 0; k < 3; k++) {
@@ -158,7 +158,7 @@ static void idle(void)
 	for (k = 0; k < 50; k++)
 		fake_turn(k % 2);
 	CHECK(!fake_turn(0) && !fake_turn(1) && !fake_turn(0));
-	CHECK(fake_world.member[0].group.got[2] > 0 && fake_events(0) == 0);
+	CHECK(fake_world.member[0].group.move.got[2] > 0 && fake_events(0) == 0);
 	fake_group_close();
 }
 
@@ -226,7 +226,7 @@ static void wakes(void)
 	fake_group_open(2, 0, 0);
 	peer.bell = eventfd(0, EFD_NONBLOCK);
 	peer.out_head = (uintptr_t)&head;
-	fake_world.member[0].group.peers[1] = (uintptr_t)&peer;
+	fake_world.member[0].group.config.peers[1] = (uintptr_t)&peer;
 	head.armed = NODE_AWAKE;
 	fake_barrier(0);
 	CHECK(read(peer.bell, &rung, sizeof(rung)) < 0);
@@ -298,7 +298,7 @@ static void vandalize(uint32_t rank, uint64_t base)
 		card->n = word;
 		break;
 	case 4:
-		card->check = fake_world.member[0].group.check;
+		card->check = fake_world.member[0].group.round.check;
 		card->stamp = base + any() % 12;
 		break;
 	case 5: /* lengths in front of pieces */

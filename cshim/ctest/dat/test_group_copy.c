@@ -135,7 +135,7 @@ static void ends(void)
 	fake_group_close();
 
 	fake_open_copying(2, NODE_ROUTE_TARGET);
-	fake_world.member[0].group.peers[1] = 0; /* core: its process is gone */
+	fake_world.member[0].group.config.peers[1] = 0; /* core: its process is gone */
 	fake_post(0, FAKE_BROADCAST, 1);
 	fake_post(1, FAKE_BROADCAST, 1);
 	fake_turn(0);
@@ -258,7 +258,7 @@ static void vandalize(uint32_t rank, uint64_t base)
 		break;
 	default:
 		card->stamp = base + word % 12;
-		card->check = fake_world.member[0].group.check;
+		card->check = fake_world.member[0].group.round.check;
 		seat->done = base + number % 12;
 	}
 }

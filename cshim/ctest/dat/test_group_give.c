@@ -149,7 +149,7 @@ static void ended(void)
 	fake_group_close();
 
 	half_way(0); /* who is writing it ends */
-	fake_world.seats[0].claim = (fake_world.member[0].group.first + 1) * 2 + 1;
+	fake_world.seats[0].claim = (fake_world.member[0].group.way.first + 1) * 2 + 1;
 	fake_turn(0);
 	CHECK(!fake_world.member[0].group.failed && fake_events(0) == 0);
 	end_of(1);
@@ -194,10 +194,10 @@ static void computes(void)
 static void claims(void)
 {
 	half_way(0);
-	fake_world.seats[0].claim = (fake_world.member[0].group.first + 2) * 2;
+	fake_world.seats[0].claim = (fake_world.member[0].group.way.first + 2) * 2;
 	fake_turn(1);
 	CHECK(fake_world.member[1].link.data_sent == 0);
-	CHECK(fake_world.seats[0].claim == (fake_world.member[0].group.first + 2) * 2);
+	CHECK(fake_world.seats[0].claim == (fake_world.member[0].group.way.first + 2) * 2);
 	fake_group_close();
 }
 
@@ -208,15 +208,15 @@ static void disagree(void)
 
 	fake_open_copying(2, NODE_ROUTE_TARGET);
 	for (run = 0; run < 2; run++) {
-		fake_world.member[0].group.held = DAT_WAY_GIVE;
-		fake_world.member[0].group.holds = run;
+		fake_world.member[0].group.way.held = DAT_WAY_GIVE;
+		fake_world.member[0].group.way.holds = run;
 		fake_fill();
 		fake_post(0, FAKE_BROADCAST, 1);
 		fake_post(1, FAKE_BROADCAST, 1);
 		fake_turns();
 		for (i = 0; i < 2; i++)
 			CHECK(fake_status(i, FAKE_BROADCAST) == DAT_OP_SUCCESS);
-		CHECK(fake_world.member[0].group.way == DAT_WAY_COPY + run);
+		CHECK(fake_world.member[0].group.way.current == DAT_WAY_COPY + run);
 		fake_check(0, FAKE_BROADCAST, 1);
 	}
 	fake_group_close();
@@ -260,7 +260,7 @@ static node_route_class *class_of_long(void)
 	uint32_t class =
 		node_route_class_of(LONG) - node_route_class_of((uint64_t)DAT_GROUP_COPY_MIN);
 
-	return (node_route_class *)(uintptr_t)fake_world.member[0].group.ways +
+	return (node_route_class *)(uintptr_t)fake_world.member[0].group.config.ways +
 	       (FAKE_ALLGATHER - DAT_IB_COLLECTIVE_SCATTER_STATUS) * DAT_GROUP_CLASSES + class;
 }
 
@@ -275,8 +275,8 @@ static void streams(void)
 	for (k = 0; k < WARM + TRIAL; k++) {
 		post_long();
 		fake_turns();
-		CHECK(group->way == (k < WARM ? DAT_WAY_STAGE : DAT_WAY_STREAM));
-		CHECK(fake_world.member[1].group.way == group->way);
+		CHECK(group->way.current == (k < WARM ? DAT_WAY_STAGE : DAT_WAY_STREAM));
+		CHECK(fake_world.member[1].group.way.current == group->way.current);
 		check_long();
 	}
 	CHECK(class_of_long()->running != 1); /* that trial is over */

@@ -8,7 +8,7 @@ enum { TRANSFERS = 400, WARM = 6, TRIAL = 3 };
 
 static node_route_class *class_of_broadcasts(uint32_t rank)
 {
-	return (node_route_class *)(uintptr_t)fake_world.member[rank].group.ways +
+	return (node_route_class *)(uintptr_t)fake_world.member[rank].group.config.ways +
 	       (FAKE_BROADCAST - DAT_IB_COLLECTIVE_SCATTER_STATUS) * DAT_GROUP_CLASSES;
 }
 
@@ -50,7 +50,7 @@ static void changes(void)
 		for (i = 0; i < 2; i++) {
 			CHECK(fake_status(i, FAKE_ALLREDUCE) == DAT_OP_SUCCESS);
 			fake_check(i, FAKE_ALLREDUCE, 0);
-			CHECK(fake_world.member[i].group.way ==
+			CHECK(fake_world.member[i].group.way.current ==
 			      (run % 2 ? DAT_WAY_STAGE : DAT_WAY_COPY));
 		}
 	}
@@ -72,19 +72,19 @@ static void chosen(uint32_t fast, uint32_t route)
 		fake_post(1, FAKE_BROADCAST, 1);
 		fake_post(0, FAKE_BROADCAST, 1);
 		while (!fake_events(0) || !fake_events(1)) {
-			if (root->way != fast) /* the slow ways */
+			if (root->way.current != fast) /* the slow ways */
 				for (i = 0; i < 2000; i++)
 					__asm__ volatile("pause");
 			fake_turn(0);
 			fake_turn(1);
 		}
-		copies += root->way == fast;
+		copies += root->way.current == fast;
 		CHECK(fake_status(0, FAKE_BROADCAST) == DAT_OP_SUCCESS &&
 		      fake_status(1, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 	}
 	class = class_of_broadcasts(1);
 	CHECK(class->best == route && copies > TRANSFERS / 2);
-	CHECK(fake_world.member[1].group.best == route);
+	CHECK(fake_world.member[1].group.way.best == route);
 	fake_group_close();
 }
 
@@ -95,14 +95,14 @@ static void forced(void)
 	fake_post(1, FAKE_BROADCAST, 1);
 	fake_post(0, FAKE_BROADCAST, 1);
 	fake_turns();
-	CHECK(fake_world.member[1].group.way == DAT_WAY_STAGE && fake_events(1) == 1);
+	CHECK(fake_world.member[1].group.way.current == DAT_WAY_STAGE && fake_events(1) == 1);
 	fake_group_close();
 
 	fake_open_copying(2, NODE_ROUTE_TARGET);
 	fake_broadcast(1, 1, fake_out[1], DAT_GROUP_COPY_MIN - 8);
 	fake_broadcast(0, 1, fake_out[0], DAT_GROUP_COPY_MIN - 8);
 	fake_turns();
-	CHECK(fake_world.member[1].group.way == DAT_WAY_STAGE && fake_events(1) == 1);
+	CHECK(fake_world.member[1].group.way.current == DAT_WAY_STAGE && fake_events(1) == 1);
 	fake_group_close();
 }
 
@@ -127,10 +127,10 @@ static void timed(void)
 	fake_barrier(0);
 	fake_turn(1);
 	fake_turn(1);
-	CHECK(root->timing == DAT_TIMING_WAITS);
+	CHECK(root->way.timing == DAT_TIMING_WAITS);
 	fake_broadcast(0, 1, fake_out[0], FAKE_UNIT);
 	fake_turn(1);
-	CHECK(root->timing == DAT_TIMING_RUNS && fake_events(1) == 2);
+	CHECK(root->way.timing == DAT_TIMING_RUNS && fake_events(1) == 2);
 	fake_group_close();
 }
 
@@ -144,7 +144,8 @@ static void first_trial(void)
 		fake_post(1, FAKE_BROADCAST, 1);
 		fake_post(0, FAKE_BROADCAST, 1);
 		fake_turns();
-		CHECK(fake_world.member[1].group.way == (k < WARM ? DAT_WAY_STAGE : DAT_WAY_GIVE));
+		CHECK(fake_world.member[1].group.way.current ==
+		      (k < WARM ? DAT_WAY_STAGE : DAT_WAY_GIVE));
 		CHECK(fake_status(0, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 		CHECK(fake_status(1, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 	}
@@ -166,14 +167,15 @@ static uint32_t known_at_once(uint32_t n, int between)
 		fake_fill();
 		fake_post(1, FAKE_ALLREDUCE, 0);
 		fake_turn(1);
-		known += second->way != DAT_WAY_OPEN;
+		known += second->way.current != DAT_WAY_OPEN;
 		fake_post(0, FAKE_ALLREDUCE, 0);
 		fake_turns();
 		for (i = 0; i < 2; i++) {
 			CHECK(fake_status(i, FAKE_ALLREDUCE) == DAT_OP_SUCCESS);
 			fake_check(i, FAKE_ALLREDUCE, 0);
 		}
-		CHECK(first->way == second->way && first->holds == second->holds);
+		CHECK(first->way.current == second->way.current &&
+		      first->way.holds == second->way.holds);
 		for (i = 0; between && i < 2; i++)
 			fake_sum(i, FAKE_ALLREDUCE, 0, fake_in[i], fake_out[i], FAKE_PART - 8);
 		fake_turns();

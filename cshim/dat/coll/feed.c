@@ -13,7 +13,7 @@
 /* The unit of a member's stage for what it is asked for. */
 static uint64_t feed_round(const dat_group *group)
 {
-	return group->first + 1;
+	return group->way.first + 1;
 }
 
 static dat_feed *feed_of(const dat_group *group, uint32_t rank)
@@ -41,40 +41,42 @@ static uint64_t name_of(uint64_t asks, uint32_t rank)
  * any time. */
 static void ask(dat_group *group, const dat_read *read)
 {
-	dat_feed *own = feed_of(group, group->rank);
-	uint64_t left = read->n - group->fed;
+	dat_feed *own = feed_of(group, group->config.rank);
+	uint64_t left = read->n - group->feed.fed;
 
 	store(&own->from, left ? read->from : DAT_GROUP_MOST);
 	store(&own->what, read->what);
-	store(&own->at, read->offset + group->fed);
-	store(&own->n, left < group->unit ? left : group->unit);
+	store(&own->at, read->offset + group->feed.fed);
+	store(&own->n, left < group->config.unit ? left : group->config.unit);
 	/* release: pairs with asked_by */
 	__atomic_store_n(&own->asks, own->asks + 1, __ATOMIC_RELEASE);
-	group->asking = left ? read->from + 1 : 0;
+	group->feed.asking = left ? read->from + 1 : 0;
 	group->news = 1;
 }
 
 /* Takes the answer, and asks for the next piece, or says that it has all; 1: it has. */
 static int take(dat_group *group, const dat_read *read)
 {
-	const dat_feed *own = feed_of(group, group->rank), *other = feed_of(group, read->from);
+	const dat_feed *own = feed_of(group, group->config.rank),
+		       *other = feed_of(group, read->from);
 	/* its place may have been changed since by who would do harm */
-	uint64_t left = read->n > group->fed ? read->n - group->fed : 0;
-	uint64_t most = left < group->unit ? left : group->unit;
+	uint64_t left = read->n > group->feed.fed ? read->n - group->feed.fed : 0;
+	uint64_t most = left < group->config.unit ? left : group->config.unit;
 	uint64_t n = own->n < most ? own->n : most;
 
 	/* acquire: pairs with answer */
-	if (__atomic_load_n(&other->answers, __ATOMIC_ACQUIRE) != name_of(own->asks, group->rank)) {
+	if (__atomic_load_n(&other->answers, __ATOMIC_ACQUIRE) !=
+	    name_of(own->asks, group->config.rank)) {
 		if (dat_group_has_ended(group, read->from))
 			dat_group_fail(group);
 		return 0;
 	}
-	if (!dat_group_copy(group, read->to + group->fed,
+	if (!dat_group_copy(group, read->to + group->feed.fed,
 	                    (uintptr_t)dat_group_stage(group, read->from, feed_round(group)), n))
 		return 0;
-	group->fed = n < left ? group->fed + n : read->n;
+	group->feed.fed = n < left ? group->feed.fed + n : read->n;
 	ask(group, read);
-	return !group->asking;
+	return !group->feed.asking;
 }
 
 /* 1 if a member's memory was what its card says while it was copied. One that has ended may have
@@ -90,11 +92,11 @@ static int was_there(dat_group *group, uint32_t from)
 
 int dat_group_read(dat_group *group, const dat_read *read)
 {
-	node_link *link = (node_link *)(uintptr_t)group->links[read->from];
-	node_peer *peer = (node_peer *)(uintptr_t)group->peers[read->from];
+	node_link *link = (node_link *)(uintptr_t)group->config.links[read->from];
+	node_peer *peer = (node_peer *)(uintptr_t)group->config.peers[read->from];
 	node_transfer copy = {.local = read->to, .remote = read->addr, .n = read->n};
 
-	if (group->asking == read->from + 1)
+	if (group->feed.asking == read->from + 1)
 		return take(group, read);
 	if (read->n == 0)
 		return 1;
@@ -102,8 +104,8 @@ int dat_group_read(dat_group *group, const dat_read *read)
 		return was_there(group, read->from);
 	if (!peer) {
 		dat_group_fail(group); /* its process is gone */
-	} else if (!group->asking) {   /* one at a time */
-		group->fed = copy.at;
+	} else if (!group->feed.asking) { /* one at a time */
+		group->feed.fed = copy.at;
 		ask(group, read);
 	}
 	return 0;
@@ -115,8 +117,8 @@ static int asked_by(const dat_group *group, uint32_t rank)
 	const dat_feed *other = feed_of(group, rank);
 
 	/* acquire: pairs with ask */
-	return __atomic_load_n(&other->asks, __ATOMIC_ACQUIRE) != group->answered[rank] &&
-	       load(&other->from) == group->rank;
+	return __atomic_load_n(&other->asks, __ATOMIC_ACQUIRE) != group->feed.answered[rank] &&
+	       load(&other->from) == group->config.rank;
 }
 
 static void answer(dat_group *group, const dat_group_op *op, uint32_t rank)
@@ -128,15 +130,15 @@ static void answer(dat_group *group, const dat_group_op *op, uint32_t rank)
 
 	at = at < from.n ? at : from.n;
 	n = n < from.n - at ? n : from.n - at;
-	n = n < group->unit ? n : group->unit;
-	if (!dat_group_copy(group,
-	                    (uintptr_t)dat_group_stage(group, group->rank, feed_round(group)),
-	                    from.addr + at, n))
+	n = n < group->config.unit ? n : group->config.unit;
+	if (!dat_group_copy(
+		    group, (uintptr_t)dat_group_stage(group, group->config.rank, feed_round(group)),
+		    from.addr + at, n))
 		return;
-	group->answered[rank] = asks;
-	group->feeds = rank + 1;
+	group->feed.answered[rank] = asks;
+	group->feed.feeds = rank + 1;
 	/* release: pairs with take */
-	__atomic_store_n(&feed_of(group, group->rank)->answers, name_of(asks, rank),
+	__atomic_store_n(&feed_of(group, group->config.rank)->answers, name_of(asks, rank),
 	                 __ATOMIC_RELEASE);
 	group->news = 1;
 }
@@ -144,12 +146,13 @@ static void answer(dat_group *group, const dat_group_op *op, uint32_t rank)
 /* 1 if nobody reads the unit any more. */
 static int is_free(dat_group *group)
 {
-	uint32_t rank = group->feeds - 1;
+	uint32_t rank = group->feed.feeds - 1;
 
-	if (group->feeds && !dat_group_has_ended(group, rank) &&
-	    __atomic_load_n(&feed_of(group, rank)->asks, __ATOMIC_ACQUIRE) == group->answered[rank])
+	if (group->feed.feeds && !dat_group_has_ended(group, rank) &&
+	    __atomic_load_n(&feed_of(group, rank)->asks, __ATOMIC_ACQUIRE) ==
+	            group->feed.answered[rank])
 		return 0;
-	group->feeds = 0;
+	group->feed.feeds = 0;
 	return dat_group_has_room(group, feed_round(group) + 1);
 }
 
@@ -157,9 +160,9 @@ void dat_group_feed(dat_group *group, const dat_group_op *op)
 {
 	uint32_t i;
 
-	if (!(group->how & DAT_CARD_PLACE))
+	if (!(group->way.how & DAT_CARD_PLACE))
 		return;
-	for (i = 0; i < group->size; i++)
-		if (i != group->rank && asked_by(group, i) && is_free(group))
+	for (i = 0; i < group->config.size; i++)
+		if (i != group->config.rank && asked_by(group, i) && is_free(group))
 			answer(group, op, i);
 }

@@ -34,7 +34,7 @@
 
 int dat_group_may_give(const dat_group *group, const dat_group_op *op)
 {
-	return group->size == 2 && !dat_group_reduces(op);
+	return group->config.size == 2 && !dat_group_reduces(op);
 }
 
 /* 1 if the part that stays is the one that is sent. */
@@ -47,7 +47,7 @@ static int keeps_what_it_sends(const dat_group_op *op)
 int dat_group_may_stream(const dat_group *group, const dat_group_op *op)
 {
 	return dat_group_may_give(group, op) && keeps_what_it_sends(op) &&
-	       group->weight >= STREAM_MIN;
+	       group->way.weight >= STREAM_MIN;
 }
 
 /* Of n bytes, those that the receiver reads. */
@@ -61,9 +61,9 @@ static int claim(const dat_group *group, uint32_t receiver, uint64_t by_sender)
 {
 	uint64_t *word = &dat_group_seat(group, receiver)->claim;
 	uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
-	uint64_t wanted = (group->first + 1) * 2 + by_sender;
+	uint64_t wanted = (group->way.first + 1) * 2 + by_sender;
 
-	if (was / 2 < group->first + 1)
+	if (was / 2 < group->way.first + 1)
 		/* only the claim itself counts: what was moved is told by gave and done */
 		__atomic_compare_exchange_n(word, &was, wanted, 0, __ATOMIC_RELAXED,
 		                            __ATOMIC_RELAXED);
@@ -73,9 +73,9 @@ static int claim(const dat_group *group, uint32_t receiver, uint64_t by_sender)
 /* Writes the other's memory, if that still is for it. */
 static int write_piece(dat_group *group, uint32_t to, node_transfer *piece)
 {
-	node_link *link = (node_link *)(uintptr_t)group->links[to];
-	node_peer *peer = (node_peer *)(uintptr_t)group->peers[to];
-	dat_seat *own = dat_group_seat(group, group->rank);
+	node_link *link = (node_link *)(uintptr_t)group->config.links[to];
+	node_peer *peer = (node_peer *)(uintptr_t)group->config.peers[to];
+	dat_seat *own = dat_group_seat(group, group->config.rank);
 	int rc = NODE_GONE;
 
 	__atomic_store_n(&own->giving, own->giving | 1, __ATOMIC_RELAXED);
@@ -91,7 +91,7 @@ static int write_piece(dat_group *group, uint32_t to, node_transfer *piece)
 static int keep_block(dat_group *group, const dat_span *own, const dat_span *from, uint64_t at,
                       uint64_t n)
 {
-	if (group->way == DAT_WAY_STREAM)
+	if (group->way.current == DAT_WAY_STREAM)
 		return dat_group_stream(group, own->addr + at, from->addr + at, n);
 	return dat_group_copy(group, own->addr + at, from->addr + at, n);
 }
@@ -112,7 +112,7 @@ static uint64_t write_all(dat_group *group, const dat_span *from, uint64_t to, u
 		if (own && !keep_block(group, own, from, place, kept))
 			return upto;
 		if (goes && sent) {
-			goes = write_piece(group, !group->rank, &piece);
+			goes = write_piece(group, !group->config.rank, &piece);
 			upto += piece.at;
 		}
 	}
@@ -121,29 +121,29 @@ static uint64_t write_all(dat_group *group, const dat_span *from, uint64_t to, u
 
 int dat_group_give(dat_group *group, const dat_group_op *op)
 {
-	dat_seat *seat = dat_group_seat(group, group->rank);
-	uint32_t other = !group->rank;
+	dat_seat *seat = dat_group_seat(group, group->config.rank);
+	uint32_t other = !group->config.rank;
 	const dat_card *card;
 	dat_span from, to = {0, 0}, own;
 	int keeps = keeps_what_it_sends(op) && op->send.addr;
 
-	if (!group->gives)
+	if (!group->give.gives)
 		return 1;
-	if (!(card = dat_group_card(group, other, group->first)))
+	if (!(card = dat_group_card(group, other, group->way.first)))
 		return 0;
 	from = dat_group_move_place(group, op, other);
 	if (card->how & DAT_CARD_TAKES && claim(group, other, 1))
 		memcpy(&to, card->tiny + sizeof(to), sizeof(to));
 	if (to.n > from.n)
 		to.n = from.n;
-	own = dat_group_part(group, op, 1, group->rank);
+	own = dat_group_part(group, op, 1, group->config.rank);
 	seat->upto = write_all(group, &from, to.addr, split(op, to.n), to.n, keeps ? &own : NULL);
 	if (group->failed)
 		return 0;
-	group->gives = 0;
-	group->own |= (uint32_t)keeps;
+	group->give.gives = 0;
+	group->move.own |= (uint32_t)keeps;
 	/* release: pairs with dat_group_take */
-	__atomic_store_n(&seat->gave, group->first + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&seat->gave, group->way.first + 1, __ATOMIC_RELEASE);
 	group->news = 1;
 	return 1;
 }
@@ -155,7 +155,7 @@ static int was_given(dat_group *group, uint32_t from)
 	int ended = dat_group_has_ended(group, from);
 
 	/* acquire: pairs with dat_group_give */
-	if (__atomic_load_n(&seat->gave, __ATOMIC_ACQUIRE) == group->first + 1)
+	if (__atomic_load_n(&seat->gave, __ATOMIC_ACQUIRE) == group->way.first + 1)
 		return 1;
 	if (ended)
 		dat_group_fail(group);
@@ -166,14 +166,14 @@ int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read)
 {
 	uint64_t n = read->n, at = split(op, n), upto = at;
 
-	if (!group->rest) {
+	if (!group->give.rest) {
 		read->n = at;
 		if (!dat_group_read(group, read))
 			return 0;
-		group->rest = 1;
+		group->give.rest = 1;
 		group->news = 1; /* who is about to sleep has another turn */
 	}
-	if (group->rest == 1 || group->gives || !claim(group, group->rank, 0)) {
+	if (group->give.rest == 1 || group->give.gives || !claim(group, group->config.rank, 0)) {
 		if (!was_given(group, read->from))
 			return 0;
 		upto = __atomic_load_n(&dat_group_seat(group, read->from)->upto, __ATOMIC_RELAXED);

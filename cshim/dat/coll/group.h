@@ -104,56 +104,67 @@ typedef struct dat_group_op {
 #define DAT_GROUP_OVER 2 /* but its event is core's to post */
 #define DAT_GROUP_CORE 3 /* core does it */
 
-typedef struct dat_group {
-	/* constant */
+/* Set by core when the group is made; constant, but that core clears the peer and link of a member
+ * that is gone. */
+typedef struct dat_group_config {
 	uint64_t handle, evd;
 	uint64_t seats;   /* address of dat_seat[size] */
 	uint64_t stages;  /* address of each member's units */
 	uint64_t scratch; /* address of DAT_GROUP_SCRATCH bytes */
+	/* address of node_route_class[DAT_GROUP_KINDS][DAT_GROUP_CLASSES]; 0: not all members can
+	 * read each other's memory */
+	uint64_t ways;
 	uint32_t size, rank;
 	uint32_t units;   /* rounds that a member may be ahead of another, a power of two */
 	uint32_t unit;    /* bytes, a power of two */
 	uint32_t crowded; /* there are more members than processors */
 	uint32_t random;  /* LAPI_FASTLANE=random at some member: the seed of their coins */
-	/* failed: by either; core ends the group. lost: by core; a member's process is gone, and
-	 * what is posted from now on fails in its turn */
-	uint32_t failed, lost;
-	uint32_t state;
-	uint32_t line0; /* 64-bit words stand at multiples of 8 for every word size */
 	uint64_t peers[DAT_GROUP_MOST]; /* addresses of node_peer; 0: none to wake */
 	uint64_t links[DAT_GROUP_MOST]; /* of node_link, by which its memory is read */
-	/* constant: address of node_route_class[DAT_GROUP_KINDS][DAT_GROUP_CLASSES]; 0: not all
-	 * members can read each other's memory */
-	uint64_t ways;
-	/* operations that are posted, oldest first; core makes room for more */
+} dat_group_config;
+
+/* Operations that are posted, oldest first; core makes room for more. */
+typedef struct dat_group_queue {
 	uint64_t ops;    /* address of dat_group_op[room] */
 	uint64_t lists;  /* address of dat_span[room][2][size] */
 	uint32_t room;   /* a power of two */
 	uint32_t head;   /* the oldest is in place head % room */
 	uint32_t posted; /* how many */
 	uint32_t count;  /* of all that were posted: the same at all members */
-	uint64_t base;   /* the round in which the oldest begins, or the next one will */
-	uint64_t free;   /* all members are done with rounds before this one */
-	uint64_t check;  /* of the oldest operation, while it runs, as what follows */
-	/* of move.c: */
+} dat_group_queue;
+
+typedef struct dat_group_round {
+	uint64_t base;  /* the round in which the oldest operation begins, or the next one will */
+	uint64_t free;  /* all members are done with rounds before this one */
+	uint64_t check; /* of the oldest operation, while it runs, as the parts below */
+} dat_group_round;
+
+/* move.c */
+typedef struct dat_group_moving {
 	uint32_t wrote;  /* rounds that this member has published */
 	uint32_t rounds; /* for which it has data */
 	uint32_t all;    /* of the operation, as far as known */
 	uint32_t own;    /* 1: the part that stays at this member was copied */
 	uint32_t huge;   /* 1: all members together receive more than caches hold */
-	uint32_t line1;
+	uint32_t zero;
 	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
 	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
 	uint64_t total[DAT_GROUP_MOST]; /* bytes that each member has for this one */
-	/* of reduce.c: blocks that were published, reduced, and whose result was taken; and
-	 * the member whose card is looked for next, of what is to be reduced, and of results */
-	uint32_t staged, reduced, taken, input_next, result_next;
-	uint32_t news; /* 1: this turn has stored something that others may wait for */
-	/* of way.c: */
-	uint32_t way;    /* which this member's data go, DAT_WAY_ */
-	uint32_t how;    /* DAT_CARD_ bits of its first card */
-	uint32_t timing; /* 0, DAT_TIMING_ */
-	uint32_t best;   /* the way that was last found to be the faster of some class */
+} dat_group_moving;
+
+/* reduce.c: blocks that were published, reduced, and whose result was taken; and the member whose
+ * card is looked for next, of what is to be reduced, and of results. */
+typedef struct dat_group_reducing {
+	uint32_t staged, reduced, taken, input, result;
+	uint32_t zero;
+} dat_group_reducing;
+
+/* way.c */
+typedef struct dat_group_way {
+	uint32_t current; /* which this member's data go, DAT_WAY_ */
+	uint32_t how;     /* DAT_CARD_ bits of its first card */
+	uint32_t timing;  /* 0, DAT_TIMING_ */
+	uint32_t best;    /* the way that was last found to be the faster of some class */
 	/* what was last decided holds for so many more operations whose check is alike's */
 	uint32_t holds, held;
 	uint64_t alike;
@@ -162,19 +173,42 @@ typedef struct dat_group {
 	uint64_t told;   /* the round before which others were last told that this one is done */
 	uint64_t first;  /* the operation's first round */
 	uint64_t part;   /* bytes of its part that are reduced, of elements that stay */
-	/* of feed.c: */
+} dat_group_way;
+
+/* feed.c */
+typedef struct dat_group_feeding {
 	uint32_t asking; /* 1 more than the rank of whom it is asking; 0: nobody */
 	uint32_t feeds;  /* 1 more than the rank that reads the answer; 0: none does */
 	uint64_t fed;    /* bytes of what it asks for that have come */
 	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
-	/* of give.c: */
+} dat_group_feeding;
+
+/* give.c */
+typedef struct dat_group_giving {
 	uint32_t gives; /* 1: it has still to write the other's memory */
 	uint32_t rest;  /* 1: it has read what the other does not write; 2: in an earlier turn */
+} dat_group_giving;
+
+/* Each part is a multiple of 8 bytes, so that one layout serves every word size. */
+typedef struct dat_group {
+	dat_group_config config;
+	/* failed: by either; core ends the group. lost: by core; a member's process is gone, and
+	 * what is posted from now on fails in its turn */
+	uint32_t failed, lost;
+	uint32_t state; /* DAT_GROUP_ of the oldest operation */
+	uint32_t news;  /* 1: this turn has stored something that others may wait for */
+	dat_group_queue queue;
+	dat_group_round round;
+	dat_group_moving move;
+	dat_group_reducing reduce;
+	dat_group_way way;
+	dat_group_feeding feed;
+	dat_group_giving give;
 } dat_group;
 
-/* way: not known yet; through the stage; each reader copies straight from the program's memory; of
- * two members who sends writes all of it to the other's memory, or half if that one sends nothing;
- * so, and the part that an allgather leaves at a member passes its caches */
+/* current: not known yet; through the stage; each reader copies straight from the program's memory;
+ * of two members who sends writes all of it to the other's memory, or half if that one sends
+ * nothing; so, and the part that an allgather leaves at a member passes its caches */
 #define DAT_WAY_OPEN 0
 #define DAT_WAY_STAGE 1
 #define DAT_WAY_COPY 2

@@ -69,27 +69,27 @@ static int is_told(const dat_group_op *op)
 /* Bytes of a piece, without what is in front. */
 static uint64_t piece(const dat_group *group)
 {
-	return group->unit / (group->size - 1) / ALIGN * ALIGN;
+	return group->config.unit / (group->config.size - 1) / ALIGN * ALIGN;
 }
 
 /* Where in a member's pieces the one is that is for another. */
 static uint64_t piece_at(const dat_group *group, uint32_t from, uint32_t to)
 {
-	return (to + group->size - from - 1) % group->size * piece(group);
+	return (to + group->config.size - from - 1) % group->config.size * piece(group);
 }
 
 /* Where data of a round begins in what a member sends. */
 static uint64_t place(const dat_group *group, const dat_group_op *op, uint32_t round)
 {
 	if (!in_pieces(op))
-		return (uint64_t)round * group->unit;
+		return (uint64_t)round * group->config.unit;
 	return round ? (uint64_t)round * piece(group) - front(op) : 0;
 }
 
 /* How many rounds n bytes take; at least one. */
 static uint32_t rounds_of(const dat_group *group, const dat_group_op *op, uint64_t n)
 {
-	uint64_t each = in_pieces(op) ? piece(group) : group->unit;
+	uint64_t each = in_pieces(op) ? piece(group) : group->config.unit;
 	uint64_t rounds = (n + front(op) + each - 1) / each;
 
 	return rounds ? (uint32_t)rounds : 1;
@@ -109,7 +109,7 @@ static dat_span outgoing(const dat_group *group, const dat_group_op *op, uint32_
 	if (in_pieces(op))
 		return dat_group_part(group, op, is_alltoall(op) && !op->send.addr, to);
 	if (is_allgather(op) && !op->send.addr)
-		return dat_group_part(group, op, 1, group->rank);
+		return dat_group_part(group, op, 1, group->config.rank);
 	return op->send;
 }
 
@@ -117,9 +117,9 @@ static dat_span outgoing(const dat_group *group, const dat_group_op *op, uint32_
 static int sends(const dat_group *group, const dat_group_op *op)
 {
 	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS || is_scatter(op))
-		return op->root == group->rank;
+		return op->root == group->config.rank;
 	if (is_gather(op))
-		return op->root != group->rank;
+		return op->root != group->config.rank;
 	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS;
 }
 
@@ -127,7 +127,7 @@ static int sends(const dat_group *group, const dat_group_op *op)
 static int receives(const dat_group *group, const dat_group_op *op)
 {
 	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS &&
-	       (!is_gather(op) || op->root == group->rank);
+	       (!is_gather(op) || op->root == group->config.rank);
 }
 
 dat_span dat_group_move_target(const dat_group *group, const dat_group_op *op, uint32_t from)
@@ -161,9 +161,9 @@ static int is_huge(const dat_group *group, const dat_group_op *op)
 	uint64_t n = 0;
 	uint32_t i;
 
-	for (i = 0; !is_gather(op) && !is_scatter(op) && i < group->size; i++)
+	for (i = 0; !is_gather(op) && !is_scatter(op) && i < group->config.size; i++)
 		n += dat_group_part(group, op, 1, i).n;
-	return n * group->size >= HUGE_MIN;
+	return n * group->config.size >= HUGE_MIN;
 }
 
 /* Rounds of the operation, as far as they are known. */
@@ -171,10 +171,10 @@ static void count_rounds(dat_group *group, const dat_group_op *op, uint64_t long
 {
 	uint32_t i;
 
-	group->rounds = group->all = rounds_of(group, op, longest);
-	for (i = 0; i < group->size; i++)
-		if (group->limit[i] > group->all)
-			group->all = group->limit[i];
+	group->move.rounds = group->move.all = rounds_of(group, op, longest);
+	for (i = 0; i < group->config.size; i++)
+		if (group->move.limit[i] > group->move.all)
+			group->move.all = group->move.limit[i];
 }
 
 void dat_group_move_begin(dat_group *group, dat_group_op *op)
@@ -182,24 +182,25 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 	uint64_t sent = 0, received = 0, taken = 0;
 	uint32_t i;
 
-	for (i = 0; i < group->size; i++) {
-		uint64_t n = sends(group, op) && i != group->rank ? outgoing(group, op, i).n : 0;
+	for (i = 0; i < group->config.size; i++) {
+		uint64_t n =
+			sends(group, op) && i != group->config.rank ? outgoing(group, op, i).n : 0;
 		uint64_t m =
 			is_gather(op) || is_allgather(op) ? dat_group_part(group, op, 1, i).n : 0;
 
 		sent = n > sent ? n : sent;
 		received = m > received ? m : received;
-		group->got[i] = 0;
-		group->total[i] = 0;
-		group->limit[i] = i == group->rank ? 0 : reads(group, op, i);
+		group->move.got[i] = 0;
+		group->move.total[i] = 0;
+		group->move.limit[i] = i == group->config.rank ? 0 : reads(group, op, i);
 	}
-	group->wrote = 0;
-	group->own = 0;
-	group->huge = is_huge(group, op);
+	group->move.wrote = 0;
+	group->move.own = 0;
+	group->move.huge = is_huge(group, op);
 	count_rounds(group, op, sent);
 	if (dat_group_may_give(group, op) && receives(group, op))
-		taken = dat_group_move_target(group, op, !group->rank).n;
-	dat_group_way_begin(group, op, group->base, sent > received ? sent : received,
+		taken = dat_group_move_target(group, op, !group->config.rank).n;
+	dat_group_way_begin(group, op, group->round.base, sent > received ? sent : received,
 	                    sent > taken ? sent : taken);
 }
 
@@ -207,7 +208,7 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
  * received before others have read them. */
 static int stays(const dat_group *group, const dat_group_op *op)
 {
-	return group->way >= DAT_WAY_COPY && sends(group, op) &&
+	return group->way.current >= DAT_WAY_COPY && sends(group, op) &&
 	       !(is_alltoall(op) && !op->send.addr);
 }
 
@@ -222,58 +223,59 @@ static void write_target(dat_group *group, const dat_group_op *op, unsigned char
 {
 	dat_span target;
 
-	if (group->way < DAT_WAY_GIVE || !receives(group, op) ||
+	if (group->way.current < DAT_WAY_GIVE || !receives(group, op) ||
 	    (dat_group_has_root(op->kind) && sends(group, op)))
 		return;
-	target = dat_group_move_target(group, op, !group->rank);
+	target = dat_group_move_target(group, op, !group->config.rank);
 	memcpy(tiny + sizeof(target), &target, sizeof(target));
-	group->how |= DAT_CARD_TAKES;
+	group->way.how |= DAT_CARD_TAKES;
 }
 
 static void write_place(dat_group *group, const dat_group_op *op)
 {
 	unsigned char tiny[DAT_GROUP_TINY] = {0};
-	uint64_t round = group->base;
+	uint64_t round = group->round.base;
 	dat_span place = {0, 0};
 	uint32_t i;
 
-	group->how |= DAT_CARD_PLACE;
-	group->rounds = 1;
+	group->way.how |= DAT_CARD_PLACE;
+	group->move.rounds = 1;
 	if (is_told(op))
-		group->all = 1;
+		group->move.all = 1;
 	if (in_pieces(op))
-		for (i = 0; i < group->size; i++) {
+		for (i = 0; i < group->config.size; i++) {
 			place = outgoing(group, op, i);
-			memcpy(dat_group_stage(group, group->rank, round) + i * sizeof(place),
+			memcpy(dat_group_stage(group, group->config.rank, round) +
+			               i * sizeof(place),
 			       &place, sizeof(place));
 		}
 	else
 		place = outgoing(group, op, 0);
 	memcpy(tiny, &place, sizeof(place));
 	write_target(group, op, tiny);
-	group->gives = group->way >= DAT_WAY_GIVE;
+	group->give.gives = group->way.current >= DAT_WAY_GIVE;
 	dat_group_publish(group, round, place.n, tiny);
-	group->wrote = 1;
+	group->move.wrote = 1;
 }
 
 /* Puts this member's pieces of a round into its stage. */
 static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round)
 {
-	unsigned char *unit = dat_group_stage(group, group->rank, round);
-	uint64_t at = place(group, op, group->wrote), skip = group->wrote ? 0 : front(op);
+	unsigned char *unit = dat_group_stage(group, group->config.rank, round);
+	uint64_t at = place(group, op, group->move.wrote), skip = group->move.wrote ? 0 : front(op);
 	uint32_t i;
 
-	for (i = 0; i < group->size; i++) {
-		unsigned char *to = unit + piece_at(group, group->rank, i);
+	for (i = 0; i < group->config.size; i++) {
+		unsigned char *to = unit + piece_at(group, group->config.rank, i);
 		dat_span from;
 
-		if (i == group->rank)
+		if (i == group->config.rank)
 			continue;
 		from = outgoing(group, op, i);
 		if (skip)
 			memcpy(to, &from.n, sizeof(from.n));
 		if (!dat_group_copy(group, (uintptr_t)(to + skip), from.addr + at,
-		                    share(group, op, group->wrote, from.n)))
+		                    share(group, op, group->move.wrote, from.n)))
 			return 0;
 	}
 	return 1;
@@ -283,7 +285,7 @@ static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round
 static int write_round(dat_group *group, const dat_group_op *op)
 {
 	unsigned char tiny[DAT_GROUP_TINY] = {0};
-	uint64_t round = group->base + group->wrote, n = 0, m;
+	uint64_t round = group->round.base + group->move.wrote, n = 0, m;
 	dat_span from = {0, 0};
 	unsigned char *to;
 
@@ -293,7 +295,7 @@ static int write_round(dat_group *group, const dat_group_op *op)
 	}
 	if (!sends(group, op)) {
 		write_target(group, op, tiny);
-		dat_group_publish(group, round, 0, group->how ? tiny : NULL);
+		dat_group_publish(group, round, 0, group->way.how ? tiny : NULL);
 	} else if (in_pieces(op)) {
 		if (!stage_pieces(group, op, round))
 			return 0;
@@ -301,14 +303,14 @@ static int write_round(dat_group *group, const dat_group_op *op)
 	} else {
 		from = outgoing(group, op, 0);
 		n = from.n;
-		m = share(group, op, group->wrote, n);
-		to = m <= DAT_GROUP_TINY ? tiny : dat_group_stage(group, group->rank, round);
+		m = share(group, op, group->move.wrote, n);
+		to = m <= DAT_GROUP_TINY ? tiny : dat_group_stage(group, group->config.rank, round);
 		if (!dat_group_copy(group, (uintptr_t)to,
-		                    from.addr + place(group, op, group->wrote), m))
+		                    from.addr + place(group, op, group->move.wrote), m))
 			return 0;
 		dat_group_publish(group, round, n, m <= DAT_GROUP_TINY ? tiny : NULL);
 	}
-	group->wrote++;
+	group->move.wrote++;
 	return 1;
 }
 
@@ -317,15 +319,15 @@ static int keep_own(dat_group *group, const dat_group_op *op)
 {
 	dat_span from = op->send, to = op->recv;
 
-	group->own = 1;
+	group->move.own = 1;
 	if (op->kind == DAT_IB_COLLECTIVE_BARRIER_STATUS ||
 	    op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
-	    ((is_gather(op) || is_scatter(op)) && op->root != group->rank))
+	    ((is_gather(op) || is_scatter(op)) && op->root != group->config.rank))
 		return 1;
 	if (is_scatter(op) || is_alltoall(op))
-		from = dat_group_part(group, op, 0, group->rank);
+		from = dat_group_part(group, op, 0, group->config.rank);
 	if (!is_scatter(op))
-		to = dat_group_part(group, op, 1, group->rank);
+		to = dat_group_part(group, op, 1, group->config.rank);
 	if (!op->send.addr || (is_scatter(op) && !op->recv.addr))
 		return 1; /* in place */
 	return dat_group_copy(group, to.addr, from.addr, from.n);
@@ -335,24 +337,24 @@ static int keep_own(dat_group *group, const dat_group_op *op)
 static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card,
                  const unsigned char *data)
 {
-	int reader = !is_gather(op) || op->root == group->rank;
+	int reader = !is_gather(op) || op->root == group->config.rank;
 	uint32_t rounds = card->rounds;
 
 	if (!is_told(op))
 		return 1;
 	if (rounds < 1 || rounds > ROUNDS_MOST)
 		return 0;
-	if (rounds > group->all)
-		group->all = rounds;
+	if (rounds > group->move.all)
+		group->move.all = rounds;
 	if (!reader)
 		return 1;
 	if (front(op))
-		memcpy(&group->total[from], data, sizeof(group->total[from]));
+		memcpy(&group->move.total[from], data, sizeof(group->move.total[from]));
 	else
-		group->total[from] = card->n;
-	if (group->total[from] >> 31 || rounds_of(group, op, group->total[from]) > rounds)
+		group->move.total[from] = card->n;
+	if (group->move.total[from] >> 31 || rounds_of(group, op, group->move.total[from]) > rounds)
 		return 0;
-	group->limit[from] = rounds_of(group, op, group->total[from]);
+	group->move.limit[from] = rounds_of(group, op, group->move.total[from]);
 	return 1;
 }
 
@@ -363,16 +365,17 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 	dat_span place, to;
 	dat_read read;
 
-	if (is_alltoall(op) && !op->send.addr && group->wrote < group->rounds)
+	if (is_alltoall(op) && !op->send.addr && group->move.wrote < group->move.rounds)
 		return 0; /* they replace what is still to be sent */
 	if (in_pieces(op))
-		at = dat_group_stage(group, from, group->base) + group->rank * sizeof(place);
+		at = dat_group_stage(group, from, group->round.base) +
+		     group->config.rank * sizeof(place);
 	memcpy(&place, at, sizeof(place)); /* it may change at any time */
-	if (!group->ways || place.n >> 31) {
+	if (!group->config.ways || place.n >> 31) {
 		dat_group_fail(group);
 		return 0;
 	}
-	group->limit[from] = 1;
+	group->move.limit[from] = 1;
 	if (receives(group, op)) {
 		to = dat_group_move_target(group, op, from);
 		if (place.n > to.n) { /* the rest is dropped */
@@ -380,11 +383,11 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 			place.n = to.n;
 		}
 		read = (dat_read){.from = from, .addr = place.addr, .n = place.n, .to = to.addr};
-		if (!(group->how & DAT_CARD_TAKES ? dat_group_take(group, op, &read)
-		                                  : dat_group_read(group, &read)))
+		if (!(group->way.how & DAT_CARD_TAKES ? dat_group_take(group, op, &read)
+		                                      : dat_group_read(group, &read)))
 			return 0;
 	}
-	group->got[from] = 1;
+	group->move.got[from] = 1;
 	return 1;
 }
 
@@ -392,24 +395,24 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
 {
 	int pieces = in_pieces(op);
-	uint32_t at = group->got[from];
-	uint64_t round = group->base + at, total, n, start = place(group, op, at);
+	uint32_t at = group->move.got[from];
+	uint64_t round = group->round.base + at, total, n, start = place(group, op, at);
 	const unsigned char *data = dat_group_stage(group, from, round);
 	dat_span to;
 
 	if (at == 0 && card->how & DAT_CARD_PLACE)
 		return read_place(group, op, from, card);
 	if (pieces)
-		data += piece_at(group, from, group->rank);
+		data += piece_at(group, from, group->config.rank);
 	if (at == 0 && !learn(group, op, from, card, data)) {
 		dat_group_fail(group);
 		return 0;
 	}
-	group->got[from]++;
+	group->move.got[from]++;
 	if (!receives(group, op))
 		return 1;
 	to = dat_group_move_target(group, op, from);
-	total = is_told(op) ? group->total[from] : to.n;
+	total = is_told(op) ? group->move.total[from] : to.n;
 	n = share(group, op, at, total);
 	if (pieces)
 		data += at ? 0 : front(op);
@@ -419,7 +422,7 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 		op->flags |= DAT_GROUP_SHORT;
 		n = to.n <= start ? 0 : (n < to.n - start ? n : to.n - start);
 	}
-	if (group->huge)
+	if (group->move.huge)
 		return dat_group_stream(group, to.addr + start, (uintptr_t)data, n);
 	return dat_group_copy(group, to.addr + start, (uintptr_t)data, n);
 }
@@ -427,13 +430,14 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 /* Reads what a member has published. */
 static int read_from(dat_group *group, dat_group_op *op, uint32_t from)
 {
-	while (group->got[from] < group->limit[from]) {
+	while (group->move.got[from] < group->move.limit[from]) {
 		const dat_card *card;
 
 		/* in place, what is received replaces what was to be sent before */
-		if (group->got[from] >= group->wrote && group->wrote < group->rounds)
+		if (group->move.got[from] >= group->move.wrote &&
+		    group->move.wrote < group->move.rounds)
 			return 0;
-		card = dat_group_card(group, from, group->base + group->got[from]);
+		card = dat_group_card(group, from, group->round.base + group->move.got[from]);
 		if (!card || !read_round(group, op, from, card))
 			return 0;
 	}
@@ -443,23 +447,23 @@ static int read_from(dat_group *group, dat_group_op *op, uint32_t from)
 /* This member is done with what it has read of all. */
 static void say_done(dat_group *group)
 {
-	uint32_t i, least = group->all;
+	uint32_t i, least = group->move.all;
 
-	for (i = 0; i < group->size; i++)
-		if (group->got[i] < group->limit[i] && group->got[i] < least)
-			least = group->got[i];
-	if (least && group->all > group->units / 2)
-		dat_group_done(group, group->base + least);
+	for (i = 0; i < group->config.size; i++)
+		if (group->move.got[i] < group->move.limit[i] && group->move.got[i] < least)
+			least = group->move.got[i];
+	if (least && group->move.all > group->config.units / 2)
+		dat_group_done(group, group->round.base + least);
 }
 
 /* Changes with each round that is written, given or read. */
 static uint64_t moved(const dat_group *group)
 {
-	uint64_t sum = group->wrote + !group->gives;
+	uint64_t sum = group->move.wrote + !group->give.gives;
 	uint32_t i;
 
-	for (i = 0; i < group->size; i++)
-		sum += group->got[i];
+	for (i = 0; i < group->config.size; i++)
+		sum += group->move.got[i];
 	return sum;
 }
 
@@ -471,27 +475,28 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 	if (!dat_group_way_known(group, op))
 		return 0;
 	dat_group_feed(group, op);
-	if (group->rest == 1)
-		group->rest = 2;
+	if (group->give.rest == 1)
+		group->give.rest = 2;
 	do {
 		before = after;
-		while (group->wrote < group->rounds &&
-		       dat_group_has_room(group, group->base + group->wrote + 1))
+		while (group->move.wrote < group->move.rounds &&
+		       dat_group_has_room(group, group->round.base + group->move.wrote + 1))
 			if (!write_round(group, op))
 				return 0;
-		waits = group->wrote < group->rounds || !dat_group_give(group, op);
-		if (!group->own && !group->gives && !keep_own(group, op))
+		waits = group->move.wrote < group->move.rounds || !dat_group_give(group, op);
+		if (!group->move.own && !group->give.gives && !keep_own(group, op))
 			return 0;
-		for (i = 1; i < group->size; i++)
-			waits |= !read_from(group, op, (group->rank + i) % group->size);
+		for (i = 1; i < group->config.size; i++)
+			waits |= !read_from(group, op,
+			                    (group->config.rank + i) % group->config.size);
 		after = moved(group);
 		if (group->failed)
 			return 0;
 		if (after != before && waits)
 			say_done(group);
 	} while (waits && after != before);
-	*next = group->base + group->all;
-	if (!waits && reads_all(op) && group->free < group->base)
-		group->free = group->base; /* all have come so far */
+	*next = group->round.base + group->move.all;
+	if (!waits && reads_all(op) && group->round.free < group->round.base)
+		group->round.free = group->round.base; /* all have come so far */
 	return !waits && dat_group_all_read(group, op, *next);
 }

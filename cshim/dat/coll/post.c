@@ -29,7 +29,7 @@ static int32_t signed_at(const reading *r, int place)
 
 static int is_root(const reading *r)
 {
-	return r->op->root == r->group->rank;
+	return r->op->root == r->group->config.rank;
 }
 
 /* Makes a buffer of all ranks one with a part of each; 0: it cannot be divided. */
@@ -75,7 +75,7 @@ static int read_list(const reading *r, int receive)
 
 	if (!sizes || (whole ? !buffers : !places))
 		return 0;
-	for (i = 0; i < r->group->size; i++) {
+	for (i = 0; i < r->group->config.size; i++) {
 		uint64_t at = whole      ? buffers[i]
 		              : a[first] ? a[first] + (uint64_t)(int64_t)places[i]
 		                         : 0;
@@ -95,7 +95,7 @@ static int read_counts(const reading *r)
 	const int32_t *sizes = (const int32_t *)(uintptr_t)r->arguments[DAT_COLL_RECV_SIZES];
 	uint32_t i;
 
-	for (i = 0; sizes && i < r->group->size; i++) {
+	for (i = 0; sizes && i < r->group->config.size; i++) {
 		if (sizes[i] < 0)
 			return 0;
 		r->lists[1][i] = (dat_span){0, (uint64_t)sizes[i]};
@@ -103,7 +103,7 @@ static int read_counts(const reading *r)
 	if (!sizes)
 		return 0;
 	r->op->flags |= DAT_GROUP_RECV_LIST;
-	r->op->recv.n = r->lists[1][r->group->rank].n;
+	r->op->recv.n = r->lists[1][r->group->config.rank].n;
 	return 1;
 }
 
@@ -111,7 +111,7 @@ static int read_counts(const reading *r)
 static int read_buffers(const reading *r)
 {
 	dat_group_op *op = r->op;
-	uint32_t size = r->group->size;
+	uint32_t size = r->group->config.size;
 	int whole = r->arguments[DAT_COLL_SET] == DAT_COLL_WHOLE;
 	int send_ok = signed_at(r, DAT_COLL_SEND_SIZE) >= 0;
 	int recv_ok = signed_at(r, DAT_COLL_RECV_SIZE) >= 0;
@@ -178,7 +178,7 @@ static int bad_parts(const reading *r, int receive)
 
 	if (!(r->op->flags & flag))
 		return bad_span(receive ? r->op->recv : r->op->send);
-	for (i = 0; i < r->group->size; i++)
+	for (i = 0; i < r->group->config.size; i++)
 		if (bad_span(r->lists[receive][i]))
 			return 1;
 	return 0;
@@ -188,7 +188,7 @@ static int bad_parts(const reading *r, int receive)
 static uint64_t own(const reading *r, int receive)
 {
 	if (r->op->flags & (receive ? DAT_GROUP_RECV_LIST : DAT_GROUP_SEND_LIST))
-		return r->lists[receive][r->group->rank].n;
+		return r->lists[receive][r->group->config.rank].n;
 	return (receive ? r->op->recv : r->op->send).n;
 }
 
@@ -204,7 +204,7 @@ static int legal_reduction(const reading *r)
 	if (!size)
 		return 0;
 	if (scatters)
-		for (i = 0, room = 0; i < r->group->size; i++) {
+		for (i = 0, room = 0; i < r->group->config.size; i++) {
 			if (r->lists[1][i].n % size)
 				return 0;
 			room += r->lists[1][i].n;
@@ -242,7 +242,7 @@ static int legal(const reading *r)
 	case DAT_IB_COLLECTIVE_ALLGATHER_STATUS:
 	case DAT_IB_COLLECTIVE_ALLGATHERV_STATUS:
 		op->n = op->recv.n;
-		for (i = 0; op->flags & DAT_GROUP_RECV_LIST && i < r->group->size; i++)
+		for (i = 0; op->flags & DAT_GROUP_RECV_LIST && i < r->group->config.size; i++)
 			op->n += r->lists[1][i].n;
 		return !bad_parts(r, 1) && (!op->send.addr || op->send.n == own(r, 1));
 	case DAT_IB_COLLECTIVE_ALLTOALL_STATUS:
@@ -269,7 +269,7 @@ static int is_rooted(uint32_t kind)
 /* Reads the call into the next place for an operation; 0: it is not legal. */
 static int read_call(const dat_group *group, const uint64_t *arguments)
 {
-	uint32_t place = group->head + group->posted;
+	uint32_t place = group->queue.head + group->queue.posted;
 	reading r = {arguments,
 	             group,
 	             dat_group_op_at(group, place),
@@ -286,19 +286,20 @@ static int read_call(const dat_group *group, const uint64_t *arguments)
 		r.op->op = (uint32_t)arguments[DAT_COLL_OPERATION];
 		r.op->type = (uint32_t)arguments[DAT_COLL_TYPE];
 	}
-	return flags <= FLAGS_ALL && r.op->root < group->size && read_buffers(&r) && legal(&r);
+	return flags <= FLAGS_ALL && r.op->root < group->config.size && read_buffers(&r) &&
+	       legal(&r);
 }
 
 /* LAPI_FASTLANE=random: 1 if core shall do the next one; the same at all members, and for a
  * reduction each time. */
 static int coin(const dat_group *group)
 {
-	const dat_group_op *op = dat_group_op_at(group, group->head + group->posted);
-	uint32_t by = dat_group_reduces(op) ? (uint32_t)op->n ^ op->kind << 24 : group->count;
-	uint32_t x = group->random + by * 2654435761u;
+	const dat_group_op *op = dat_group_op_at(group, group->queue.head + group->queue.posted);
+	uint32_t by = dat_group_reduces(op) ? (uint32_t)op->n ^ op->kind << 24 : group->queue.count;
+	uint32_t x = group->config.random + by * 2654435761u;
 
 	x = (x ^ x >> 15) * 2246822519u;
-	return group->random && (x >> 13 & 1);
+	return group->config.random && (x >> 13 & 1);
 }
 
 static dat_group *group_of(const uint64_t *arguments)
@@ -326,7 +327,7 @@ DAT_RETURN dat_groups_post(const uint64_t *arguments)
 
 	if (!group || group->failed || group->lost)
 		return post_by_core(arguments);
-	if (group->posted == group->room) {
+	if (group->queue.posted == group->queue.room) {
 		DAT_RETURN result = godat_call(DAT_CALL_collective_room, (uint64_t *)arguments);
 
 		if (result != DAT_SUCCESS)
@@ -334,8 +335,8 @@ DAT_RETURN dat_groups_post(const uint64_t *arguments)
 	}
 	if (!read_call(group, arguments) || coin(group))
 		return post_by_core(arguments);
-	group->posted++;
-	group->count++;
+	group->queue.posted++;
+	group->queue.count++;
 	dat_group_turn(group);
 	return DAT_SUCCESS;
 }

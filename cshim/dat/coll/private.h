@@ -19,32 +19,33 @@
 
 static inline dat_seat *dat_group_seat(const dat_group *group, uint32_t rank)
 {
-	return (dat_seat *)(uintptr_t)group->seats + rank;
+	return (dat_seat *)(uintptr_t)group->config.seats + rank;
 }
 
 /* The unit of a member's stage for a round. */
 static inline unsigned char *dat_group_stage(const dat_group *group, uint32_t rank, uint64_t round)
 {
-	return (unsigned char *)(uintptr_t)group->stages +
-	       ((uint64_t)rank * group->units + (round & (group->units - 1))) * group->unit;
+	return (unsigned char *)(uintptr_t)group->config.stages +
+	       ((uint64_t)rank * group->config.units + (round & (group->config.units - 1))) *
+	               group->config.unit;
 }
 
 /* A member's card of a round, or of one that had it before, or will. */
 static inline dat_card *dat_group_card_at(const dat_group *group, uint32_t rank, uint64_t round)
 {
-	return &dat_group_seat(group, rank)->card[round & (group->units - 1)];
+	return &dat_group_seat(group, rank)->card[round & (group->config.units - 1)];
 }
 
 static inline dat_group_op *dat_group_op_at(const dat_group *group, uint32_t index)
 {
-	return (dat_group_op *)(uintptr_t)group->ops + index % group->room;
+	return (dat_group_op *)(uintptr_t)group->queue.ops + index % group->queue.room;
 }
 
 /* The list of parts of an operation: to send, or to receive. */
 static inline dat_span *dat_group_list(const dat_group *group, uint32_t index, int receive)
 {
-	return (dat_span *)(uintptr_t)group->lists +
-	       (uint64_t)(index % group->room * 2 + (receive != 0)) * group->size;
+	return (dat_span *)(uintptr_t)group->queue.lists +
+	       (uint64_t)(index % group->queue.room * 2 + (receive != 0)) * group->config.size;
 }
 
 /* The part of a rank of the oldest operation's buffer. */
@@ -55,7 +56,7 @@ static inline dat_span dat_group_part(const dat_group *group, const dat_group_op
 	uint64_t stride = receive ? op->recv_stride : op->send_stride;
 
 	if (op->flags & (receive ? DAT_GROUP_RECV_LIST : DAT_GROUP_SEND_LIST))
-		return dat_group_list(group, group->head, receive)[rank];
+		return dat_group_list(group, group->queue.head, receive)[rank];
 	return (dat_span){one->addr + rank * stride, one->n};
 }
 
@@ -98,8 +99,8 @@ static inline const unsigned char *dat_group_data(const dat_group *group, uint32
  * way.c: an operation begins, whose first cards have this round; weight: bytes by whose time
  * the way is chosen, of what this member sends or, if it decides, of what all send, as far as it
  * knows; moves: the most that it sends to another, or that another could write to its memory. Then:
- * 1 if group->way is known. At the end, with the round in which the next operation begins: 1 if
- * this member may go on, as nobody reads its memory any more.
+ * 1 if group->way.current is known. At the end, with the round in which the next operation begins:
+ * 1 if this member may go on, as nobody reads its memory any more.
  */
 void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
                          uint64_t moves);

@@ -32,12 +32,12 @@ enum {
 
 static int is_short(const dat_group *group, const dat_group_op *op)
 {
-	return op->n <= SHORT && op->n <= group->unit;
+	return op->n <= SHORT && op->n <= group->config.unit;
 }
 
 static uint32_t units(const dat_group *group, const dat_group_op *op)
 {
-	return is_short(group, op) ? 1 : group->crowded ? UNITS_CROWDED : UNITS;
+	return is_short(group, op) ? 1 : group->config.crowded ? UNITS_CROWDED : UNITS;
 }
 
 /* The round in which the first block begins: its units lie side by side. */
@@ -45,7 +45,7 @@ static uint64_t first_round(const dat_group *group, const dat_group_op *op)
 {
 	uint64_t each = units(group, op); /* a power of two */
 
-	return (group->base + each - 1) & ~(each - 1);
+	return (group->round.base + each - 1) & ~(each - 1);
 }
 
 static uint64_t round_of(const dat_group *group, const dat_group_op *op, uint32_t block)
@@ -55,7 +55,7 @@ static uint64_t round_of(const dat_group *group, const dat_group_op *op, uint32_
 
 static uint64_t block_size(const dat_group *group, const dat_group_op *op)
 {
-	return (uint64_t)units(group, op) * group->unit;
+	return (uint64_t)units(group, op) * group->config.unit;
 }
 
 static uint32_t blocks(const dat_group *group, const dat_group_op *op)
@@ -81,7 +81,7 @@ static uint64_t input(const dat_group_op *op)
 /* 1 if the result comes to this member. */
 static int has_result(const dat_group *group, const dat_group_op *op)
 {
-	return op->kind != DAT_IB_COLLECTIVE_REDUCE_STATUS || op->root == group->rank;
+	return op->kind != DAT_IB_COLLECTIVE_REDUCE_STATUS || op->root == group->config.rank;
 }
 
 /* 1 if there are second cards, of the parts. */
@@ -95,16 +95,16 @@ static int has_parts(const dat_group *group, const dat_group_op *op)
 static uint32_t operands(const dat_group *group, const dat_group_op *op)
 {
 	if (op->kind == DAT_IB_COLLECTIVE_SCAN_STATUS)
-		return group->rank + 1;
+		return group->config.rank + 1;
 	if (is_short(group, op) && !has_result(group, op))
 		return 0;
-	return group->size;
+	return group->config.size;
 }
 
 /* What a rank gets of a reduce_scatter. */
 static dat_span scattered(const dat_group *group, uint32_t rank)
 {
-	const dat_span *list = dat_group_list(group, group->head, 1);
+	const dat_span *list = dat_group_list(group, group->queue.head, 1);
 	uint64_t at = 0;
 	uint32_t i;
 
@@ -132,8 +132,8 @@ static dat_span part_of(const dat_group *group, const dat_group_op *op, dat_span
 		return (dat_span){0, block.n};
 	size = coll_type_size((int)op->op, (int)op->type);
 	count = block.n / size;
-	from = count * rank / group->size;
-	to = count * (rank + 1) / group->size;
+	from = count * rank / group->config.size;
+	to = count * (rank + 1) / group->config.size;
 	return (dat_span){from * size, (to - from) * size};
 }
 
@@ -141,25 +141,25 @@ void dat_group_reduce_begin(dat_group *group, const dat_group_op *op)
 {
 	uint64_t n = op->kind == DAT_IB_COLLECTIVE_ALLREDUCE_STATUS ? op->n : 0;
 
-	group->staged = group->reduced = group->taken = 0;
-	group->input_next = group->result_next = 0;
-	group->part = 0;
+	group->reduce.staged = group->reduce.reduced = group->reduce.taken = 0;
+	group->reduce.input = group->reduce.result = 0;
+	group->way.part = 0;
 	dat_group_way_begin(group, op, first_round(group, op), n, n);
 }
 
 /* Publishes this member's elements of the next block. */
 static int stage_block(dat_group *group, const dat_group_op *op)
 {
-	uint64_t round = round_of(group, op, group->staged);
-	dat_span block = block_of(group, op, group->staged);
+	uint64_t round = round_of(group, op, group->reduce.staged);
+	dat_span block = block_of(group, op, group->reduce.staged);
 	unsigned char tiny[DAT_GROUP_TINY] = {0};
 	int in_card = block.n <= DAT_GROUP_TINY;
-	unsigned char *to = in_card ? tiny : dat_group_stage(group, group->rank, round);
+	unsigned char *to = in_card ? tiny : dat_group_stage(group, group->config.rank, round);
 
 	if (!dat_group_copy(group, (uintptr_t)to, input(op) + block.addr, block.n))
 		return 0;
 	dat_group_publish(group, round, block.n, in_card ? tiny : NULL);
-	group->staged++;
+	group->reduce.staged++;
 	return 1;
 }
 
@@ -168,7 +168,7 @@ static int stage_block(dat_group *group, const dat_group_op *op)
 static void combine(const dat_group *group, const dat_group_op *op, uint64_t round, uint64_t whole,
                     uint64_t at, uint64_t n, unsigned char *out)
 {
-	unsigned char *sum = (unsigned char *)(uintptr_t)group->scratch;
+	unsigned char *sum = (unsigned char *)(uintptr_t)group->config.scratch;
 	uint32_t count = operands(group, op), i;
 	size_t elements = n / coll_type_size((int)op->op, (int)op->type);
 	const unsigned char *left = dat_group_data(group, 0, round, whole) + at;
@@ -191,16 +191,17 @@ static uint64_t destination(const dat_group *group, const dat_group_op *op, dat_
 	if (has_parts(group, op) || !has_result(group, op))
 		return 0;
 	if (op->kind == DAT_IB_COLLECTIVE_REDUCE_SCATTER_STATUS)
-		return op->recv.addr + block.addr + part.addr - scattered(group, group->rank).addr;
+		return op->recv.addr + block.addr + part.addr -
+		       scattered(group, group->config.rank).addr;
 	return op->recv.addr + block.addr;
 }
 
 /* Reduces this member's part of a block whose cards are all there. */
 static int reduce_block(dat_group *group, const dat_group_op *op)
 {
-	uint64_t round = round_of(group, op, group->reduced), at;
-	dat_span block = block_of(group, op, group->reduced);
-	dat_span part = part_of(group, op, block, group->rank);
+	uint64_t round = round_of(group, op, group->reduce.reduced), at;
+	dat_span block = block_of(group, op, group->reduce.reduced);
+	dat_span part = part_of(group, op, block, group->config.rank);
 	uint64_t to = destination(group, op, block, part);
 
 	if (!operands(group, op))
@@ -208,8 +209,8 @@ static int reduce_block(dat_group *group, const dat_group_op *op)
 	for (at = 0; at < part.n; at += STEP) {
 		uint64_t n = part.n - at < STEP ? part.n - at : STEP;
 		unsigned char *out =
-			to ? (unsigned char *)(uintptr_t)group->scratch + STEP
-			   : dat_group_stage(group, group->rank, round) + part.addr + at;
+			to ? (unsigned char *)(uintptr_t)group->config.scratch + STEP
+			   : dat_group_stage(group, group->config.rank, round) + part.addr + at;
 
 		combine(group, op, round, block.n, part.addr + at, n, out);
 		if (to && !dat_group_copy(group, to + at, (uintptr_t)out, n))
@@ -223,39 +224,40 @@ static int reduce_block(dat_group *group, const dat_group_op *op)
 /* Looks for the cards of what is to be reduced next; 1: they are there, and it was. */
 static int next_block(dat_group *group, const dat_group_op *op)
 {
-	uint64_t round = round_of(group, op, group->reduced);
+	uint64_t round = round_of(group, op, group->reduce.reduced);
 
-	for (; group->input_next < operands(group, op); group->input_next++)
-		if (group->input_next != group->rank &&
-		    !dat_group_card(group, group->input_next, round))
+	for (; group->reduce.input < operands(group, op); group->reduce.input++)
+		if (group->reduce.input != group->config.rank &&
+		    !dat_group_card(group, group->reduce.input, round))
 			return 0;
 	if (!reduce_block(group, op))
 		return 0;
-	group->input_next = 0;
-	group->reduced++;
+	group->reduce.input = 0;
+	group->reduce.reduced++;
 	return 1;
 }
 
 /* Takes the parts of a block that are there; 1: these were the last. */
 static int take_block(dat_group *group, const dat_group_op *op)
 {
-	uint64_t round = round_of(group, op, group->taken);
-	dat_span block = block_of(group, op, group->taken);
+	uint64_t round = round_of(group, op, group->reduce.taken);
+	dat_span block = block_of(group, op, group->reduce.taken);
 
-	for (; has_parts(group, op) && has_result(group, op) && group->result_next < group->size;
-	     group->result_next++) {
-		uint32_t from = group->result_next;
+	for (; has_parts(group, op) && has_result(group, op) &&
+	       group->reduce.result < group->config.size;
+	     group->reduce.result++) {
+		uint32_t from = group->reduce.result;
 		dat_span part = part_of(group, op, block, from);
 
-		if (from != group->rank && !dat_group_card(group, from, round + 1))
+		if (from != group->config.rank && !dat_group_card(group, from, round + 1))
 			return 0;
 		if (!dat_group_copy(group, op->recv.addr + block.addr + part.addr,
 		                    (uintptr_t)dat_group_stage(group, from, round) + part.addr,
 		                    part.n))
 			return 0;
 	}
-	group->result_next = 0;
-	group->taken++;
+	group->reduce.result = 0;
+	group->reduce.taken++;
 	return 1;
 }
 
@@ -275,9 +277,9 @@ static void publish_places(dat_group *group, const dat_group_op *op, uint64_t ro
 {
 	const places own = {.input = input(op), .result = op->recv.addr, .n = op->n};
 
-	group->how |= DAT_CARD_PLACE;
+	group->way.how |= DAT_CARD_PLACE;
 	dat_group_publish(group, round, op->n, &own);
-	group->staged = 1;
+	group->reduce.staged = 1;
 }
 
 /* By a member's card of the first round, which is there. What it says may change at any time. */
@@ -321,42 +323,42 @@ static void combine_pair(void *argument)
 static int reduce_step(dat_group *group, const dat_group_op *op, uint64_t at, uint64_t n)
 {
 	uint64_t round = first_round(group, op);
-	unsigned char *sum = dat_group_stage(group, group->rank, round + 2);
-	unsigned char *other = dat_group_stage(group, group->rank, round + 3);
+	unsigned char *sum = dat_group_stage(group, group->config.rank, round + 2);
+	unsigned char *other = dat_group_stage(group, group->config.rank, round + 3);
 	const unsigned char *own = node_memory_at(input(op) + at);
 	pair p = {.op = (int)op->op, .type = (int)op->type};
 
 	p.elements = n / coll_type_size(p.op, p.type);
-	for (; group->input_next < group->size; group->input_next++) {
-		uint32_t i = group->input_next;
+	for (; group->reduce.input < group->config.size; group->reduce.input++) {
+		uint32_t i = group->reduce.input;
 
-		if (i != group->rank && !fetch(group, op, i, at, n, i ? other : sum))
+		if (i != group->config.rank && !fetch(group, op, i, at, n, i ? other : sum))
 			return 0;
 		if (i == 0)
 			continue;
-		p.left = i == 1 && group->rank == 0 ? own : sum;
-		p.right = i == group->rank ? own : other;
-		p.out = i == group->size - 1 ? node_memory_at(op->recv.addr + at) : sum;
+		p.left = i == 1 && group->config.rank == 0 ? own : sum;
+		p.right = i == group->config.rank ? own : other;
+		p.out = i == group->config.size - 1 ? node_memory_at(op->recv.addr + at) : sum;
 		if (node_guarded_call(combine_pair, &p)) {
 			dat_group_fail(group); /* memory is not what it should be */
 			return 0;
 		}
 	}
-	group->input_next = 0;
+	group->reduce.input = 0;
 	return 1;
 }
 
 /* Reduces this member's part of elements that stay; 1: it has. */
 static int reduce_places(dat_group *group, const dat_group_op *op)
 {
-	dat_span part = part_of(group, op, (dat_span){0, op->n}, group->rank);
+	dat_span part = part_of(group, op, (dat_span){0, op->n}, group->config.rank);
 	size_t size = coll_type_size((int)op->op, (int)op->type);
-	uint64_t step = group->unit / size * size;
+	uint64_t step = group->config.unit / size * size;
 
-	for (; group->part < part.n; group->part += step) {
-		uint64_t left = part.n - group->part;
+	for (; group->way.part < part.n; group->way.part += step) {
+		uint64_t left = part.n - group->way.part;
 
-		if (!reduce_step(group, op, part.addr + group->part, left < step ? left : step))
+		if (!reduce_step(group, op, part.addr + group->way.part, left < step ? left : step))
 			return 0;
 	}
 	return 1;
@@ -365,9 +367,9 @@ static int reduce_places(dat_group *group, const dat_group_op *op)
 /* Looks for a card of each other member's, from the one on that is next; 1: all are there. */
 static int all_cards(dat_group *group, uint64_t round)
 {
-	for (; group->input_next < group->size; group->input_next++)
-		if (group->input_next != group->rank &&
-		    !dat_group_card(group, group->input_next, round))
+	for (; group->reduce.input < group->config.size; group->reduce.input++)
+		if (group->reduce.input != group->config.rank &&
+		    !dat_group_card(group, group->reduce.input, round))
 			return 0;
 	return 1;
 }
@@ -377,11 +379,11 @@ static int take_places(dat_group *group, const dat_group_op *op)
 {
 	uint64_t round = first_round(group, op);
 
-	for (; group->result_next < group->size; group->result_next++) {
-		uint32_t from = group->result_next;
+	for (; group->reduce.result < group->config.size; group->reduce.result++) {
+		uint32_t from = group->reduce.result;
 		dat_span part = part_of(group, op, (dat_span){0, op->n}, from);
 
-		if (from == group->rank)
+		if (from == group->config.rank)
 			continue;
 		if (!dat_group_card(group, from, round + 1) ||
 		    !dat_group_read(
@@ -403,21 +405,21 @@ static int reduce_staying(dat_group *group, const dat_group_op *op, uint64_t *ne
 	uint64_t round = first_round(group, op);
 
 	*next = round + ROUNDS_OF_PLACES;
-	if (!group->staged) {
+	if (!group->reduce.staged) {
 		if (!dat_group_has_room(group, *next))
 			return 0;
 		publish_places(group, op, round);
 	}
-	if (!group->taken) { /* all first cards */
+	if (!group->reduce.taken) { /* all first cards */
 		if (!all_cards(group, round))
 			return 0;
-		group->taken = 1;
-		group->input_next = 0;
+		group->reduce.taken = 1;
+		group->reduce.input = 0;
 	}
-	if (!group->reduced) {
+	if (!group->reduce.reduced) {
 		if (!reduce_places(group, op))
 			return 0;
-		group->reduced = 1;
+		group->reduce.reduced = 1;
 		dat_group_publish(group, round + 1, 0, NULL);
 	}
 	return take_places(group, op) && dat_group_all_read(group, op, *next);
@@ -430,27 +432,29 @@ int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next)
 	if (!dat_group_way_known(group, op))
 		return 0;
 	dat_group_feed(group, op);
-	if (group->way == DAT_WAY_COPY)
+	if (group->way.current == DAT_WAY_COPY)
 		return reduce_staying(group, op, next);
 	do {
 		moved = 0;
 		/* this member reads its own stage, too */
-		if (group->staged < all &&
-		    (group->staged - group->taken + 1) * each <= group->units &&
-		    dat_group_has_room(group, round_of(group, op, group->staged) + each))
+		if (group->reduce.staged < all &&
+		    (group->reduce.staged - group->reduce.taken + 1) * each <=
+		            group->config.units &&
+		    dat_group_has_room(group, round_of(group, op, group->reduce.staged) + each))
 			moved |= (uint32_t)stage_block(group, op);
-		if (group->reduced < group->staged && !group->failed)
+		if (group->reduce.reduced < group->reduce.staged && !group->failed)
 			moved |= (uint32_t)next_block(group, op);
-		if (group->taken < group->reduced && !group->failed && take_block(group, op)) {
+		if (group->reduce.taken < group->reduce.reduced && !group->failed &&
+		    take_block(group, op)) {
 			moved = 1;
-			if (group->taken < all)
-				dat_group_done(group, round_of(group, op, group->taken));
+			if (group->reduce.taken < all)
+				dat_group_done(group, round_of(group, op, group->reduce.taken));
 		}
 	} while (moved && !group->failed);
 	*next = round_of(group, op, all);
-	if (group->taken < all)
+	if (group->reduce.taken < all)
 		return 0;
-	if (operands(group, op) == group->size && group->free < group->base)
-		group->free = group->base; /* all have come so far */
+	if (operands(group, op) == group->config.size && group->round.free < group->round.base)
+		group->round.free = group->round.base; /* all have come so far */
 	return dat_group_all_read(group, op, *next);
 }

@@ -16,7 +16,7 @@ void dat_group_fail(dat_group *group)
 		return;
 	group->failed = 1;
 	/* release: whoever finds it sees all cards */
-	__atomic_store_n(&dat_group_seat(group, group->rank)->ended, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&dat_group_seat(group, group->config.rank)->ended, 1, __ATOMIC_RELEASE);
 	group->news = 1;
 	dat_the_lane.go_groups = 1;
 }
@@ -37,35 +37,35 @@ int dat_group_has_room(dat_group *group, uint64_t upto)
 	uint64_t least = upto;
 	uint32_t i;
 
-	if (upto <= group->free + group->units)
+	if (upto <= group->round.free + group->config.units)
 		return 1;
-	for (i = 0; i < group->size; i++) {
+	for (i = 0; i < group->config.size; i++) {
 		/* acquire: pairs with dat_group_done; its reads are over */
 		uint64_t done = __atomic_load_n(&dat_group_seat(group, i)->done, __ATOMIC_ACQUIRE);
 
-		if (i != group->rank && done < least && !dat_group_has_ended(group, i))
+		if (i != group->config.rank && done < least && !dat_group_has_ended(group, i))
 			least = done;
 	}
-	if (least > group->free)
-		group->free = least;
-	return upto <= group->free + group->units;
+	if (least > group->round.free)
+		group->round.free = least;
+	return upto <= group->round.free + group->config.units;
 }
 
 void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void *data)
 {
-	dat_card *card = dat_group_card_at(group, group->rank, round);
+	dat_card *card = dat_group_card_at(group, group->config.rank, round);
 
-	card->check = group->check;
+	card->check = group->round.check;
 	card->n = n;
-	card->rounds = group->rounds;
-	card->how = group->how;
+	card->rounds = group->move.rounds;
+	card->how = group->way.how;
 	if (data)
 		memcpy(card->tiny, data, sizeof(card->tiny));
 	/* release: pairs with dat_group_card */
 	__atomic_store_n(&card->stamp, round + 1, __ATOMIC_RELEASE);
 	group->news = 1;
 	/* others have the next card in their caches, from the time when it was last written */
-	node_prefetch_to_write(dat_group_card_at(group, group->rank, round + 1));
+	node_prefetch_to_write(dat_group_card_at(group, group->config.rank, round + 1));
 }
 
 const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
@@ -80,7 +80,7 @@ const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
 			dat_group_fail(group);
 	}
 	if (__builtin_expect(stamp == round + 1, 1)) {
-		if (__builtin_expect(card->check == group->check, 1))
+		if (__builtin_expect(card->check == group->round.check, 1))
 			return card;
 		dat_group_fail(group); /* members have called different operations */
 	} else if (stamp - (round + 1) < UINT64_C(1) << 63) {
@@ -92,7 +92,7 @@ const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
 void dat_group_done(dat_group *group, uint64_t round)
 {
 	/* release: pairs with dat_group_has_room */
-	__atomic_store_n(&dat_group_seat(group, group->rank)->done, round, __ATOMIC_RELEASE);
+	__atomic_store_n(&dat_group_seat(group, group->config.rank)->done, round, __ATOMIC_RELEASE);
 	group->news = 1;
 }
 
@@ -117,8 +117,8 @@ static void wake(const dat_group *group)
 {
 	uint32_t i;
 
-	for (i = 0; i < group->size; i++) {
-		node_peer *peer = (node_peer *)(uintptr_t)group->peers[i];
+	for (i = 0; i < group->config.size; i++) {
+		node_peer *peer = (node_peer *)(uintptr_t)group->config.peers[i];
 
 		if (!peer)
 			continue;
@@ -147,20 +147,20 @@ _Static_assert(sizeof(void *) < 8 || sizeof(group_event) == sizeof(DAT_EVENT), "
 static int tell(const dat_group *group, const dat_group_op *op)
 {
 	const group_event event = {.number = DAT_IB_COLLECTIVE_EVENT,
-	                           .evd = group->evd,
+	                           .evd = group->config.evd,
 	                           .kind = op->kind,
 	                           .status = op->flags & DAT_GROUP_SHORT ? DAT_IB_COLL_COMP_ERR
 	                                                                 : DAT_OP_SUCCESS,
-	                           .group = group->handle,
+	                           .group = group->config.handle,
 	                           .context = op->context};
 	DAT_EVENT *at;
 
 	if (op->flags & DAT_GROUP_QUIET && !(op->flags & DAT_GROUP_SHORT))
 		return 1;
-	if (!(at = evd_place(group->evd)))
+	if (!(at = evd_place(group->config.evd)))
 		return 0;
 	memcpy(at, &event, sizeof(event));
-	evd_placed(group->evd, DCNT_EVD_CONN_CALLBACK, 0);
+	evd_placed(group->config.evd, DCNT_EVD_CONN_CALLBACK, 0);
 	return 1;
 }
 
@@ -176,14 +176,14 @@ static uint64_t check_of(const dat_group_op *op)
  * different ones hear of it. */
 static int begin(dat_group *group, dat_group_op *op)
 {
-	if (!dat_group_has_room(group, group->base + 1))
+	if (!dat_group_has_room(group, group->round.base + 1))
 		return 0;
-	group->check = check_of(op);
-	group->rounds = 1;
-	group->how = 0;
+	group->round.check = check_of(op);
+	group->move.rounds = 1;
+	group->way.how = 0;
 	if (op->flags & DAT_GROUP_OF_CORE) {
-		dat_group_publish(group, group->base++, 0, NULL);
-		dat_group_done(group, group->base);
+		dat_group_publish(group, group->round.base++, 0, NULL);
+		dat_group_done(group, group->round.base);
 		group->state = DAT_GROUP_CORE;
 		dat_the_lane.go_groups = 1;
 		return 1;
@@ -199,7 +199,7 @@ static int begin(dat_group *group, dat_group_op *op)
 /* One step of the oldest operation; 0: it waits. */
 static int step(dat_group *group)
 {
-	dat_group_op *op = dat_group_op_at(group, group->head);
+	dat_group_op *op = dat_group_op_at(group, group->queue.head);
 	uint64_t next;
 	int over;
 
@@ -211,7 +211,7 @@ static int step(dat_group *group)
 	                             : dat_group_move(group, op, &next);
 	if (group->failed || !over)
 		return 0;
-	group->base = next;
+	group->round.base = next;
 	dat_group_done(group, next);
 	if (!tell(group, op)) {
 		group->state = DAT_GROUP_OVER;
@@ -219,17 +219,17 @@ static int step(dat_group *group)
 		return 0;
 	}
 	group->state = DAT_GROUP_WAITS;
-	group->head++;
-	group->posted--;
+	group->queue.head++;
+	group->queue.posted--;
 	return 1;
 }
 
 int dat_group_turn(dat_group *group)
 {
-	if (!group->posted || group->failed)
+	if (!group->queue.posted || group->failed)
 		return 0;
 	group->news = 0;
-	while (group->posted && step(group))
+	while (group->queue.posted && step(group))
 		;
 	if (group->news)
 		wake(group);
@@ -247,7 +247,7 @@ uint32_t dat_groups_turn(void)
 
 		if (dat_group_turn(group))
 			flags = DAT_LANE_MADE;
-		if (group->posted && group->crowded)
+		if (group->queue.posted && group->config.crowded)
 			dat_groups_crowd = 1;
 	}
 	return dat_the_lane.go_groups ? flags | DAT_LANE_CORE : flags;

@@ -30,9 +30,9 @@ static uint32_t decider(const dat_group_op *op)
 
 static node_route_class *class_of(const dat_group *group, const dat_group_op *op)
 {
-	node_route_class *classes = (node_route_class *)(uintptr_t)group->ways;
+	node_route_class *classes = (node_route_class *)(uintptr_t)group->config.ways;
 	uint32_t class =
-		node_route_class_of(group->weight) - node_route_class_of(DAT_GROUP_COPY_MIN);
+		node_route_class_of(group->way.weight) - node_route_class_of(DAT_GROUP_COPY_MIN);
 
 	return classes +
 	       (op->kind - DAT_IB_COLLECTIVE_SCATTER_STATUS) * (uint64_t)DAT_GROUP_CLASSES +
@@ -42,7 +42,8 @@ static node_route_class *class_of(const dat_group *group, const dat_group_op *op
 /* LAPI_ROUTE, of the link to a member; NODE_ROUTES: none is forced. */
 static uint32_t forced(const dat_group *group)
 {
-	const node_link *link = (node_link *)(uintptr_t)group->links[group->rank == 0];
+	const node_link *link =
+		(node_link *)(uintptr_t)group->config.links[group->config.rank == 0];
 
 	return link->routes.forced;
 }
@@ -89,13 +90,13 @@ static uint32_t choose_class(dat_group *group, const dat_group_op *op)
 		allowed |= 1u << routes[way_of(group, op, way)];
 	if (class->transfers == 0) {
 		class->of_groups = 1;
-		class->best = routes[way_of_route(group, op, group->best)];
+		class->best = routes[way_of_route(group, op, group->way.best)];
 	}
 	route = node_class_choose(class, allowed, 1);
 	if (route & NODE_ROUTE_TIMED)
-		group->timing = DAT_TIMING_WAITS;
+		group->way.timing = DAT_TIMING_WAITS;
 	else if (node_class_is_calm(class))
-		group->holds = HOLDS;
+		group->way.holds = HOLDS;
 	return way_of_route(group, op, route & NODE_ROUTE_MASK);
 }
 
@@ -106,8 +107,8 @@ static uint32_t choose(dat_group *group, const dat_group_op *op)
 
 	if (route < NODE_ROUTES)
 		return forced_way(group, op, route);
-	if (group->random) /* the others do as they read, so these coins are this member's */
-		return way_of(group, op, DAT_WAY_STAGE + (group->count * 2654435761u >> 30));
+	if (group->config.random) /* the others do as they read, so these coins are this member's */
+		return way_of(group, op, DAT_WAY_STAGE + (group->queue.count * 2654435761u >> 30));
 	return choose_class(group, op);
 }
 
@@ -119,8 +120,8 @@ static int all_done(dat_group *group, const dat_group_op *op, uint64_t round)
 	              op->kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
 	uint32_t i;
 
-	for (i = 0; i < group->size; i++) {
-		if (i == group->rank || (to_root && i != op->root))
+	for (i = 0; i < group->config.size; i++) {
+		if (i == group->config.rank || (to_root && i != op->root))
 			continue;
 		if (dat_group_done_before(group, i, round))
 			continue;
@@ -134,32 +135,33 @@ static int all_done(dat_group *group, const dat_group_op *op, uint64_t round)
 void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
                          uint64_t moves)
 {
-	uint64_t most = decider(op) == group->rank ? weight : moves;
+	uint64_t most = decider(op) == group->config.rank ? weight : moves;
 
-	group->first = round;
-	group->timing = 0;
-	group->weight = weight;
-	group->way = group->ways && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
-	if (group->check != group->alike || group->way != DAT_WAY_OPEN)
-		group->holds = 0;
-	group->alike = group->check;
-	group->gives = group->rest = 0;
+	group->way.first = round;
+	group->way.timing = 0;
+	group->way.weight = weight;
+	group->way.current =
+		group->config.ways && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
+	if (group->round.check != group->way.alike || group->way.current != DAT_WAY_OPEN)
+		group->way.holds = 0;
+	group->way.alike = group->round.check;
+	group->give.gives = group->give.rest = 0;
 }
 
 /* The decider's own choice. The others hear of it before it copies anything. */
 static void decide(dat_group *group, const dat_group_op *op)
 {
-	if (group->holds) {
-		group->holds--;
+	if (group->way.holds) {
+		group->way.holds--;
 		node_class_held(class_of(group, op));
 	} else {
-		group->held = choose(group, op);
+		group->way.held = choose(group, op);
 	}
-	group->way = group->held;
+	group->way.current = group->way.held;
 	/* release: pairs with decided_by */
-	__atomic_store_n(&dat_group_seat(group, group->rank)->decided,
-	                 (group->first + 1) << DAT_DECIDED_AT | group->holds << DAT_HOLDS_AT |
-	                         group->way,
+	__atomic_store_n(&dat_group_seat(group, group->config.rank)->decided,
+	                 (group->way.first + 1) << DAT_DECIDED_AT |
+	                         group->way.holds << DAT_HOLDS_AT | group->way.current,
 	                 __ATOMIC_RELEASE);
 	group->news = 1;
 }
@@ -171,42 +173,42 @@ static uint32_t decided_by(dat_group *group, const dat_group_op *op, uint32_t ra
 	uint64_t said = __atomic_load_n(&dat_group_seat(group, rank)->decided, __ATOMIC_ACQUIRE);
 	uint32_t way = (uint32_t)said & ((1u << DAT_HOLDS_AT) - 1);
 
-	if (said >> DAT_DECIDED_AT != group->first + 1)
+	if (said >> DAT_DECIDED_AT != group->way.first + 1)
 		return DAT_WAY_OPEN;
-	group->holds = (uint32_t)said % (1u << DAT_DECIDED_AT) >> DAT_HOLDS_AT;
-	group->held = way_of(group, op, way < DAT_WAYS ? way : DAT_WAY_COPY);
-	return group->held;
+	group->way.holds = (uint32_t)said % (1u << DAT_DECIDED_AT) >> DAT_HOLDS_AT;
+	group->way.held = way_of(group, op, way < DAT_WAYS ? way : DAT_WAY_COPY);
+	return group->way.held;
 }
 
 /* Does as another one has decided; 0: that is not known yet. One whose own data are short decides
  * nothing: its first card says so. */
 static int follow(dat_group *group, const dat_group_op *op, uint32_t rank)
 {
-	if (group->holds) {
-		group->holds--;
-		group->way = group->held;
+	if (group->way.holds) {
+		group->way.holds--;
+		group->way.current = group->way.held;
 		return 1;
 	}
-	group->way = decided_by(group, op, rank);
-	if (group->way == DAT_WAY_OPEN && dat_group_card(group, rank, group->first)) {
-		group->way = decided_by(group, op, rank);
-		if (group->way == DAT_WAY_OPEN)
-			group->way = DAT_WAY_STAGE;
+	group->way.current = decided_by(group, op, rank);
+	if (group->way.current == DAT_WAY_OPEN && dat_group_card(group, rank, group->way.first)) {
+		group->way.current = decided_by(group, op, rank);
+		if (group->way.current == DAT_WAY_OPEN)
+			group->way.current = DAT_WAY_STAGE;
 	}
-	return group->way != DAT_WAY_OPEN;
+	return group->way.current != DAT_WAY_OPEN;
 }
 
 int dat_group_way_known(dat_group *group, const dat_group_op *op)
 {
-	if (group->way == DAT_WAY_OPEN && decider(op) == group->rank)
+	if (group->way.current == DAT_WAY_OPEN && decider(op) == group->config.rank)
 		decide(group, op);
-	else if (group->way == DAT_WAY_OPEN && !follow(group, op, decider(op)))
+	else if (group->way.current == DAT_WAY_OPEN && !follow(group, op, decider(op)))
 		return 0;
-	if (group->timing == DAT_TIMING_WAITS) {
-		if (!all_done(group, op, group->base))
+	if (group->way.timing == DAT_TIMING_WAITS) {
+		if (!all_done(group, op, group->round.base))
 			return 0;
-		group->timing = DAT_TIMING_RUNS;
-		group->begun = node_now_ns();
+		group->way.timing = DAT_TIMING_RUNS;
+		group->way.begun = node_now_ns();
 	}
 	return 1;
 }
@@ -219,26 +221,28 @@ uint64_t dat_group_way_time(uint32_t kind, uint32_t way, uint64_t ns)
 static void learn(dat_group *group, const dat_group_op *op)
 {
 	node_route_class *class = class_of(group, op);
-	uint64_t ns = dat_group_way_time(op->kind, group->way, node_now_ns() - group->begun);
+	uint64_t ns =
+		dat_group_way_time(op->kind, group->way.current, node_now_ns() - group->way.begun);
 
-	group->timing = 0;
-	node_class_timed(class, routes[group->way], node_route_scaled(ns, group->weight));
+	group->way.timing = 0;
+	node_class_timed(class, routes[group->way.current],
+	                 node_route_scaled(ns, group->way.weight));
 	if (class->transfers > DAT_GROUP_CLASSES)
-		group->best = class->best;
+		group->way.best = class->best;
 }
 
 int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next)
 {
-	if (!(group->how & DAT_CARD_PLACE) && !group->timing)
+	if (!(group->way.how & DAT_CARD_PLACE) && !group->way.timing)
 		return 1;
 	/* who waits likewise waits for this member */
-	if (group->told != next) {
-		group->told = next;
+	if (group->way.told != next) {
+		group->way.told = next;
 		dat_group_done(group, next);
 	}
 	if (!all_done(group, op, next))
 		return 0;
-	if (group->timing)
+	if (group->way.timing)
 		learn(group, op);
 	return 1;
 }
