@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lapi/core/job/wire"
@@ -25,6 +27,9 @@ const (
 	firstMates = time.Second
 	lastMates  = 16 * time.Second
 )
+
+// slurmStarts is how long Slurm may take to start all tasks of a node, from the first on.
+const slurmStarts = 5 * time.Second
 
 // mates is what a task that waits knows of the tasks of its node.
 type mates struct {
@@ -92,12 +97,45 @@ func (m *mates) look() error {
 		return nil
 	}
 	m.next, m.pause = now.Add(m.pause), min(2*m.pause, lastMates)
-	if now.Sub(m.begun) > m.kind.starts && os.Getenv(m.kind.local) == strconv.Itoa(m.numTasks) {
-		for t := range m.numTasks { // all are here, also those that ended before the first look
-			m.seen[t] = true
-		}
+	for _, t := range m.local(now.Sub(m.begun)) { // also those that ended before the first look
+		m.seen[t] = true
 	}
 	return m.missed(m.processes(m.kind))
+}
+
+// local are the tasks of this node, as the launcher names them. Nil: it does not, or they may not
+// all have been started after that time.
+func (m *mates) local(waited time.Duration) (all []int) {
+	if waited > m.kind.starts && os.Getenv(m.kind.local) == strconv.Itoa(m.numTasks) {
+		for t := range m.numTasks {
+			all = append(all, t)
+		}
+		return all
+	}
+	if waited > slurmStarts {
+		return slurmTasks(m.task, m.numTasks)
+	}
+	return nil
+}
+
+// slurmTasks are the tasks of this node that Slurm names. Nil: it has not started this task, but a
+// launcher inside of a step of Slurm, whose variables the tasks of that launcher inherit.
+func slurmTasks(task, numTasks int) (all []int) {
+	if os.Getenv("SLURM_PROCID") != strconv.Itoa(task) ||
+		os.Getenv("SLURM_STEP_NUM_TASKS") != strconv.Itoa(numTasks) {
+		return nil
+	}
+	for s := range strings.SplitSeq(os.Getenv("SLURM_GTIDS"), ",") {
+		t, err := parseNumber(s)
+		if err != nil || t >= numTasks {
+			return nil
+		}
+		all = append(all, t)
+	}
+	if !slices.Contains(all, task) {
+		return nil
+	}
+	return all
 }
 
 // missed is the error about a task that has ended: that had no process at two looks, for one that

@@ -61,6 +61,40 @@ func TestEndedBeforeFirstLook(t *testing.T) {
 	}
 }
 
+// TestSlurmNamesTasksOfNode: of its own step only, and no task is missed before all have been started.
+func TestSlurmNamesTasksOfNode(t *testing.T) {
+	for _, c := range []struct {
+		rank, size, tasks string
+		waited            time.Duration
+		missed            bool
+	}{
+		{"0", "3", "0,1,2", time.Minute, true},
+		{"0", "3", "0,2", time.Minute, true},
+		{"0", "3", "0,1", time.Minute, false},
+		{"0", "3", "0,1,2", time.Second, false},
+		{"1", "3", "0,1,2", time.Minute, false}, // of a launcher's daemon
+		{"0", "2", "0,1,2", time.Minute, false},
+		{"0", "3", "1,2", time.Minute, false},
+		{"0", "3", "0,1,7", time.Minute, false},
+		{"0", "3", "0,1,x", time.Minute, false},
+		{"0", "3", "", time.Minute, false},
+	} {
+		t.Setenv("SLURM_PROCID", c.rank)
+		t.Setenv("SLURM_STEP_NUM_TASKS", c.size)
+		t.Setenv("SLURM_GTIDS", c.tasks)
+		m := waiting(&[]int{0, 1})
+		m.begun = time.Now().Add(-c.waited)
+		err := m.look()
+		m.next = time.Time{}
+		if err == nil {
+			err = m.look()
+		}
+		if (err != nil) != c.missed || c.missed && !strings.Contains(err.Error(), "task 2 has ended") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 func TestExchangeLimit(t *testing.T) {
 	m := waiting(new([]int))
 	m.begun = time.Now().Add(-time.Hour)

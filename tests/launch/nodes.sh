@@ -181,6 +181,9 @@ cases_over_nodes() {
 one_host_in_slurm() {
 	over 1 1 0 4 '^end of LBl$' n0:4 -- "$ends" LBl
 	over 1 1 0 4 '^end of LlLl$' n0:4 -- LAPI_USE_SHM=no "$ends" LlLl
+	expect "$launcher: a task exits before LAPI_Init" "$refused" + \
+		'task 1 has ended, and had not come' tests/launch/nodes 1 1 slurm $launcher -n 4 \
+		sh -c "[ \$SLURM_PROCID != 1 ] || exit 0; exec $ends L"
 }
 
 # daemons_of_slurm: a node has one for all jobs, without which a job goes on, and one for each step,
