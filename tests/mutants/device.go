@@ -134,4 +134,18 @@ var datDevice = []mutation{
 		new:    "",
 		broken: "a connection over an adapter that nothing answers waits in silence",
 		kill:   "go ./core/dat TestUnansweredRequestOfAdapterIsReportedOnce"},
+	{name: "device-port-shared",
+		file:   "core/dat/kernel.go",
+		old:    "errors.Is(err, syscall.EADDRINUSE) || ",
+		new:    "",
+		broken: "a port that another process listens at looks like a lack of resources",
+		kill:   "go ./core/dat TestDevicePortTaken"},
+	{name: "device-later-takes-earlier",
+		file: "core/dat/device_listen.go",
+		old:  "	err := k.d.Ready(c.id, q.qp, int(c.in), int(c.out))\n",
+		new: "	err := k.d.Ready(c.id, q.qp, int(c.in), int(c.out))\n" +
+			"	for _, o := range k.pairs {\n" +
+			"		_ = k.d.Ready(c.id, o.qp, int(c.in), int(c.out))\n	}\n",
+		broken: "a process that connects later gets the data of an earlier connection",
+		kill:   "go ./core/dat TestDeviceConnectionsApart"},
 }
