@@ -1,11 +1,13 @@
 /* limits.c - what the run-time needs, tried before it starts, and what it changes. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "progress/progress.h"
 #include "start/steps.h"
@@ -15,6 +17,8 @@
  * malloc's, and the stacks of as many threads as the start and LAPI_Init may make.
  */
 enum { TABLES_AND_HEAP = 96 << 20, MALLOC_ARENA = 64 << 20, THREADS = 10, OWN_STACK = 8 << 20 };
+/* Those that the run-time has open at a time while it starts. */
+enum { DESCRIPTORS = 8 };
 /* Below this much each arena of malloc counts: by itself it makes one of 64 MiB for each thread. */
 #define TIGHT ((rlim_t)1 << 30)
 
@@ -69,9 +73,31 @@ static int threads_allow(const char *api)
 	return error == 0;
 }
 
+/* The run-time ends the process where its poller gets no descriptors. It raises the soft limit. */
+static int descriptors_allow(const char *api)
+{
+	int files[DESCRIPTORS], n = 0, all;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+	    limit.rlim_max - limit.rlim_cur >= (rlim_t)DESCRIPTORS)
+		return 1;
+	while (n < DESCRIPTORS && (files[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+		n++;
+	all = n;
+	while (n > 0)
+		close(files[--n]);
+	if (all < DESCRIPTORS)
+		cshim_start_say(api,
+		                "%d descriptors are needed, and only %d are to be had: "
+		                "RLIMIT_NOFILE (ulimit -n) is %llu",
+		                DESCRIPTORS, all, (unsigned long long)limit.rlim_cur);
+	return all == DESCRIPTORS;
+}
+
 int cshim_limits_allow(const char *api)
 {
-	return memory_allows(api) && threads_allow(api);
+	return memory_allows(api) && threads_allow(api) && descriptors_allow(api);
 }
 
 void cshim_limits_save(struct rlimit *limit)

@@ -18,8 +18,8 @@ void cshim_runtime_start(const struct rlimit *limit);
 /* go_signals.c: before the run-time starts. */
 void cshim_go_signals_clear(void);
 
-/* limits.c: 1 if the process may have the memory and threads that the run-time needs; else it
- * writes a line. */
+/* limits.c: 1 if the process may have the memory, threads and descriptors that the run-time
+ * needs; else it writes a line. */
 int cshim_limits_allow(const char *api);
 /* Around the start, in which Go raises the soft limit of descriptors. *limit: 0 if unknown. */
 void cshim_limits_save(struct rlimit *limit);
