@@ -24,3 +24,19 @@ func TestProposal(t *testing.T) {
 		}
 	}
 }
+
+// TestCreationEventHasRankAndSize: of a group that was made each member gets its rank, and the size.
+func TestCreationEventHasRankAndSize(t *testing.T) {
+	w := newWorld(t, 1, 3, lossy)
+	list := w.members(3)
+	for i, m := range list {
+		w.must("create_group", m.create(list, i, 5))
+	}
+	for i, m := range list {
+		ev, le := w.expect(m.evd, EventCollective), binary.LittleEndian
+		rank, size := le.Uint32(ev.Extension[32:]), le.Uint32(ev.Extension[36:])
+		if int(rank) != i || int(size) != len(list) {
+			t.Errorf("member %d of %d: rank %d, size %d", i, len(list), rank, size)
+		}
+	}
+}
