@@ -21,6 +21,7 @@ import (
 	"lapi/core/job/adapters"
 	"lapi/core/job/pmi"
 	"lapi/core/poll"
+	"lapi/tests/heap"
 )
 
 // board passes cards around in this process.
@@ -292,14 +293,7 @@ func TestRendezvous(t *testing.T) {
 func TestMemoryOfCards(t *testing.T) {
 	const size, nodes = 4096, 8
 	nics := oneInterface("10.0.0.1/24", "10.1.0.1/24", "fd00::1/64")
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC() // what has finalizers goes by the second
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := heap.InUse()
 	n := &nodeHub{nodes: make([]int, size)}
 	func() {
 		cards := make([]fieldCard, size)
@@ -314,7 +308,7 @@ func TestMemoryOfCards(t *testing.T) {
 		}
 		n.remember(cards)
 	}()
-	each := (heap() - before) / size
+	each := (heap.InUse() - before) / size
 	t.Logf("%d bytes for each of %d tasks", each, size)
 	if each > 40 || len(n.hosts) != nodes {
 		t.Errorf("%d bytes; %d hosts", each, len(n.hosts))

@@ -1,12 +1,12 @@
 package lapi
 
 import (
-	"runtime"
 	"testing"
 	"time"
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
+	"lapi/tests/heap"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/simnet"
@@ -117,21 +117,14 @@ func (x *exchanges) hour() {
 // TestHeapIsFlatUnderLoss: after hours with 2 % of all packets lost and a link that fails again and
 // again a job has as much on its heap as after the first.
 func TestHeapIsFlatUnderLoss(t *testing.T) {
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC() // what has finalizers goes by the second
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	x := newExchanges(t, 3, simnet.Way{Loss: 0.02, DelayMin: 100 * time.Microsecond,
 		DelayMax: 300 * time.Microsecond})
 	x.hour()
-	first := heap()
+	first := heap.InUse()
 	for range flatHours {
 		x.hour()
 	}
-	last := heap()
+	last := heap.InUse()
 	t.Logf("%d bytes after an hour, %d after %d more; %+v", first, last, flatHours, x.net.Counts)
 	if last > first+flatSlack {
 		t.Errorf("the heap has grown from %d to %d bytes in %d simulated hours", first, last,

@@ -92,23 +92,47 @@ func (j *testJob) lost(t *testing.T, cntr int32) {
 	}
 }
 
-// TestLostWhenTaskLeaves: what a task that leaves has not taken is lost: the error handler hears of
-// it, the fence that covers it says so, and no counter changes.
-func TestLostWhenTaskLeaves(t *testing.T) {
+// leftJob is a job of two tasks, of which task 1 leaves; begin begins one of leftOperations.
+type leftJob struct {
+	*testJob
+	k     *testTask
+	name  string
+	begin func() codes.Code
+	cntr  int32
+}
+
+// eachLeaving runs a test with each operation over each path.
+func eachLeaving(t *testing.T, test func(t *testing.T, l *leftJob)) {
 	for path, env := range paths {
 		for name, begin := range leftOperations {
 			t.Run(path+" "+name, func(t *testing.T) {
-				j := newJob(t, 2, env)
 				var word, other uint64
-				var cntr int32
-				j.ok(j.tasks[0].Put(1, 8, at(&word), at(&other), 0, 0, 0)) // a session
-				j.fence(0)
-				j.ok(begin(j.tasks[0], &word, &other, &cntr))
-				j.tasks[1].leave()
-				j.lost(t, cntr)
+				l := &leftJob{testJob: newJob(t, 2, env), name: name}
+				l.k = l.tasks[0]
+				l.begin = func() codes.Code { return begin(l.k, &word, &other, &l.cntr) }
+				test(t, l)
 			})
 		}
 	}
+}
+
+// connect makes a session.
+func (j *testJob) connect() {
+	j.t.Helper()
+	var word, other uint64
+	j.ok(j.tasks[0].Put(1, 8, at(&word), at(&other), 0, 0, 0))
+	j.fence(0)
+}
+
+// TestLostWhenTaskLeaves: operations that a task which leaves has not taken are lost: the error
+// handler is called, the fence that covers them returns the loss, and no counter changes.
+func TestLostWhenTaskLeaves(t *testing.T) {
+	eachLeaving(t, func(t *testing.T, l *leftJob) {
+		l.connect()
+		l.ok(l.begin())
+		l.tasks[1].leave()
+		l.lost(t, l.cntr)
+	})
 }
 
 // departed is a session that knows who has left.
@@ -125,26 +149,18 @@ func (s *departed) Departed() (tasks []int) {
 // TestLostWithoutConnection: a task leaves with which this one has no connection yet. The job
 // session reports that, so operations with it do not last until TIMEOUT.
 func TestLostWithoutConnection(t *testing.T) {
-	for path, env := range paths {
-		for name, begin := range leftOperations {
-			t.Run(path+" "+name, func(t *testing.T) {
-				j := newJob(t, 2, env)
-				k := j.tasks[0]
-				var word, other uint64
-				var cntr int32
-				j.tasks[1].leave()
-				k.net.Session = &departed{k.net.Session, []int{1}}
-				if code := begin(k, &word, &other, &cntr); code != codes.Success {
-					return // the link knows
-				}
-				j.until1(k, "the error", func() bool { return k.faults.Pending() > 0 })
-				j.lost(t, cntr)
-				if code := begin(k, &word, &other, &cntr); code != codes.ErrNoConnectivity {
-					t.Errorf("a later operation returns %s", codes.Name(code))
-				}
-			})
+	eachLeaving(t, func(t *testing.T, l *leftJob) {
+		l.tasks[1].leave()
+		l.k.net.Session = &departed{l.k.net.Session, []int{1}}
+		if l.begin() != codes.Success {
+			return // the link knows
 		}
-	}
+		l.until1(l.k, "the error", func() bool { return l.k.faults.Pending() > 0 })
+		l.lost(t, l.cntr)
+		if code := l.begin(); code != codes.ErrNoConnectivity {
+			t.Errorf("a later operation returns %s", codes.Name(code))
+		}
+	})
 }
 
 // TestNoSleepAfterLastWord: who has taken in word of a task's end since it last looked for such
@@ -156,8 +172,7 @@ func TestNoSleepAfterLastWord(t *testing.T) {
 			k := j.tasks[0]
 			var word, other uint64
 			var cntr int32
-			j.ok(k.Put(1, 8, at(&word), at(&other), 0, 0, 0)) // a session
-			j.fence(0)
+			j.connect()
 			j.ok(leftOperations["rmw"](k, &word, &other, &cntr))
 			j.tasks[1].leave()
 			j.until1(k, "word of it", func() bool {
@@ -180,35 +195,26 @@ func TestNoSleepAfterLastWord(t *testing.T) {
 func TestOperationOnTaskThatLeft(t *testing.T) {
 	kinds := map[string]codes.ErrType{"put": codes.PutErr, "get": codes.GetErr, "am": codes.AmErr,
 		"rmw": codes.RmwErr}
-	for path, env := range paths {
-		for name, begin := range leftOperations {
-			t.Run(path+" "+name, func(t *testing.T) {
-				j := newJob(t, 2, env)
-				k := j.tasks[0]
-				var word, other uint64
-				var cntr int32
-				j.ok(k.Put(1, 8, at(&word), at(&other), 0, 0, 0))
-				j.fence(0)
-				j.tasks[1].leave()
-				j.until1(k, "word of it", func() bool { return k.hasLeft(&k.peers[1]) })
-				for range 2 {
-					if code := begin(k, &word, &other, &cntr); code != codes.ErrNoConnectivity {
-						t.Errorf("it returns %s", codes.Name(code))
-					}
-				}
-				all := k.events()
-				if len(all) != 1 || all[0].Code != codes.ErrNoConnectivity || all[0].Of != 1 ||
-					all[0].Type != kinds[name] {
-					t.Errorf("errors %+v", all)
-				}
-				id, _ := k.FenceBegin()
-				j.until1(k, "the fence", func() bool { return k.tickets.Done(id) })
-				if code := k.TicketResult(id); code != codes.Success {
-					t.Errorf("fence: %s, although nothing is lost", codes.Name(code))
-				}
-			})
+	eachLeaving(t, func(t *testing.T, l *leftJob) {
+		l.connect()
+		l.tasks[1].leave()
+		l.until1(l.k, "its end", func() bool { return l.k.hasLeft(&l.k.peers[1]) })
+		for range 2 {
+			if code := l.begin(); code != codes.ErrNoConnectivity {
+				t.Errorf("it returns %s", codes.Name(code))
+			}
 		}
-	}
+		all := l.k.events()
+		if len(all) != 1 || all[0].Code != codes.ErrNoConnectivity || all[0].Of != 1 ||
+			all[0].Type != kinds[l.name] {
+			t.Errorf("errors %+v", all)
+		}
+		id, _ := l.k.FenceBegin()
+		l.until1(l.k, "the fence", func() bool { return l.k.tickets.Done(id) })
+		if code := l.k.TicketResult(id); code != codes.Success {
+			t.Errorf("fence: %s, although nothing is lost", codes.Name(code))
+		}
+	})
 }
 
 // TestNothingLostWhenTaskLeaves: what was taken before is not lost, whether a fence has asked or

@@ -2,12 +2,12 @@ package lapi
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/wireup"
+	"lapi/tests/heap"
 	"lapi/transport/layout"
 )
 
@@ -56,16 +56,10 @@ func inCrowd(t *testing.T, n int) *testTask {
 // TestMemoryOfPeers: a task holds little for each of the others that it never talks to.
 func TestMemoryOfPeers(t *testing.T) {
 	held := func(n int) int64 {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.GC() // what has finalizers goes by the second
-		runtime.ReadMemStats(&before)
+		before := heap.InUse()
 		k := inCrowd(t, n)
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		k.TermEnd()
-		return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		defer k.TermEnd()
+		return heap.InUse() - before
 	}
 	const n = 16384
 	held(2) // what is made once for the process

@@ -2,10 +2,10 @@ package udp
 
 import (
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 
+	"lapi/tests/heap"
 	"lapi/transport"
 )
 
@@ -18,21 +18,17 @@ func TestMemoryOfPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := transport.Address{Bytes: EncodeAddress(netip.MustParseAddrPort("10.0.0.1:5000"))}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what has finalizers goes by the second
-	runtime.ReadMemStats(&before)
+	before := heap.InUse()
 	for i := 1; i < n; i++ {
 		if err := m.Connect(transport.Endpoint(i), a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / n; each > 64 {
+	each := (heap.InUse() - before) / n
+	t.Logf("%d bytes each", each)
+	if each > 64 {
 		t.Errorf("%d bytes each", each)
 	}
-	t.Logf("%d bytes each", (int64(after.HeapAlloc)-int64(before.HeapAlloc))/n)
 	if m.Connect(1, a) == nil {
 		t.Error("a task is connected twice")
 	}
@@ -45,17 +41,10 @@ func TestMemoryOfPeers(t *testing.T) {
 func TestMemoryOfSessions(t *testing.T) {
 	const n, most = 32, 6 << 10
 	p := newPair(t, n, nil)
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	for _, m := range p.ms {
 		m.Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
 	}
-	before := heap()
+	before := heap.InUse()
 	for from := range n {
 		for to := range n {
 			if from != to {
@@ -64,7 +53,7 @@ func TestMemoryOfSessions(t *testing.T) {
 		}
 	}
 	p.pass(10 * time.Millisecond)
-	each := (heap() - before) / (n * (n - 1))
+	each := (heap.InUse() - before) / (n * (n - 1))
 	t.Logf("%d bytes each", each)
 	if each > most {
 		t.Errorf("%d bytes each", each)
