@@ -76,6 +76,9 @@ func cIncludes(t *testing.T) map[string]map[string]string {
 		if d.IsDir() || !slices.Contains([]string{".c", ".h", ".go"}, path.Ext(name)) {
 			return nil
 		}
+		if _, err := os.Stat(path.Join("../include", name)); err == nil {
+			t.Errorf("cshim/%s and include/%s: one include line names either", name, name)
+		}
 		src, err := os.ReadFile(file)
 		if err != nil {
 			return err

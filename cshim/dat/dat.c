@@ -1,4 +1,4 @@
 /* dat.c - uDAPL's lane. */
-#include "dat/dat.h"
+#include "dat/common.h"
 
 dat_lane dat_the_lane;

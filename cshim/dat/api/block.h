@@ -6,7 +6,7 @@
 #define DAT_BLOCK_H
 
 #include "dat/calls.h"
-#include "dat/dat.h"
+#include "dat/common.h"
 #include "dat/godat.h"
 
 /* An invariant of core's has broken: only events that are there come from it. Under the lock. */

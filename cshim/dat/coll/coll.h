@@ -5,7 +5,7 @@
 #ifndef DAT_COLL_H
 #define DAT_COLL_H
 
-#include "dat/dat.h"
+#include "dat/common.h"
 
 /* Sizes are of whole buffers, and v-calls have a buffer for each rank; or of one rank's part, and
  * they have displacements. */
@@ -38,7 +38,7 @@ enum {
 
 /* Posts an operation, as core does by arguments; what C does not do of it, core does. */
 DAT_RETURN dat_groups_post(const uint64_t *arguments);
-/* Goes on with what is posted to groups; flags of a turn (dat.h). */
+/* Goes on with what is posted to groups; flags of a turn (common.h). */
 uint32_t dat_groups_turn(void);
 /* An operation of a group waits whose members share processors. */
 extern int dat_groups_crowd;

@@ -6,7 +6,7 @@
 #ifndef DAT_RC_H
 #define DAT_RC_H
 
-#include "dat/dat.h"
+#include "dat/common.h"
 #include "dat/rc/end.h"
 
 /*

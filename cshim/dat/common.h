@@ -1,10 +1,11 @@
 /*
- * dat.h - what all rooms of uDAPL stand on: the block and the lane, and which memory a handle names.
+ * common.h - the ground of all rooms of uDAPL: the block and the lane, and which memory a handle
+ * names.
  *
  * One block serves all interface adapters of the process; its lock covers everything of uDAPL.
  */
-#ifndef DAT_DAT_H
-#define DAT_DAT_H
+#ifndef DAT_COMMON_H
+#define DAT_COMMON_H
 
 #include <stdint.h>
 
