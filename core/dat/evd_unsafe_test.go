@@ -89,14 +89,3 @@ func (c *CNO) Take() (Handle, codes.Return) {
 	h, r := evd.TakeEVD(uint64(c.handle))
 	return Handle(h), codes.Return(r)
 }
-
-// calledAgents takes the EVDs that agents are to be called for.
-func calledAgents() (of []Handle) {
-	for {
-		_, _, h, ok := evd.NextAgent()
-		if !ok {
-			return of
-		}
-		of = append(of, Handle(h))
-	}
-}

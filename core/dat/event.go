@@ -42,9 +42,6 @@ type Event struct {
 func (e *Event) put64(at int, v uint64) { binary.LittleEndian.PutUint64(e.Data[at:], v) }
 func (e *Event) put32(at int, v uint32) { binary.LittleEndian.PutUint32(e.Data[at:], v) }
 
-// setPointer sets a DAT_SOFTWARE_EVENT_DATA.
-func (e *Event) setPointer(p uint64) { e.put64(0, p) }
-
 // dtoEvent is a DAT_DTO_COMPLETION_EVENT_DATA.
 func dtoEvent(number EventNumber, ep Handle, cookie uint64, status uint8, length, operation,
 	context uint32) (e Event) {
