@@ -61,10 +61,12 @@ LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extld=$(CURDIR)/scripts/l
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
 all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
-$(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core
+$(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core scripts/poller-overlay
 	@mkdir -p $(BUILD)/lib
 	@rm -f $(BUILD)/lib/liblapi_r.so.1
+	@scripts/poller-overlay '$(GO)' $(BUILD)/overlay
 	LINK_CC='$(CC)' CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -buildmode=c-shared -trimpath \
+	  -overlay $(BUILD)/overlay/overlay.json \
 	  -ldflags '$(LIB_LDFLAGS)' -o $(BUILD)/lib/liblapi_r.so.1 ./capi
 	@rm -f $(BUILD)/lib/liblapi_r.h $(BUILD)/lib/liblapi_r.so.h $(BUILD)/lib/liblapi_r.so.1.h
 	@for name in liblapi_r.so libdat2.so.2 libdat2.so libdat.so; do \

@@ -1,7 +1,7 @@
 /*
  * robbed.c - the program closes all descriptors, also the library's, and opens files of its own. The
- * library notices: one line, and the error handler, or the event of an adapter's end; or, if Go's
- * run-time notices first, the end of the process. Nothing hangs, nothing is written to the files.
+ * library notices: one line, and the error handler, or the event of an adapter's end, also where
+ * Go's run-time looks first. Nothing hangs, nothing is written to the files.
  *
  * Arguments: none: as a task of two, both of which do it; "dat": uDAPL alone.
  */
@@ -19,6 +19,7 @@ enum { LIMIT = 300, FILES = 8, SECONDS = 1000000 };
 
 static int reported, code_reported;
 static int files[FILES];
+static int late; /* the program computes after it, so that the run-time's poller looks first */
 static char folder[] = "/tmp/robbed.XXXXXX";
 
 static void on_error(lapi_handle_t *h, int *code, lapi_err_t *type, int *here, int *src)
@@ -90,6 +91,7 @@ static int as_task(void)
 	HOST_OK(LAPI_Setcntr(handle, &never, 0));
 	HOST_OK(LAPI_Gfence(handle));
 	close_and_open();
+	usleep(late ? SECONDS / 2 : 0);
 	for (i = 0; i < 3000 && !__atomic_load_n(&reported, __ATOMIC_SEQ_CST); i++) {
 		if (rc == LAPI_SUCCESS)
 			rc = LAPI_Put(handle, 1 - task, sizeof word, where[1 - task], &word, NULL,
@@ -114,6 +116,7 @@ static int with_dat(void)
 
 	HOST_CHECK(dat_ia_open("lapi-lo", 8, &asynchronous, &ia) == DAT_SUCCESS);
 	close_and_open();
+	usleep(late ? SECONDS / 2 : 0);
 	HOST_CHECK(dat_evd_wait(asynchronous, 20 * SECONDS, 1, &event, &more) == DAT_SUCCESS);
 	HOST_CHECK(event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	sleep(1);
@@ -149,22 +152,32 @@ static int in_child(int (*work)(void), char *text, size_t size)
 	return status;
 }
 
-int main(int argc, char **argv)
+static void run_case(int (*work)(void))
 {
 	static char text[1 << 16];
-	int dat = argc > 1 && strcmp(argv[1], "dat") == 0, quiet = 0, status;
+	int status;
 
-	if (!dat && getenv("MP_CHILD"))
-		quiet = atoi(getenv("MP_CHILD")) != 0;
+	strcpy(folder, "/tmp/robbed.XXXXXX");
 	HOST_CHECK(mkdtemp(folder) != NULL);
-	status = in_child(dat ? with_dat : as_task, text, sizeof text);
-	HOST_CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
-	           (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+	status = in_child(work, text, sizeof text);
+	HOST_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	HOST_CHECK(strstr(text, "(docs/scope.md, Closed descriptors)\n") != NULL);
 	HOST_CHECK(strstr(text, "goroutine") == NULL);
 	if (host_case_failures)
 		fprintf(stderr, "status %#x: %s\n", (unsigned)status, text);
 	files_are_empty();
-	host_end_case("closed_descriptors_are_named", quiet);
+}
+
+int main(int argc, char **argv)
+{
+	int dat = argc > 1 && strcmp(argv[1], "dat") == 0, quiet = 0;
+
+	if (!dat && getenv("MP_CHILD"))
+		quiet = atoi(getenv("MP_CHILD")) != 0;
+	for (late = 0; late < 2; late++) {
+		run_case(dat ? with_dat : as_task);
+		host_end_case(late ? "after_a_look_of_the_runtime" : "closed_descriptors_are_named",
+		              quiet);
+	}
 	return host_close("robbed", quiet);
 }
