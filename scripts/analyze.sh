@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 2
 gcc --version > /dev/null 2>&1 || { echo "analyze: gcc is missing" >&2; exit 1; }
 [ $# -gt 0 ] || set -- $(find capi cshim transport tests fortran -name '*.c' \
 	-not -path 'tests/c/conform/*')
-folders="-Icshim $(find tests/c -name '*.h' -printf '-I%h\n' 2> /dev/null | sort -u)"
+folders="-Icshim -Ibuild/dat $(find tests/c -name '*.h' -printf '-I%h\n' 2> /dev/null | sort -u)"
 export folders
 
 look() { # FILE
