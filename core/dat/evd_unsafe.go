@@ -109,20 +109,8 @@ func (e *EVD) useSolicited(n int) {
 }
 
 func (e *EVD) setCNO(c *CNO) {
-	if e.CNO = c; c != nil {
-		e.recall()
-	}
+	e.CNO = c
 	evd.SetCNO(uint64(e.handle), uint64(handleOf(c)))
-}
-
-// recall takes the connections back whose completions the EVD is to have. Of one that the lane has,
-// the peer wakes nobody for a completion unless a thread waits; and a CNO is to hear of each.
-func (e *EVD) recall() {
-	for _, o := range e.ia.objects {
-		if ep, ok := o.(*EP); ok && ep.Request == e {
-			ep.way.Recall()
-		}
-	}
 }
 
 // Free is dat_evd_free.

@@ -4,10 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"lapi/core/dat/codes"
 	"lapi/transport"
 	"lapi/transport/layout"
-	"lapi/transport/simnet"
 )
 
 // turnLink is a link that notes how many messages it was asked for.
@@ -64,31 +62,4 @@ func TestLaneKeeps(t *testing.T) {
 	expect("the line has ended", layout.DatLeaveLinks, progressBatch)
 	d.node, d.opened = nil, 1
 	expect("over UDP", layout.DatLeaveLinks, progressBatch)
-}
-
-// recalls counts how often the connection of an endpoint is taken back.
-type recalls struct {
-	way
-	n int
-}
-
-func (r *recalls) Recall() { r.n++ }
-
-// TestCNORecalls: who hears of completions by a CNO has them from core, also of what was posted
-// before: the lane's peer would wake nobody.
-func TestCNORecalls(t *testing.T) {
-	w := newWorld(t, 1, 1, simnet.Way{})
-	a, b := w.procs[0].end(nil), w.procs[0].end(nil)
-	cno, r := w.procs[0].ia.NewCNO(Agent{}, -1)
-	w.must("cno", r)
-	own, other := &recalls{way: a.ep.way}, &recalls{way: b.ep.way}
-	a.ep.way, b.ep.way = own, other
-	w.must("no cno", a.req.ModifyCNO(0))
-	if own.n != 0 {
-		t.Errorf("without a CNO: taken back %d times", own.n)
-	}
-	if r := a.req.ModifyCNO(cno.Handle()); r != codes.Success || own.n != 1 || other.n != 0 {
-		t.Errorf("%#x: taken back %d times, of another EVD %d", r, own.n, other.n)
-	}
-	a.ep.way, b.ep.way = own.way, other.way
 }

@@ -155,8 +155,7 @@ func (l *Library) hearLane() {
 func (l *Library) idle(c *rc.Conn) {
 	e, ok := c.Owner.(*EP)
 	if !ok || e.State != Connected || e.conn != c || e.ud != nil || e.SRQ != nil ||
-		e.peer == nil || e.Recv.hasCNO() || e.Request.hasCNO() ||
-		e.end == nil && !e.openEnd() {
+		e.peer == nil || e.end == nil && !e.openEnd() {
 		return
 	}
 	n := e.end
@@ -178,9 +177,6 @@ func (l *Library) idle(c *rc.Conn) {
 	e.listen(true)
 	e.requests, e.receives = 0, 0
 }
-
-// hasCNO: each event is core's, so the lane would give the connection back at once.
-func (e *EVD) hasCNO() bool { return e != nil && e.CNO != nil }
 
 // fitsLane: the lane has receives of one segment at most.
 func fitsLane(r *rc.Receive) bool { return len(r.Owner.(*posted).triplets) <= 1 }

@@ -371,8 +371,15 @@ static void places(void)
 	CHECK(evd_place(handle(0)) != NULL);
 	evd_placed(handle(0), DCNT_EVD_DTO_CALLBACK, 0);
 	CHECK(evd_place(handle(0)) == NULL && evd_place(0) == NULL); /* it is full */
-	evd_set_cno(handle(1), handle(CNO));
-	CHECK(evd_place(handle(1)) == NULL);
+	evd_set_cno(handle(1), handle(CNO)); /* what triggers a CNO goes by the queue */
+	evd_want(handle(1), &event);
+	CHECK(cno_some() && evd_place(handle(1)) != &event);
+	evd_placed(handle(1), DCNT_EVD_DTO_CALLBACK, 1);
+	CHECK(slot(CNO)->ready == 0);
+	evd_placed(handle(1), DCNT_EVD_DTO_CALLBACK, 0);
+	CHECK(!evd_wanted() && slot(CNO)->ready == 1 && slot(1)->length == 2);
+	evd_set_cno(handle(1), 0);
+	CHECK(!cno_some());
 	end();
 }
 

@@ -55,7 +55,8 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 	node_guard_install(); /* a program may have put its own handler before it meanwhile */
 	/* relaxed: the links are armed after it, with a barrier in all peers */
 	if (own)
-		__atomic_store_n(&own->waits, progress->waits.at != NULL, __ATOMIC_RELAXED);
+		__atomic_store_n(&own->waits, progress->waits.at != NULL || cno_some(),
+		                 __ATOMIC_RELAXED);
 	work = godat_arm(timeout_ns) || cno_agents();
 	/* words of the peers' are looked at once more, too, after the links were armed */
 	if (dat_the_lane.on && dat_lane_look(0))

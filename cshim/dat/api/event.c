@@ -2,6 +2,7 @@
 #include "dat/api/pointers.h"
 #include "dat/api/providers.h"
 #include "dat/evd/evd.h"
+#include "dat/rc/rc.h"
 
 /* result is that of a call for a valid EVD, or CNO, whose handle is h. */
 #define OF_KIND(kind, bad, handle, result)                                                    \
@@ -15,13 +16,27 @@
 #define OF_EVD(handle, result) OF_KIND(DAT_HANDLE_TYPE_EVD, DAT_BAD_EVD, handle, result)
 #define OF_CNO(handle, result) OF_KIND(DAT_HANDLE_TYPE_CNO, DAT_BAD_CNO, handle, result)
 
+/* A call of core's that gives an EVD a CNO, if that is not DAT_HANDLE_NULL. */
+static DAT_RETURN with_cno(int number, DAT_CNO_HANDLE cno, const uint64_t *arguments)
+{
+	DAT_RETURN result;
+
+	if (!dat_enter())
+		return dat_refused();
+	result = godat_call(number, (uint64_t *)arguments);
+	if (result == DAT_SUCCESS && cno)
+		dat_lane_watch();
+	return dat_leave(result);
+}
+
 DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                           DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
                           DAT_EVD_HANDLE *evd_handle)
 {
 	DAT_PROVIDED_IA(evd_create, ia_handle, evd_min_qlen, cno_handle, evd_flags, evd_handle);
-	return DAT_CALL(evd_create, DAT_P(ia_handle), DAT_I(evd_min_qlen), DAT_P(cno_handle),
-	                DAT_I(evd_flags), DAT_P(evd_handle));
+	return with_cno(DAT_CALL_evd_create, cno_handle,
+	                (const uint64_t[]){DAT_P(ia_handle), DAT_I(evd_min_qlen), DAT_P(cno_handle),
+	                                   DAT_I(evd_flags), DAT_P(evd_handle)});
 }
 
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
@@ -62,7 +77,8 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)
 {
 	DAT_PROVIDED(evd_modify_cno, evd_handle, cno_handle);
-	return DAT_CALL(evd_modify_cno, DAT_P(evd_handle), DAT_P(cno_handle));
+	return with_cno(DAT_CALL_evd_modify_cno, cno_handle,
+	                (const uint64_t[]){DAT_P(evd_handle), DAT_P(cno_handle)});
 }
 
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle)

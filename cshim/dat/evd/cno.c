@@ -6,6 +6,8 @@
 
 #include "dat/evd/room.h"
 
+static uint32_t named; /* EVDs that have a CNO */
+
 /* CNOs whose agents are to be called, in the order in which they were triggered. */
 static dat_slot *first_due, *last_due;
 
@@ -150,10 +152,12 @@ void evd_set_cno(uint64_t evd, uint64_t cno)
 	if (old) {
 		unfire(old, dat_cno_of(old), evd, queue);
 		dat_cno_of(old)->evds--;
+		named--;
 	}
 	queue->cno = cno;
 	if (!cno)
 		return;
+	named++;
 	dat_cno_of(dat_slot_at(cno))->evds++;
 	if (dat_slot_at(evd)->length > 0)
 		cno_fire(evd, queue);
@@ -196,6 +200,11 @@ int cno_next_agent(uint64_t *function, uint64_t *instance, uint64_t *evd)
 	*evd = cno->due;
 	forget_agent(first_due, cno);
 	return 1;
+}
+
+int cno_some(void)
+{
+	return named > 0;
 }
 
 int cno_agents(void)

@@ -177,8 +177,7 @@ void evd_wait_cancelled(uint64_t evd);
 
 /*
  * Where an event is to be written, as an evd_event, that evd_placed then posts and counts by a
- * counter of DAT_EVD_COUNTERS; NULL: it does not fit, or is to trigger a CNO. silent: as evd_post
- * has it.
+ * counter of DAT_EVD_COUNTERS; NULL: it does not fit. silent: as evd_post has it.
  */
 void *evd_place(uint64_t evd);
 void evd_placed(uint64_t evd, int counter, int silent);
@@ -202,5 +201,6 @@ void cno_waits(uint64_t cno, int on);
 /* Takes an agent that is to be called once the lock is free; 0: none is. */
 int cno_next_agent(uint64_t *function, uint64_t *instance, uint64_t *evd);
 int cno_agents(void); /* 1: some are */
+int cno_some(void);   /* 1: some EVD has a CNO, so events are news though no thread waits */
 
 #endif

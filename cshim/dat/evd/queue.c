@@ -106,7 +106,8 @@ int evd_wanted(void)
 /* 1 if the next event of an EVD is the oldest, and goes where the program wants it. */
 static int is_wanted(const dat_slot *slot)
 {
-	return wanted.evd == (uintptr_t)slot && slot->length == 0 && !wanted.there;
+	return wanted.evd == (uintptr_t)slot && slot->length == 0 && !wanted.there &&
+	       !dat_queue_of(slot)->cno;
 }
 
 void *evd_place(uint64_t evd)
@@ -117,7 +118,7 @@ void *evd_place(uint64_t evd)
 	if (!slot)
 		return NULL;
 	queue = dat_queue_of(slot);
-	if (queue->cno || slot->length >= queue->size ||
+	if (slot->length >= queue->size ||
 	    (__builtin_expect(slot->length == queue->room, 0) && !grow(slot, queue)))
 		return NULL;
 	return is_wanted(slot) ? wanted.event : event_at(queue, queue->head + slot->length);
@@ -137,6 +138,8 @@ void evd_placed(uint64_t evd, int counter, int silent)
 		return;
 	slot->ready = slot->length;
 	cshim_event(&dat_progress);
+	if (__builtin_expect(dat_queue_of(slot)->cno != 0, 0))
+		cno_fire(evd, dat_queue_of(slot));
 }
 
 /* Posts the asynchronous error of a queue that is full. */

@@ -144,6 +144,20 @@ int dat_lane_look(uint64_t evd)
 	return some;
 }
 
+void dat_lane_watch(void)
+{
+	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
+	uint32_t i;
+
+	if (!dat_the_lane.on || !own || __atomic_load_n(&own->waits, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&own->waits, 1, __ATOMIC_RELAXED);
+	/* a peer has stored done, and has seen that nobody waits; or it sees waits */
+	for (i = 0; i < dat_the_lane.num_links; i++)
+		node_order_peers((node_link *)(uintptr_t)dat_the_lane.links[i]);
+	dat_lane_look(0);
+}
+
 /*
  * 1 if the peer looks at the word that was stored, or will before a thread of it waits asleep. If
  * nobody waits there its service thread need not wake for a completion: who asks for it looks.

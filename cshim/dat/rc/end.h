@@ -60,8 +60,9 @@ typedef struct dat_table {
 	uint64_t line0[7];
 	uint64_t polls; /* a hint: how often a program has looked for events in vain */
 	/*
-	 * 1: of the threads that this process has, one that waits is asleep; 0: only the service
-	 * thread is, which wakes for nothing that a program does not wait for. Stored before the
+	 * 1: of the threads that this process has, one that waits is asleep, or some CNO is to be
+	 * triggered; 0: only the service thread is asleep, which wakes for nothing that a program
+	 * does not wait for. Stored before the
 	 * links are armed, and valid while they are.
 	 */
 	uint32_t waits;

@@ -28,6 +28,8 @@ int dat_lane_poll(uint64_t evd, DAT_EVENT *event);
 /* done.c: completes what peers say they have done, of requests whose events go to an EVD (a
  * handle), 0: to any. 1: something is complete. */
 int dat_lane_look(uint64_t evd);
+/* done.c: events are news from now on though no thread waits: peers wake this process for them. */
+void dat_lane_watch(void);
 
 /* What an entry point posts. */
 typedef struct dat_post {

@@ -6,9 +6,11 @@
 #define _GNU_SOURCE
 #include "two.h"
 
+#include <poll.h>
 #include <sys/wait.h>
+#include <time.h>
 
-enum { DEPTH = 16, SENDS = 600, ROUNDS = 600, AREA = 4096, LONG = 300000 };
+enum { DEPTH = 16, SENDS = 600, ROUNDS = 600, TRIGGERS = 20, AREA = 4096, LONG = 300000 };
 
 /* Both sides draw the same numbers. */
 static unsigned random_state;
@@ -227,6 +229,90 @@ static void mixed(void)
 	}
 }
 
+/* Sleeps until the descriptor of a CNO is readable, as that EVD has fired. */
+static void triggered(DAT_CNO_HANDLE cno, DAT_FD fd, DAT_EVD_HANDLE evd)
+{
+	struct pollfd file = {.fd = (int)fd, .events = POLLIN};
+	DAT_EVD_HANDLE fired;
+
+	CHECK(poll(&file, 1, PAIR_WAIT / 1000) == 1);
+	MUST(dat_cno_trigger(cno, &fired));
+	CHECK(fired == evd);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	double d = *(const double *)a - *(const double *)b;
+
+	return (d > 0) - (d < 0);
+}
+
+/* A message to a process that sleeps: how long it takes until this one is woken, by the descriptor
+ * of a CNO or, without one, by dat_evd_wait. */
+static double woken(DAT_UINT64 round, DAT_CNO_HANDLE cno, DAT_FD fd)
+{
+	DAT_EVD_HANDLE evd = me.is_server ? me.p.a.recv : me.p.a.request;
+	DAT_LMR_TRIPLET t = local(0, 8);
+	DAT_EVENT event;
+	DAT_COUNT more;
+	double took;
+
+	meet();
+	usleep(1000 + draw(3000)); /* the service threads sleep */
+	MUST(dat_evd_modify_cno(evd, cno));
+	took = -seconds();
+	if (!me.is_server)
+		MUST(dat_ep_post_send(me.p.a.ep, 1, &t, cookie(round),
+		                      DAT_COMPLETION_DEFAULT_FLAG));
+	if (cno)
+		triggered(cno, fd, evd);
+	MUST(dat_evd_wait(evd, PAIR_WAIT, 1, &event, &more));
+	took += seconds();
+	MUST(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+	CHECK(event.event_data.dto_completion_event_data.user_cookie.as_64 ==
+	      (me.is_server ? ROUNDS + round : round));
+	if (me.is_server)
+		post_recv(ROUNDS + DEPTH + round, LONG, 64);
+	return took;
+}
+
+/*
+ * A program that sleeps in poll(2) until the descriptor of a CNO is readable: for receives, and for
+ * completions, of which no message of the peer's need tell. It is woken as one that waits for the
+ * event is, and not when the library looks after peers the next time; the CNO is new each time.
+ */
+static void descriptors(void)
+{
+	double by_event[TRIGGERS], by_descriptor[TRIGGERS];
+	DAT_CNO_HANDLE cno;
+	DAT_UINT64 i;
+	DAT_FD fd;
+
+	MUST(dat_cno_fd_create(me.p.ia, &fd, &cno));
+	for (i = 0; i < TRIGGERS; i++) {
+		by_event[i] = woken(2 * i, DAT_HANDLE_NULL, 0);
+		by_descriptor[i] = woken(2 * i + 1, cno, fd);
+	}
+	qsort(by_event, TRIGGERS, sizeof(double), in_order);
+	qsort(by_descriptor, TRIGGERS, sizeof(double), in_order);
+	/* the server may have its message before it looks */
+	if (!me.is_server && by_descriptor[TRIGGERS / 2] > 50 * by_event[TRIGGERS / 2]) {
+		printf("woken by an event after %.0f us, by a descriptor after %.0f us\n",
+		       by_event[TRIGGERS / 2] * 1e6, by_descriptor[TRIGGERS / 2] * 1e6);
+		exit(1);
+	}
+	MUST(dat_cno_free(cno));
+	meet();
+}
+
 /* Memory that is no longer registered ends the connection, and everything completes. */
 static void ending(void)
 {
@@ -238,7 +324,7 @@ static void ending(void)
 		MUST(dat_lmr_free(me.lmr));
 		meet();
 		for (i = 0; i < DEPTH; i++)
-			completed(me.p.a.recv, ROUNDS + i, DAT_DTO_ERR_FLUSHED);
+			completed(me.p.a.recv, ROUNDS + 2 * TRIGGERS + i, DAT_DTO_ERR_FLUSHED);
 	} else {
 		post_recv(7, 0, 8);
 		meet();
@@ -286,6 +372,7 @@ static int side_of(char **argv)
 	sends();
 	late_receives();
 	mixed();
+	descriptors();
 	ending();
 	MUST(dat_ia_close(me.p.ia, DAT_CLOSE_ABRUPT_FLAG));
 	return 0;
