@@ -32,6 +32,7 @@
 #define cno_next_agent second_cno_next_agent
 #define cno_agents second_cno_agents
 #define cno_fire second_cno_fire
+#define cno_some second_cno_some
 #define handle_areas second_handle_areas
 #define handle_add_area second_handle_add_area
 #define handle_is_area second_handle_is_area
@@ -64,5 +65,6 @@
 #define dat_lane_tell second_tell
 #define dat_lane_time second_time
 #define dat_lane_turn second_turn
+#define dat_lane_watch second_watch
 
 #endif

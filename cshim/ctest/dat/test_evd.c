@@ -413,6 +413,15 @@ static void collects(void)
 	fake_dat_close();
 }
 
+/* With a CNO events are news though no thread waits: the peers see it. */
+static void watches(void)
+{
+	fake_dat_open(0);
+	dat_lane_watch();
+	CHECK(fake_dat[0].table->waits == 1);
+	fake_dat_close();
+}
+
 /* The codes of bad arguments: of memory that is not there first, then of the handle, then NULL. */
 static void refuses_arguments(void)
 {
@@ -453,5 +462,6 @@ void test_evd(void)
 	calls_agents();
 	places();
 	collects();
+	watches();
 	refuses_arguments();
 }

@@ -286,8 +286,9 @@ static double woken(DAT_UINT64 round, DAT_CNO_HANDLE cno, DAT_FD fd)
 
 /*
  * A program that sleeps in poll(2) until the descriptor of a CNO is readable: for receives, and for
- * completions, of which no message of the peer's need tell. It is woken as one that waits for the
- * event is, and not when the library looks after peers the next time; the CNO is new each time.
+ * completions, of which no message of the peer's need tell. It is woken as soon as a thread that
+ * waits for the event, not when the library looks after peers the next time. The CNO is new each
+ * time.
  */
 static void descriptors(void)
 {
