@@ -2,6 +2,8 @@ package descriptor
 
 import (
 	"net"
+	"os"
+	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -99,6 +101,40 @@ func TestOwnWithoutRoom(t *testing.T) {
 	}
 	if _, err := Own(-1, unix.EMFILE); err != unix.EMFILE {
 		t.Errorf("an error became %v", err)
+	}
+}
+
+// TestOwnCanBeHandedOver: a program can be started that gets any of the descriptors, however many
+// there are; no number is left for that above the last.
+func TestOwnCanBeHandedOver(t *testing.T) {
+	was, err := limits(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := unix.Rlimit{Cur: min(was.Max, 1<<12), Max: was.Max}
+	full.Max = full.Cur
+	if os.Getenv("OWN_WITH_LIMITS") == "" { // what is lowered stays so
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOwnCanBeHandedOver$")
+		cmd.Env = append(os.Environ(), "OWN_WITH_LIMITS=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &full); err != nil {
+		t.Skip(err)
+	}
+	for range room + 1 {
+		fd, err := Own(opened(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("true")
+		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "handed over")}
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("number %d below the limit %d: %v", fd, full.Cur, err)
+		}
+		defer cmd.ExtraFiles[0].Close()
 	}
 }
 

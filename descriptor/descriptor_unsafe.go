@@ -17,6 +17,9 @@ const (
 	// room is how much higher than the soft limit the hard one must be. The library of a process
 	// has fewer descriptors, but for those of many peers: these get what number there is.
 	room = 64
+	// aboveFiles is how many of the last numbers stay free: to start a program, package os/exec takes
+	// some above the highest that the program gets.
+	aboveFiles = 8
 	// highest soft limit that is left below: the kernel's table has an entry for each number.
 	highest = 1 << 16
 )
@@ -112,10 +115,15 @@ func nearTheTop(fd int) (int, error) {
 		return fd, nil
 	}
 	moved, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, least)
-	if err == nil {
-		unix.Close(fd)
+	if err != nil {
+		return -1, err
 	}
-	return moved, err
+	if now.Cur <= highest && moved >= int(now.Cur)-aboveFiles {
+		unix.Close(moved)
+		return -1, unix.EMFILE
+	}
+	unix.Close(fd)
+	return moved, nil
 }
 
 // aboveSoftLimit raises the soft limit for the time of one system call, since the kernel gives no

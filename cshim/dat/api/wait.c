@@ -41,8 +41,9 @@ typedef struct cancelled_wait {
 	uint32_t incarnation; /* of the block */
 } cancelled_wait;
 
-/* 1 if the object of a wait is there still. */
-static int is_there(const cancelled_wait *wait)
+/* 1 if the object of a wait is there still. Not inline: where cleanups are by setjmp, compilers take
+ * its variables for clobbered. */
+static __attribute__((noinline)) int is_there(const cancelled_wait *wait)
 {
 	const dat_slot *slot = handle_find(wait->handle, (uint32_t)wait->kind);
 
