@@ -41,7 +41,7 @@ func (c *CNO) release() {
 	c.ia.remove(c)
 }
 
-// Agent is the one that it calls.
+// Agent is the agent that it calls; without a function it has none.
 func (c *CNO) Agent() Agent {
 	of := cnoOf(c.slot)
 	return Agent{Instance: of.Instance, Function: of.Function}

@@ -40,7 +40,7 @@ const (
 const EVDMax = 1 << 22
 
 // EVD is a queue of events, which C has (cshim/dat/evd): what is here is only how it was made and
-// who posts to it.
+// its users.
 type EVD struct {
 	base
 	Flags EVDFlags
@@ -157,8 +157,8 @@ func (e *EVD) ModifyCNO(cno Handle) codes.Return {
 	return r
 }
 
-// post adds an event, which wakes a waiter and triggers the CNO. One that does not fit is dropped,
-// which the adapter's asynchronous EVD reports.
+// post adds an event, which wakes a waiter and triggers the CNO. Without room it is dropped, which
+// the adapter's asynchronous EVD reports.
 func (e *EVD) post(ev *Event) bool { return e.postEvent(ev, false) }
 
 // postSilent is post of an event that is no news: it waits for the next look, or wake.

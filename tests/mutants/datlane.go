@@ -410,4 +410,10 @@ var datLane = []mutation{
 		new:    "return slot;",
 		broken: "a handle of another kind, or that was freed, is taken for an EVD",
 		kill:   "c evd"},
+	{name: "cno-calls-nothing",
+		file:   "cshim/dat/evd/cno.c",
+		old:    "	if (!function) /* a call that is due would find none */\n		forget_agent(slot, set);\n",
+		new:    "	(void)slot;\n",
+		broken: "the call of an agent that was taken away meanwhile ends the process",
+		kill:   "c evd"},
 }

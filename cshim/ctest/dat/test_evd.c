@@ -341,8 +341,9 @@ static void calls_agents(void)
 	evd_set_cno(handle(1), handle(SECOND_CNO));
 	CHECK(cno_next_agent(&function, &instance, &evd) && function == 13);
 	CHECK(cno_next_agent(&function, &instance, &evd) && function == 14);
-	cno_set_agent(handle(CNO), 0, 0);
-	CHECK(post(0, 4) && !cno_agents());
+	CHECK(cno_take(handle(CNO), &evd) == DAT_SUCCESS && post(0, 4) && cno_agents());
+	cno_set_agent(handle(CNO), 0, 0); /* between the event and the call, by another thread */
+	CHECK(!cno_agents() && post(0, 5) && !cno_agents());
 	end();
 }
 

@@ -10,8 +10,8 @@
 #include "dat/api/providers.h"
 #include "progress/wait.h"
 
-/* Who finds events of a group, or waits for members that share processors, looks at the links one
- * time in so many. */
+/* A thread that finds events of a group, or waits for members that share processors, looks at the
+ * links one time in so many. */
 enum { GROUP_LOOKS = 8 };
 
 /* Until so many events are ready, or the object is freed or poked. */

@@ -58,8 +58,11 @@ void cno_close(uint64_t cno)
 
 void cno_set_agent(uint64_t cno, uint64_t function, uint64_t instance)
 {
-	dat_cno *set = dat_cno_of(dat_slot_at(cno));
+	dat_slot *slot = dat_slot_at(cno);
+	dat_cno *set = dat_cno_of(slot);
 
+	if (!function) /* a call that is due would find none */
+		forget_agent(slot, set);
 	set->function = function;
 	set->instance = instance;
 	set->called = 0;
