@@ -42,14 +42,15 @@ func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []b
 // unreachable: no way leads to an address.
 var unreachable = codes.InvalidAddress.With(codes.InvalidAddressUnreachable)
 
-// caller is who connects.
+// caller has an active connection.
 type caller interface {
+	cm.Owner
 	cardOf(d *dataLink, p *peer) [cm.CardSize]byte
 }
 
-// dial begins a connection for e.
+// dial begins a connection for e. stats counts its messages; nil: nothing does.
 func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8, timeout int64,
-	private []byte) (*cm.Conn, *dataLink, codes.Return) {
+	private []byte, stats cm.Stats) (*cm.Conn, *dataLink, codes.Return) {
 	local, err := l.network.LocalFor(to)
 	if err != nil {
 		return nil, nil, refusedBy(err, unreachable)
@@ -58,8 +59,10 @@ func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8,
 	if err != nil {
 		return nil, nil, refusedBy(err, codes.InsufficientResources.With(codes.ResourceDevice))
 	}
-	c, err := l.machine.Connect(l.cfg.Clock(), netip.AddrPortFrom(to, uint16(PortOf(qualifier))),
-		qualifier, service, e.cardOf(d, nil), private, timeout, e)
+	c, err := l.machine.Connect(l.cfg.Clock(), &cm.Call{
+		To: netip.AddrPortFrom(to, uint16(PortOf(qualifier))), Qualifier: qualifier,
+		Service: service, Card: e.cardOf(d, nil), Private: private, Timeout: timeout, Owner: e,
+		Stats: stats})
 	if err != nil {
 		return nil, nil, codes.Arg(5)
 	}
@@ -67,16 +70,12 @@ func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8,
 	return c, d, codes.Success
 }
 
+// Accepted implements cm.Owner: data to a process of this node waits for a link.
+func (e *EP) Accepted(c *cm.Conn) bool { return e.ud != nil || e.ia.library.accepted(c) }
+
 // Established implements cm.Owner.
-func (l *Library) Established(c *cm.Conn, private []byte) {
-	if f, member := c.Owner.(*fellow); member {
-		f.established(c)
-		return
-	}
-	e, ok := c.Owner.(*EP)
-	if !ok {
-		return
-	}
+func (e *EP) Established(c *cm.Conn, private []byte) {
+	l := e.ia.library
 	if e.ud != nil {
 		e.establishedUD(c, private)
 		return
@@ -126,34 +125,23 @@ func (e *EP) tellConnection(number EventNumber, private []byte) {
 }
 
 // Failed implements cm.Owner.
-func (l *Library) Failed(c *cm.Conn, why cm.Reason, private []byte) {
-	switch o := c.Owner.(type) {
-	case *CR:
-		o.gone = true
-	case *fellow:
-		o.lost(why)
-	case *question:
-		o.answered(c, why)
-	case *joinRequest:
-		l.forgetRequest(o)
-	case *EP:
-		o.ia.countFailure(why)
-		if c.Stood { // the peer has closed what it accepted before it knew that it stands
-			o.left(c)
-			return
-		}
-		if o.ud != nil {
-			o.failedUD(c, why == cm.Rejected, private)
-			return
-		}
-		number := EventAcceptCompletionError
-		if c.Active {
-			number = map[cm.Reason]EventNumber{cm.Rejected: EventPeerRejected,
-				cm.NobodyThere: EventNonPeerRejected, cm.TimedOut: EventTimedOut,
-				cm.Unproved: EventNonPeerRejected}[why]
-		}
-		o.failed(number, private)
+func (e *EP) Failed(c *cm.Conn, why cm.Reason, private []byte) {
+	e.ia.countFailure(why)
+	if c.Stood { // the peer has closed what it accepted before it knew that it stands
+		e.left(c)
+		return
 	}
+	if e.ud != nil {
+		e.failedUD(c, why == cm.Rejected, private)
+		return
+	}
+	number := EventAcceptCompletionError
+	if c.Active {
+		number = map[cm.Reason]EventNumber{cm.Rejected: EventPeerRejected,
+			cm.NobodyThere: EventNonPeerRejected, cm.TimedOut: EventTimedOut,
+			cm.Unproved: EventNonPeerRejected}[why]
+	}
+	e.failed(number, private)
 }
 
 // left: the peer has closed its end of a connection that stands here. Address handles stay.

@@ -155,38 +155,19 @@ func (ia *IA) countFailure(why cm.Reason) {
 	ia.count(iaCMErr)
 }
 
-// adapterOf is the adapter that a connection of the connection manager's counts for; nil: none any
-// more.
-func (l *Library) adapterOf(c *cm.Conn) *IA {
-	switch o := c.Owner.(type) {
-	case *EP:
-		return o.ia
-	case *CR:
-		return o.ia
-	}
-	return listenerIA(l.machine.Listener(c.Qualifier))
-}
+// cmStats counts the connection manager's messages for an adapter. It implements cm.Stats.
+type cmStats struct{ ia *IA }
 
-func listenerIA(ln *cm.Listener) *IA {
-	if ln != nil {
-		if o, ok := ln.Owner.(Object); ok {
-			return o.object().ia
-		}
-	}
-	return nil
-}
-
-// countMessage counts a message: the first of its kind by one counter, others by another. 0: by
-// none.
-func (l *Library) countMessage(c *cm.Conn, again bool, first, other int) {
+// count counts a message: the first of its kind by one counter, others by another. 0: by none.
+func (s cmStats) count(c *cm.Conn, again bool, first, other int) {
 	i := first
 	if again {
 		i = other
 	} else if u := ofDatagrams[i]; u != 0 && c.Service == ServiceUD {
 		i = u
 	}
-	if ia := l.adapterOf(c); ia != nil && i != 0 {
-		ia.count(i)
+	if i != 0 {
+		s.ia.count(i)
 	}
 }
 
@@ -204,32 +185,26 @@ var messageCounters = map[cm.Kind]struct{ sent, sentAgain, heard, heardAgain int
 var ofDatagrams = map[int]int{iaCMReqTX: iaCMAHReqTX, iaCMReqRX: iaCMAHReqRX}
 
 // Sent implements cm.Stats.
-func (l *Library) Sent(c *cm.Conn, kind cm.Kind, again bool) {
+func (s cmStats) Sent(c *cm.Conn, kind cm.Kind, again bool) {
 	n := messageCounters[kind]
-	l.countMessage(c, again, n.sent, n.sentAgain)
+	s.count(c, again, n.sent, n.sentAgain)
 }
 
 // Heard implements cm.Stats.
-func (l *Library) Heard(c *cm.Conn, kind cm.Kind, again bool) {
+func (s cmStats) Heard(c *cm.Conn, kind cm.Kind, again bool) {
 	n := messageCounters[kind]
-	l.countMessage(c, again, n.heard, n.heardAgain)
+	s.count(c, again, n.heard, n.heardAgain)
 }
 
 // Unexpected implements cm.Stats.
-func (l *Library) Unexpected(c *cm.Conn) {
-	l.countMessage(c, false, iaCMUnexpected, iaCMUnexpected)
-}
+func (s cmStats) Unexpected(c *cm.Conn) { s.count(c, false, iaCMUnexpected, iaCMUnexpected) }
 
 // Full implements cm.Stats.
-func (l *Library) Full(ln *cm.Listener) {
-	if ia := listenerIA(ln); ia != nil {
-		ia.count(iaCMErrFullQ)
-	}
-}
+func (s cmStats) Full() { s.ia.count(iaCMErrFullQ) }
 
 // Counters are those of an adapter, endpoint or EVD; nil of any other object. With reset they are 0
 // afterwards: the one of that number, or all if there is none such.
-func Counters(o any, number int, reset bool) (list []uint64) {
+func Counters(o Object, number int, reset bool) (list []uint64) {
 	var c *counters
 	n := 0
 	switch o := o.(type) {

@@ -32,7 +32,7 @@ var never = map[string]string{
 // tally sums up counters by name.
 type tally map[string]uint64
 
-func (s tally) add(o any) {
+func (s tally) add(o Object) {
 	names := map[bool][]string{true: IACounters, false: EVDCounters}[func() bool {
 		_, ok := o.(*IA)
 		return ok
@@ -46,13 +46,13 @@ func (s tally) add(o any) {
 }
 
 func (s tally) addEnd(e *simEnd) {
-	for _, o := range []any{e.ep, e.recv, e.req, e.con} {
+	for _, o := range []Object{e.ep, e.recv, e.req, e.con} {
 		s.add(o)
 	}
 }
 
 // want compares counters, in pairs of name and value.
-func want(t testing.TB, what string, o any, pairs ...any) {
+func want(t testing.TB, what string, o Object, pairs ...any) {
 	t.Helper()
 	s := tally{}
 	s.add(o)
@@ -199,7 +199,7 @@ func countFailures(w *world, all tally) {
 		"DCNT_IA_CM_ERR_REJ_RX", 1, "DCNT_IA_CM_ERR_REFUSED", 9, "DCNT_IA_CM_ERR", 2)
 	want(w.t, "failed there", q.ia, "DCNT_IA_CM_USER_REJ_TX", 1, "DCNT_IA_SP_CR_REJECTED", 1,
 		"DCNT_IA_CM_ERR_REJ_TX", 1, "DCNT_IA_ASYNC_CQ_ERROR", 1, "DCNT_IA_ASYNC_ERROR", 1)
-	q.l.Full(psp.listener.(*cm.Listener))
+	cmStats{q.ia}.Full()
 
 	forged := begin(77, 0) // an answer that nothing proves
 	for _, b := range w.seen {

@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"lapi/core/dat/adapter"
+	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/core/progress"
@@ -28,7 +29,7 @@ const (
 type call struct {
 	k         *device
 	id        adapter.ID
-	owner     any // *EP, *CR; nil: nobody
+	owner     cm.Owner // *EP, *CR; nil: nobody
 	active    bool
 	datagrams bool
 	state     callState
@@ -365,7 +366,7 @@ func (c *call) Confirm() {}
 func (c *call) Number() uint64 { return c.number }
 
 // Own implements attempt.
-func (c *call) Own(owner any) { c.owner = owner }
+func (c *call) Own(owner cm.Owner) { c.owner = owner }
 
 // onTimeout does what is due.
 func (k *device) onTimeout(now int64) {

@@ -9,13 +9,14 @@ import (
 
 // service is a qualifier that is listened at: for connections, and for datagrams.
 type service struct {
+	k         *device
 	qualifier uint64
-	sp        any
+	sp        servicePoint
 	ids       [2]adapter.ID
 }
 
-func (k *device) listen(qualifier uint64, sp any) (listening, codes.Return) {
-	s := &service{qualifier: qualifier, sp: sp}
+func (k *device) listen(qualifier uint64, sp servicePoint) (listening, codes.Return) {
+	s := &service{k: k, qualifier: qualifier, sp: sp}
 	for _, o := range k.services {
 		if o.qualifier == qualifier {
 			return nil, codes.ConnQualInUse.With(codes.NoSubtype)
@@ -28,7 +29,7 @@ func (k *device) listen(qualifier uint64, sp any) (listening, codes.Return) {
 			err = k.d.Listen(id, devicePort(qualifier))
 		}
 		if err != nil {
-			k.unlisten(s)
+			s.unlisten()
 			return nil, notListening(err)
 		}
 		k.services[id] = s
@@ -37,16 +38,16 @@ func (k *device) listen(qualifier uint64, sp any) (listening, codes.Return) {
 	return s, codes.Success
 }
 
-func (k *device) unlisten(l listening) {
-	for _, id := range l.(*service).ids {
+func (s *service) unlisten() {
+	for _, id := range s.ids {
 		if id != 0 {
-			k.d.FreeID(id)
-			delete(k.services, id)
+			s.k.d.FreeID(id)
+			delete(s.k.services, id)
 		}
 	}
 }
 
-func (k *device) service(qualifier uint64) any {
+func (k *device) service(qualifier uint64) servicePoint {
 	for _, s := range k.services {
 		if s.qualifier == qualifier {
 			return s.sp

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lapi/core/dat/adapter"
+	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 )
@@ -69,9 +70,8 @@ type engine interface {
 	// watch has a device tell when few receives are left. Links look at each message.
 	watch(s *SRQ)
 	// listen makes requests for a qualifier come to a service point; service is the one at it.
-	listen(qualifier uint64, sp any) (listening, codes.Return)
-	unlisten(l listening)
-	service(qualifier uint64) any
+	listen(qualifier uint64, sp servicePoint) (listening, codes.Return)
+	service(qualifier uint64) servicePoint
 	// connect begins a connection for an endpoint.
 	connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 		private []byte) (arrival, codes.Return)
@@ -112,11 +112,11 @@ type attempt interface {
 	Confirm()
 	Number() uint64
 	// Own says whose it is: an endpoint's, a request's, or nil.
-	Own(owner any)
+	Own(owner cm.Owner)
 }
 
-// listening is a qualifier that a service point has opened, as its engine knows it.
-type listening any
+// listening is a qualifier that a service point has opened.
+type listening interface{ unlisten() }
 
 // arrival is an attempt and its two ends.
 type arrival struct {

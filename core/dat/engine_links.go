@@ -101,16 +101,24 @@ func (links) postShared(s *SRQ, r *rc.Receive) codes.Return {
 
 func (links) waiting(s *SRQ) int { return s.queue.Len() }
 
-func (k links) listen(qualifier uint64, sp any) (listening, codes.Return) {
-	ln, r := k.ia.listen(qualifier, sp)
-	return ln, r
+func (k links) listen(qualifier uint64, sp servicePoint) (listening, codes.Return) {
+	ln, r := k.ia.listen(qualifier, linkService{sp}, cmStats{k.ia})
+	return linkListener{k.ia, ln}, r
 }
 
-func (k links) unlisten(l listening) { k.ia.unlisten(l.(*cm.Listener)) }
+// linkListener implements listening.
+type linkListener struct {
+	ia *IA
+	ln *cm.Listener
+}
 
-func (k links) service(qualifier uint64) any {
+func (l linkListener) unlisten() { l.ia.unlisten(l.ln) }
+
+func (k links) service(qualifier uint64) servicePoint {
 	if ln := k.ia.library.machine.Listener(qualifier); ln != nil {
-		return ln.Owner
+		if s, ok := ln.Service.(linkService); ok {
+			return s.sp
+		}
 	}
 	return nil
 }
@@ -121,7 +129,8 @@ func (k links) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 	if e.ud != nil {
 		service = ServiceUD
 	}
-	c, d, r := k.ia.library.dial(e, to, qualifier, service, timeout, private)
+	c, d, r := k.ia.library.dial(e, to, qualifier, service, timeout, private,
+		cmStats{k.ia})
 	if r != codes.Success {
 		return a, r
 	}

@@ -234,7 +234,7 @@ func FuzzCard(f *testing.F) {
 			conn = e.ep.ud.attempts[0]
 		}
 		copy(conn.(*cm.Conn).PeerCard[:], b)
-		p.l.Established(conn.(*cm.Conn), nil)
+		e.ep.Established(conn.(*cm.Conn), nil)
 		p.l.Push()
 		if e.con.Len() != 1 {
 			t.Errorf("%d events of one attempt", e.con.Len())
@@ -264,7 +264,7 @@ func TestUnusableAttemptIsClosed(t *testing.T) {
 	c := e.ep.ud.attempts[0].(*cm.Conn)
 	none := card{number: noNumber}
 	c.PeerCard = none.bytes()
-	p.l.Established(c, nil)
+	e.ep.Established(c, nil)
 	if ev := e.con.take(); ev.Number != EventUDError {
 		t.Errorf("event %#x", uint32(ev.Number))
 	}

@@ -459,7 +459,7 @@ func FuzzJoin(f *testing.F) {
 		x := &fellow{c: &Collective{}, rank: 0}
 		x.c.ia, x.c.over = w.procs[1].ia, true
 		b := list[0].blob // or a service point
-		_, _, r := l.dial(x, b.Addr, b.Qualifier, serviceGroup, 1e9, private)
+		_, _, r := l.dial(x, b.Addr, b.Qualifier, serviceGroup, 1e9, private, nil)
 		w.must("dial", r)
 		w.run(100 * time.Millisecond)
 		if list[0].evd.Len() > 0 { // the group is there, or is given up

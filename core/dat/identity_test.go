@@ -205,7 +205,7 @@ func TestGroupRequestsBounded(t *testing.T) {
 	}
 	for range 2 * requestsMax {
 		c, _, r := flooder.l.dial(&fellow{c: &Collective{base: base{ia: flooder.ia}, over: true}},
-			server.addr, psp.Qualifier, serviceGroup, 0, private)
+			server.addr, psp.Qualifier, serviceGroup, 0, private, nil)
 		w.must("dial", r)
 		c.Known = true
 	}
@@ -244,7 +244,8 @@ func (p *proc) claim(list []*simMember, id uint32) {
 		binary.LittleEndian.PutUint32(private[4*i:], v)
 	}
 	x := &fellow{c: &Collective{base: base{ia: p.ia}, over: true}}
-	_, _, r := p.l.dial(x, list[0].blob.Addr, list[0].blob.Qualifier, serviceGroup, 0, private)
+	_, _, r := p.l.dial(x, list[0].blob.Addr, list[0].blob.Qualifier, serviceGroup, 0, private,
+		nil)
 	p.w.must("dial", r)
 }
 

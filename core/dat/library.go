@@ -77,9 +77,8 @@ func (l *Library) open() (err error) {
 	for i := 0; i < len(l.process); i += 8 {
 		binary.LittleEndian.PutUint64(l.process[i:], l.random())
 	}
-	l.machine = cm.New(cm.Config{Outlet: l.network, Owner: l, Key: cm.NewKey(l.random),
-		Shared: l.cfg.Shared, Random: l.random, Stats: l,
-		Unanswered: l.unanswered})
+	l.machine = cm.New(cm.Config{Outlet: l.network, Key: cm.NewKey(l.random),
+		Shared: l.cfg.Shared, Random: l.random, Unanswered: l.unanswered})
 	l.peers = map[peerKey]*peer{}
 	l.engine.Attach(l.self)
 	l.attachGroups(l.self)

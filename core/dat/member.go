@@ -24,6 +24,11 @@ type Member struct {
 // qualifierTries is how many random qualifiers are tried before there is none.
 const qualifierTries = 1000
 
+// Requested implements cm.Service.
+func (m *Member) Requested(c *cm.Conn, private []byte) {
+	m.ia.library.requestedMember(c, private)
+}
+
 // NewMember is dat_collective_create_member. address is where the member's blob is.
 func (ia *IA) NewMember() (address uint64, size int, r codes.Return) {
 	l := ia.library
@@ -36,7 +41,7 @@ func (ia *IA) NewMember() (address uint64, size int, r codes.Return) {
 	m := &Member{ia: ia}
 	for try := 0; m.listener == nil; try++ {
 		q := l.random() | 1<<63 // programs choose small ones
-		if m.listener, r = ia.listen(q, m); r != codes.Success && try == qualifierTries {
+		if m.listener, r = ia.listen(q, m, nil); r != codes.Success && try == qualifierTries {
 			return 0, 0, codes.InsufficientResources.With(codes.NoSubtype)
 		}
 	}
@@ -115,6 +120,8 @@ const requestsMax = 256
 
 // joinRequest is a request of a member that no group waits for yet.
 type joinRequest struct {
+	cm.FailureOnly
+	library   *Library
 	attempt   *cm.Conn
 	id, size  uint32
 	from, to  int
@@ -192,7 +199,7 @@ func (l *Library) requestedMember(c *cm.Conn, private []byte) {
 			return
 		}
 	}
-	c.Owner, q.until = q, l.cfg.Clock()+requestTimeouts*l.cfg.Timeout
+	c.Owner, q.library, q.until = q, l, l.cfg.Clock()+requestTimeouts*l.cfg.Timeout
 	c.Keep()
 	if len(l.groups.requests) == requestsMax {
 		o := l.groups.requests[0]
@@ -202,6 +209,9 @@ func (l *Library) requestedMember(c *cm.Conn, private []byte) {
 	}
 	l.groups.requests = append(l.groups.requests, q)
 }
+
+// Failed implements cm.Owner: the request has given up.
+func (q *joinRequest) Failed(*cm.Conn, cm.Reason, []byte) { q.library.forgetRequest(q) }
 
 // forgetRequest: a request has given up, or is taken.
 func (l *Library) forgetRequest(q *joinRequest) {
@@ -221,7 +231,7 @@ func (f *fellow) dial() {
 		f.c.fail()
 		return
 	}
-	c, _, r := l.dial(f, f.address.Addr, f.address.Qualifier, serviceGroup, left, b)
+	c, _, r := l.dial(f, f.address.Addr, f.address.Qualifier, serviceGroup, left, b, nil)
 	if r != codes.Success {
 		f.c.fail()
 		return
@@ -260,8 +270,11 @@ func (f *fellow) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	return c.bytes()
 }
 
-// established: the member is connected.
-func (f *fellow) established(c *cm.Conn) {
+// Accepted implements cm.Owner.
+func (f *fellow) Accepted(c *cm.Conn) bool { return f.c.ia.library.accepted(c) }
+
+// Established implements cm.Owner.
+func (f *fellow) Established(c *cm.Conn, _ []byte) {
 	l := f.c.ia.library
 	theirs := readCard(&c.PeerCard)
 	d, err := l.dataLinkAt(c.Local)
@@ -297,8 +310,8 @@ func (f *fellow) part() {
 	f.peer = nil
 }
 
-// lost: an attempt has come to nothing. One that may still come about is tried again.
-func (f *fellow) lost(why cm.Reason) {
+// Failed implements cm.Owner. An attempt that may still succeed is repeated.
+func (f *fellow) Failed(_ *cm.Conn, why cm.Reason, _ []byte) {
 	f.attempt = nil
 	switch {
 	case f.c.over || f.peer != nil:

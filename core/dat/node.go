@@ -106,16 +106,11 @@ func (l *Library) neighbourAt(process cm.PublicKey, is func(n *neighbour) bool) 
 	return nil
 }
 
-// Accepted implements cm.Owner: data to a process of this node waits for a link.
-func (l *Library) Accepted(c *cm.Conn) bool {
-	e, ok := c.Owner.(*EP)
-	if _, member := c.Owner.(*fellow); member {
-		ok = true
-	} else if ok {
-		ok = e.ud == nil
-	}
+// accepted says whether data of an active connection can flow as soon as it is established: data to
+// a process of this node waits for a link.
+func (l *Library) accepted(c *cm.Conn) bool {
 	theirs := readCard(&c.PeerCard)
-	if !ok || !l.door || !theirs.door || c.PeerKey == l.machine.PublicKey() {
+	if !l.door || !theirs.door || c.PeerKey == l.machine.PublicKey() {
 		return true
 	}
 	n := l.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state != offered })

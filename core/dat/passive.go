@@ -30,6 +30,7 @@ type RSP struct {
 // CR is a connection request.
 type CR struct {
 	base
+	cm.FailureOnly
 	SP       Handle
 	Remote   memoryBlock // a sockaddr
 	RemoteAt uint64
@@ -44,10 +45,11 @@ type CR struct {
 	gone bool // the active side has given up
 }
 
-// listen opens a qualifier.
-func (ia *IA) listen(qualifier uint64, owner any) (*cm.Listener, codes.Return) {
+// listen opens a qualifier. stats counts the messages there; nil: nothing does.
+func (ia *IA) listen(qualifier uint64, service cm.Service, stats cm.Stats) (*cm.Listener,
+	codes.Return) {
 	l := ia.library
-	ln, err := l.machine.Listen(qualifier, owner)
+	ln, err := l.machine.Listen(qualifier, service, stats)
 	if err != nil {
 		return nil, codes.ConnQualInUse.With(codes.NoSubtype)
 	}
@@ -95,7 +97,7 @@ func (ia *IA) newPSP(qualifier uint64, evd Handle, provides bool) (*PSP, codes.R
 		return nil, r
 	}
 	if !ia.add(KindPSP, p) {
-		ia.engine.unlisten(ln)
+		ln.unlisten()
 		return nil, codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	p.Qualifier, p.EVD, p.Provides, p.listener = qualifier, e, provides, ln
@@ -122,7 +124,7 @@ func (ia *IA) NewPSPAny(evd Handle, provides bool) (*PSP, codes.Return) {
 
 // Free is dat_psp_free. Requests that were told stay.
 func (p *PSP) Free() codes.Return {
-	p.ia.engine.unlisten(p.listener)
+	p.listener.unlisten()
 	p.EVD.users--
 	p.ia.remove(p)
 	p.ia.count(iaPSPFree)
@@ -148,7 +150,7 @@ func (ia *IA) NewRSP(qualifier uint64, ep, evd Handle) (*RSP, codes.Return) {
 		return nil, r
 	}
 	if !ia.add(KindRSP, s) {
-		ia.engine.unlisten(ln)
+		ln.unlisten()
 		return nil, codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	s.Qualifier, s.EVD, s.EP, s.listener = qualifier, q, e, ln
@@ -161,7 +163,7 @@ func (ia *IA) NewRSP(qualifier uint64, ep, evd Handle) (*RSP, codes.Return) {
 
 // Free is dat_rsp_free. An endpoint whose request has not come is free again.
 func (s *RSP) Free() codes.Return {
-	s.ia.engine.unlisten(s.listener)
+	s.listener.unlisten()
 	s.EVD.users--
 	if e := s.EP; !e.freed && e.rsp == s {
 		e.rsp = nil
@@ -174,42 +176,72 @@ func (s *RSP) Free() codes.Return {
 	return codes.Success
 }
 
-// Requested implements cm.Owner.
-func (l *Library) Requested(c *cm.Conn, private []byte) {
-	ln := l.machine.Listener(c.Qualifier)
-	if ln == nil {
-		c.Close(l.cfg.Clock())
+// Failed implements cm.Owner: the active side has given up.
+func (cr *CR) Failed(*cm.Conn, cm.Reason, []byte) { cr.gone = true }
+
+// servicePoint is a PSP or an RSP.
+type servicePoint interface {
+	// point is where requests are reported.
+	point() (ia *IA, h Handle, evd *EVD)
+	// wants says whether the service point takes a request of that service now; provide gives
+	// the request its endpoint, if it has one before the program accepts. False: it cannot.
+	wants(service uint8) bool
+	provide(cr *CR) bool
+}
+
+func (p *PSP) point() (*IA, Handle, *EVD) { return p.ia, p.handle, p.EVD }
+func (p *PSP) wants(uint8) bool           { return true }
+
+func (p *PSP) provide(cr *CR) bool {
+	if !p.Provides || cr.service != ServiceRC {
+		return true
+	}
+	e, ok := p.ia.provide()
+	if ok {
+		cr.ep, e.cr = e, cr
+	}
+	return ok
+}
+
+func (s *RSP) point() (*IA, Handle, *EVD) { return s.ia, s.handle, s.EVD }
+
+// wants: an RSP has one request.
+func (s *RSP) wants(service uint8) bool {
+	return service == ServiceRC && s.EP.may(stepRequest) == codes.Success
+}
+
+func (s *RSP) provide(cr *CR) bool {
+	cr.ep = s.EP
+	cr.ep.step(stepRequest)
+	cr.ep.cr = cr
+	return true
+}
+
+// linkService is a service point whose adapter's data goes over links.
+type linkService struct{ sp servicePoint }
+
+// Requested implements cm.Service. A group's members may connect to any service point.
+func (s linkService) Requested(c *cm.Conn, private []byte) {
+	if c.Service == serviceGroup {
+		ia, _, _ := s.sp.point()
+		ia.library.requestedMember(c, private)
 		return
 	}
-	if _, member := ln.Owner.(*Member); member || c.Service == serviceGroup {
-		l.requestedMember(c, private)
-		return
-	}
-	requested(ln.Owner, arrival{attempt: c, service: c.Service, local: c.Local, peer: c.Peer,
+	requested(s.sp, arrival{attempt: c, service: c.Service, local: c.Local, peer: c.Peer,
 		qualifier: c.Qualifier}, private)
 }
 
 // requested: a request has come to a service point.
-func requested(owner any, a arrival, private []byte) {
+func requested(sp servicePoint, a arrival, private []byte) {
 	cr := &CR{arrival: a}
 	a.attempt.Own(cr)
-	var evd *EVD
-	var ia *IA
-	switch sp := owner.(type) {
-	case *PSP:
-		evd, ia, cr.SP = sp.EVD, sp.ia, sp.handle
-	case *RSP:
-		evd, ia, cr.SP = sp.EVD, sp.ia, sp.handle
-		if a.service != ServiceRC || sp.EP.may(stepRequest) != codes.Success {
-			ia.turnDown(a.attempt) // it has had its one request
-			return
-		}
-	}
-	if !ia.add(KindCR, cr) {
+	ia, h, evd := sp.point()
+	cr.SP = h
+	if !sp.wants(a.service) || !ia.add(KindCR, cr) {
 		ia.turnDown(a.attempt)
 		return
 	}
-	if !cr.take(owner, private) {
+	if !cr.take(sp, private) {
 		cr.release()
 		ia.turnDown(a.attempt)
 		return
@@ -242,30 +274,13 @@ func (ia *IA) turnDown(c attempt) {
 }
 
 // take keeps what a request has brought; false: it cannot be taken.
-func (cr *CR) take(owner any, private []byte) bool {
+func (cr *CR) take(sp servicePoint, private []byte) bool {
 	var r1, r2 codes.Return
 	cr.DataAt, r1 = cr.Private.keep(cr.ia, private)
 	cr.DataSize, cr.data = len(private), bytes.Clone(private)
 	cr.RemoteAt, r2 = cr.Remote.keep(cr.ia, sockaddr(cr.peer))
 	cr.Port = uint64(cr.peer.Port())
-	if r1 != codes.Success || r2 != codes.Success {
-		return false
-	}
-	switch sp := owner.(type) {
-	case *RSP:
-		cr.ep = sp.EP
-		cr.ep.step(stepRequest)
-		cr.ep.cr = cr
-	case *PSP:
-		if sp.Provides && cr.service == ServiceRC {
-			e, ok := cr.ia.provide()
-			if !ok {
-				return false
-			}
-			cr.ep, e.cr = e, cr
-		}
-	}
-	return true
+	return r1 == codes.Success && r2 == codes.Success && sp.provide(cr)
 }
 
 // release forgets the request.

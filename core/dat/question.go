@@ -22,7 +22,10 @@ const (
 )
 
 // question is whether a member's process is there, and which it is.
-type question struct{ f *fellow }
+type question struct {
+	cm.FailureOnly
+	f *fellow
+}
 
 // questionMagic is all of the private data of one.
 const questionMagic = 0x3f4c4f43 // "COL?"
@@ -54,8 +57,8 @@ func (f *fellow) ask() {
 	}
 	l := f.c.ia.library
 	private := binary.LittleEndian.AppendUint32(nil, questionMagic)
-	c, _, r := l.dial(&question{f}, f.address.Addr, f.address.Qualifier, serviceGroup,
-		max(f.c.until-l.cfg.Clock(), 1), private)
+	c, _, r := l.dial(&question{f: f}, f.address.Addr, f.address.Qualifier, serviceGroup,
+		max(f.c.until-l.cfg.Clock(), 1), private, nil)
 	if r != codes.Success {
 		return // it may come all the same
 	}
@@ -63,9 +66,9 @@ func (f *fellow) ask() {
 	f.asked = c
 }
 
-// answered: that nobody is there ends the group, but for a service point that may be about to
-// listen. A rejection says which process is there; it may come later.
-func (q *question) answered(c *cm.Conn, why cm.Reason) {
+// Failed implements cm.Owner. That nobody is there ends the group, but for a service point that may
+// be about to listen. A rejection says which process is there; it may come later.
+func (q *question) Failed(c *cm.Conn, why cm.Reason, _ []byte) {
 	f := q.f
 	f.asked = nil
 	switch {

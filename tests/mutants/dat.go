@@ -27,7 +27,7 @@ var dat = []mutation{
 		kill:   "go ./core/dat/cm TestUselessConnection"},
 	{name: "dat-cookie-forgotten",
 		file:   "core/dat/cm/active.go",
-		old:    "	c.cookie = m.cookies[to]\n",
+		old:    "	c.cookie = m.cookies[call.To]\n",
 		new:    "",
 		broken: "each connection to the same peer costs a round trip more",
 		kill:   "go ./core/dat/cm TestCookieIsUsedAgain"},

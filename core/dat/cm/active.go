@@ -12,18 +12,28 @@ const refusalsMax = 9
 // refusalsKnown is likewise where somebody is known to have listened before (Conn.Known).
 const refusalsKnown = 3
 
-// Connect begins a connection to who listens at a qualifier of an address. timeout is in
-// nanoseconds, 0: none. Owner is told of the outcome, never from inside.
-func (m *Machine) Connect(now int64, to netip.AddrPort, qualifier uint64, service uint8,
-	card [CardSize]byte, private []byte, timeout int64, owner any) (*Conn, error) {
-	data, err := keep(private)
+// Call is what Connect begins.
+type Call struct {
+	To        netip.AddrPort
+	Qualifier uint64
+	Service   uint8
+	Card      [CardSize]byte
+	Private   []byte
+	Timeout   int64 // ns; 0: none
+	Owner     Owner // is notified of the outcome, never from inside Connect
+	Stats     Stats // nil: nothing is counted
+}
+
+// Connect begins a connection to the process that listens at a qualifier of an address.
+func (m *Machine) Connect(now int64, call *Call) (*Conn, error) {
+	data, err := keep(call.Private)
 	if err != nil {
 		return nil, err
 	}
-	c := m.newConn(Own, to, qualifier, service)
-	c.Active, c.private, c.Card, c.Owner = true, data, card, owner
-	c.cookie = m.cookies[to]
-	c.timer.begin(now, timeout)
+	c := m.newConn(Own, call.To, call.Qualifier, call.Service, call.Stats)
+	c.Active, c.private, c.Card, c.Owner = true, data, call.Card, call.Owner
+	c.cookie = m.cookies[call.To]
+	c.timer.begin(now, call.Timeout)
 	c.send(Request)
 	m.timers.add(&c.timer)
 	return c, nil
@@ -109,7 +119,7 @@ func (c *Conn) onAccept(msg *Message, b []byte) bool {
 		c.hear(Accept)
 		c.state, c.PeerCard = confirming, msg.Card
 		c.private = slices.Clone(msg.Private)
-		if c.m.cfg.Owner.Accepted(c) {
+		if c.Owner == nil || c.Owner.Accepted(c) {
 			c.Proceed()
 		}
 	case confirming: // once more; the answer comes when the owner is ready
@@ -127,9 +137,9 @@ func (c *Conn) Proceed() {
 	if c.state != confirming {
 		return
 	}
-	c.state, c.Stood = established, true
+	c.state = established
 	c.m.timers.stop(&c.timer)
-	c.m.cfg.Owner.Established(c, c.private) // it may have more to say in its card
+	c.stood(c.private) // the owner may change the card, which Ready carries
 	c.private = nil
 	if c.state == over { // the owner could not use it, and the peer must not take it for made
 		c.send(Cancel)

@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 	n := newNetwork(t, 4)
 	a, b := n.host(""), n.host("")
 	l := b.listen(7)
-	c, err := a.m.Connect(0, portOf(b.own, 7), 99, 0, a.card, nil, 0, nil)
+	c, err := a.m.Connect(0, &Call{To: portOf(b.own, 7), Qualifier: 99, Card: a.card, Owner: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +153,8 @@ func TestLongWait(t *testing.T) {
 func TestPrivateTooLong(t *testing.T) {
 	n := newNetwork(t, 7)
 	a, b := n.host(""), n.host("")
-	if _, err := a.m.Connect(0, b.own, 7, 0, a.card, make([]byte, PrivateMax+1), 0,
-		nil); err != ErrPrivate {
+	if _, err := a.m.Connect(0, &Call{To: b.own, Qualifier: 7, Card: a.card,
+		Private: make([]byte, PrivateMax+1), Owner: a}); err != ErrPrivate {
 		t.Errorf("Connect: %v", err)
 	}
 	b.listen(7)

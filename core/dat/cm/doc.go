@@ -7,7 +7,7 @@
 //
 //	message.go  the datagrams, byte by byte
 //	secret.go   the agreement on keys, what proves a message, cookies
-//	machine.go  connections, listeners, who is told
+//	machine.go  connections, listeners, what their owners are notified of
 //	active.go   the side that connects
 //	passive.go  the side that listens
 //	withdraw.go the side that listens closes what it has accepted
@@ -19,7 +19,7 @@
 //	active                                   passive
 //	Request, number n1, key K1      ─────>
 //	                                <─────   Challenge with a cookie; nothing is kept
-//	Request once more, cookie       ─────>   the owner hears of it (Owner.Requested)
+//	Request once more, cookie       ─────>   Service.Requested
 //	                                <─────   Wait, until the owner has decided; then
 //	                                <─────   Accept, n2, K2, private data
 //	Owner.Accepted, Conn.Proceed:

@@ -38,10 +38,15 @@ const (
 	Cancelled                 // passive: the active side has given up
 )
 
-// Owner is told what happens, from inside the machine's calls. It may call the machine.
-type Owner interface {
-	// Requested: a request has come to a listener. Conn.Accept or Conn.Reject answers it.
+// Service has a listener. The machine notifies it from inside its calls; it may call the machine.
+type Service interface {
+	// Requested: a request has come to the listener. Conn.Accept or Conn.Reject answers it; until
+	// Conn.Owner is set, nobody is notified of its end.
 	Requested(c *Conn, private []byte)
+}
+
+// Owner has a connection. The machine notifies it from inside its calls; it may call the machine.
+type Owner interface {
 	// Accepted: the peer of an active connection has accepted, and Pair and PeerCard are known.
 	// False: the owner has something to do before data may flow, and calls Conn.Proceed after
 	// it, within a time of its own, never from inside.
@@ -52,29 +57,36 @@ type Owner interface {
 	Failed(c *Conn, why Reason, private []byte)
 }
 
+// FailureOnly is embedded by an Owner that only the end of its connection concerns.
+type FailureOnly struct{}
+
+// Accepted implements Owner.
+func (FailureOnly) Accepted(*Conn) bool { return true }
+
+// Established implements Owner.
+func (FailureOnly) Established(*Conn, []byte) {}
+
 // Config is what a machine must know.
 type Config struct {
 	Outlet Outlet
-	Owner  Owner
 	Key    *ecdh.PrivateKey // of this process; NewKey makes one
 	Shared []byte           // a key that all processes were given; may be empty
 	Random func() uint64    // unpredictable numbers
-	Stats  Stats            // nil: nobody counts
 	// Unanswered is called, once, for an active connection whose requests have had no answer for
 	// 5 s. Nil: nobody wants that.
 	Unanswered func(c *Conn)
 }
 
-// Stats is told of messages, for who counts them.
+// Stats counts messages: of an active connection, or of a listener and its requests.
 type Stats interface {
-	// Sent and Heard are told of a message of c's; again: it is not the first of its kind.
-	// Refuse also stands for the kernel's word that nobody is there.
+	// Sent and Heard count a message of c; again: it is not the first of its kind. Refuse is also
+	// counted where the kernel reports that nobody listens.
 	Sent(c *Conn, kind Kind, again bool)
 	Heard(c *Conn, kind Kind, again bool)
 	// Unexpected: a message to c was not proved, or does not fit its state.
 	Unexpected(c *Conn)
-	// Full: a request was dropped, as too many wait for the listener's owner.
-	Full(l *Listener)
+	// Full: a request was dropped, as too many wait for the listener's service.
+	Full()
 }
 
 // Bounds of what is pending.
@@ -115,8 +127,9 @@ type requestKey struct {
 // Listener is a qualifier at which requests are taken.
 type Listener struct {
 	Qualifier uint64
-	Owner     any
-	pending   int // requests that wait for the owner
+	Service   Service
+	stats     Stats // nil: nothing is counted
+	pending   int   // requests that wait for the service
 }
 
 type state uint8
@@ -135,7 +148,7 @@ const (
 
 // Conn is one connection, or the attempt at one.
 type Conn struct {
-	Owner     any // the owner's
+	Owner     Owner // nil: nobody is notified
 	Active    bool
 	Known     bool // somebody has listened at the qualifier: a refusal means that he is gone
 	Qualifier uint64
@@ -150,6 +163,7 @@ type Conn struct {
 	PeerKey   PublicKey      // likewise: of the peer's process; proved once c is established
 
 	m        *Machine
+	stats    Stats // nil: nothing is counted
 	port     Port
 	state    state
 	listener *Listener // of a passive one, while it is pending
@@ -178,12 +192,12 @@ func New(cfg Config) *Machine {
 	return m
 }
 
-// Listen takes requests at a qualifier from now on.
-func (m *Machine) Listen(qualifier uint64, owner any) (*Listener, error) {
+// Listen takes requests at a qualifier from now on. With stats nil they are not counted.
+func (m *Machine) Listen(qualifier uint64, service Service, stats Stats) (*Listener, error) {
 	if m.listeners[qualifier] != nil {
 		return nil, ErrInUse
 	}
-	l := &Listener{Qualifier: qualifier, Owner: owner}
+	l := &Listener{Qualifier: qualifier, Service: service, stats: stats}
 	m.listeners[qualifier] = l
 	return l, nil
 }
@@ -195,8 +209,9 @@ func (m *Machine) Unlisten(l *Listener) { delete(m.listeners, l.Qualifier) }
 func (m *Machine) Listener(qualifier uint64) *Listener { return m.listeners[qualifier] }
 
 // newConn makes a connection with a number of its own.
-func (m *Machine) newConn(by Port, to netip.AddrPort, qualifier uint64, service uint8) *Conn {
-	c := &Conn{m: m, port: by, Peer: to, Qualifier: qualifier, Service: service}
+func (m *Machine) newConn(by Port, to netip.AddrPort, qualifier uint64, service uint8,
+	stats Stats) *Conn {
+	c := &Conn{m: m, stats: stats, port: by, Peer: to, Qualifier: qualifier, Service: service}
 	for c.number == 0 || m.conns[c.number] != nil {
 		c.number = m.cfg.Random()
 	}
@@ -228,10 +243,25 @@ func (c *Conn) settled() {
 	}
 }
 
-// fail ends c and tells the owner.
+// fail ends c and notifies the owner.
 func (c *Conn) fail(why Reason, private []byte) {
 	c.forget()
-	c.m.cfg.Owner.Failed(c, why, private)
+	c.failed(why, private)
+}
+
+// failed notifies the owner that c is over, if there is one.
+func (c *Conn) failed(why Reason, private []byte) {
+	if c.Owner != nil {
+		c.Owner.Failed(c, why, private)
+	}
+}
+
+// stood notifies the owner that c is established, if there is one.
+func (c *Conn) stood(private []byte) {
+	c.Stood = true
+	if c.Owner != nil {
+		c.Owner.Established(c, private)
+	}
 }
 
 // Close ends c for its owner, at any time. The peer of an attempt is notified: c repeats what may
@@ -264,7 +294,7 @@ func (c *Conn) Confirm() {
 func (c *Conn) Number() uint64 { return c.number }
 
 // Own sets Owner.
-func (c *Conn) Own(owner any) { c.Owner = owner }
+func (c *Conn) Own(owner Owner) { c.Owner = owner }
 
 // Remote is the peer's number, once the connection is known there.
 func (c *Conn) Remote() uint64 { return c.remote }
@@ -274,7 +304,7 @@ func (c *Conn) send(kind Kind) {
 	c.transmit(kind)
 	again := c.said&(1<<kind) != 0
 	c.said |= 1 << kind
-	if s := c.m.cfg.Stats; s != nil {
+	if s := c.stats; s != nil {
 		s.Sent(c, kind, again)
 	}
 }
@@ -297,7 +327,7 @@ func (c *Conn) transmit(kind Kind) {
 func (c *Conn) hear(kind Kind) {
 	again := c.heard&(1<<kind) != 0
 	c.heard |= 1 << kind
-	if s := c.m.cfg.Stats; s != nil {
+	if s := c.stats; s != nil {
 		s.Heard(c, kind, again)
 	}
 }
@@ -346,7 +376,7 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 	default:
 		if c := m.conns[msg.To]; c != nil && c.Active {
 			ok = c.onActive(now, &msg, b)
-			if s := m.cfg.Stats; !ok && s != nil {
+			if s := c.stats; !ok && s != nil {
 				s.Unexpected(c)
 			}
 		}

@@ -40,6 +40,7 @@ type host struct {
 	times   map[*Conn]int // outcomes told
 	held    map[Port]int
 
+	stats       Stats // of what it connects and listens for from now on
 	useless     bool  // what is established is closed at once
 	slow        int64 // how long Accepted takes, ns
 	unconfirmed []unconfirmed
@@ -72,7 +73,7 @@ func (n *network) host(shared string) *host {
 		held:  map[Port]int{},
 		heard: map[*Conn]string{}, times: map[*Conn]int{}, accepted: map[*Conn]int{}}
 	copy(h.card[:], ip.String())
-	h.m = New(Config{Outlet: h, Owner: h, Key: NewKey(n.random.Uint64), Shared: []byte(shared),
+	h.m = New(Config{Outlet: h, Key: NewKey(n.random.Uint64), Shared: []byte(shared),
 		Random: n.random.Uint64})
 	h.decide = func(c *Conn, private []byte) { _ = c.Accept(n.now, private) }
 	n.hosts[h.own] = h
@@ -115,9 +116,9 @@ func (h *host) Release(by Port) {
 	}
 }
 
-// Requested implements Owner.
+// Requested implements Service.
 func (h *host) Requested(c *Conn, private []byte) {
-	c.Card = h.card
+	c.Card, c.Owner = h.card, h
 	h.decide(c, private)
 }
 
@@ -224,9 +225,9 @@ func (n *network) run(seconds float64) {
 
 // connect connects to a qualifier of a peer.
 func (h *host) connect(to *host, qualifier uint64, private string, timeout float64) *Conn {
-	c, err := h.m.Connect(h.net.now, portOf(to.own, qualifier), qualifier, 0, h.card,
-		[]byte(private),
-		int64(timeout*1e9), nil)
+	c, err := h.m.Connect(h.net.now, &Call{To: portOf(to.own, qualifier), Qualifier: qualifier,
+		Card: h.card, Private: []byte(private), Timeout: int64(timeout * 1e9), Owner: h,
+		Stats: h.stats})
 	if err != nil {
 		h.net.t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func (h *host) connect(to *host, qualifier uint64, private string, timeout float
 }
 
 func (h *host) listen(qualifier uint64) *Listener {
-	l, err := h.m.Listen(qualifier, nil)
+	l, err := h.m.Listen(qualifier, h, h.stats)
 	if err != nil {
 		h.net.t.Fatal(err)
 	}

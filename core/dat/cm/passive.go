@@ -22,12 +22,12 @@ func (m *Machine) onRequest(now int64, at Port, local netip.Addr, from netip.Add
 		m.answer(Challenge, at, local, from, msg, m.cookie(now, from))
 		return true
 	case l.pending >= PendingMax:
-		if s := m.cfg.Stats; s != nil {
-			s.Full(l)
+		if l.stats != nil {
+			l.stats.Full()
 		}
 		return true
 	}
-	c := m.newConn(at, from, msg.Qualifier, msg.Service)
+	c := m.newConn(at, from, msg.Qualifier, msg.Service, l.stats)
 	c.Local = local
 	if !c.agree(msg.From, msg.Key) {
 		c.forget()
@@ -40,7 +40,7 @@ func (m *Machine) onRequest(now int64, at Port, local netip.Addr, from netip.Add
 	m.requests[requestKey{from, msg.From}] = c
 	c.hear(Request)
 	c.send(Wait)
-	m.cfg.Owner.Requested(c, msg.Private)
+	l.Service.Requested(c, msg.Private)
 	return true
 }
 
@@ -131,8 +131,7 @@ func (c *Conn) confirmed() {
 	c.state = established
 	c.m.timers.stop(&c.timer)
 	c.release()
-	c.Stood = true
-	c.m.cfg.Owner.Established(c, nil)
+	c.stood(nil)
 }
 
 // onPassive takes what the active side says of a request.

@@ -11,7 +11,7 @@ type counted struct {
 func (s *counted) Sent(_ *Conn, kind Kind, again bool)  { bump(s.sent, kind, again) }
 func (s *counted) Heard(_ *Conn, kind Kind, again bool) { bump(s.heard, kind, again) }
 func (s *counted) Unexpected(*Conn)                     { s.unexpected++ }
-func (s *counted) Full(*Listener)                       { s.full++ }
+func (s *counted) Full()                                { s.full++ }
 
 func bump(m map[Kind][2]int, kind Kind, again bool) {
 	n := m[kind]
@@ -31,7 +31,7 @@ func TestStats(t *testing.T) {
 	var of [2]*counted
 	for i, h := range []*host{a, b} {
 		of[i] = &counted{sent: map[Kind][2]int{}, heard: map[Kind][2]int{}}
-		h.m.cfg.Stats = of[i]
+		h.stats = of[i]
 	}
 	l := b.listen(7)
 	l.pending = PendingMax

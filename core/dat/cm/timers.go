@@ -139,7 +139,7 @@ func (c *Conn) timedOut(now int64) {
 		c.forget()
 	case accepting: // the peer may have heard of it, and take the connection for made
 		c.withdraw(now)
-		c.m.cfg.Owner.Failed(c, TimedOut, nil)
+		c.failed(TimedOut, nil)
 		c.Owner = nil
 	default:
 		if c.Active {
