@@ -63,7 +63,8 @@ func init() { invariant.Report(func(line string) { brokenProcess.Store(&line) })
 type notEntered struct{}
 
 // broke is deferred by each function that C calls. call names it in the message; rc is where its
-// return code goes, or nil. context is -1 where there is none.
+// return code goes, or nil: a function whose result is no code but says whether there is something
+// returns 0 then. context is -1 where there is none.
 func broke(context C.int, call string, rc *C.int) {
 	if r := recover(); r != nil {
 		if rc != nil {

@@ -53,6 +53,53 @@ func TestExportedFunctionsAreGuarded(t *testing.T) {
 	}
 }
 
+// TestGuardsGiveCodesToCodes: the guard of a function sets its result to a code only if that is a
+// return code, which is named rc; C takes any other that is not 0 for something that was found.
+func TestGuardsGiveCodesToCodes(t *testing.T) {
+	codes := 0
+	each(t, ".", func(name string, file *ast.File) {
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Doc == nil || !strings.Contains("\n"+commentText(f.Doc), "\n//export golapi_") {
+				continue
+			}
+			result := ""
+			if r := f.Type.Results; r != nil && len(r.List[0].Names) == 1 {
+				result = r.List[0].Names[0].Name
+			}
+			given := codeOfGuard(f.Body.List)
+			if given == "rc" {
+				codes++
+			}
+			if (given == "rc") != (result == "rc") || given != "" && given != "rc" {
+				t.Errorf("%s: %s has the result %q, and its guard sets the code %q", name,
+					f.Name.Name, result, given)
+			}
+		}
+	})
+	if codes < 10 {
+		t.Errorf("only %d functions with a return code were found", codes)
+	}
+}
+
+// codeOfGuard is the variable that a deferred broke or brokeInit sets to a return code.
+func codeOfGuard(body []ast.Stmt) string {
+	for _, s := range body[:min(2, len(body))] {
+		d, ok := s.(*ast.DeferStmt)
+		if !ok {
+			continue
+		}
+		name, ok := d.Call.Fun.(*ast.Ident)
+		if !ok || name.Name != "broke" && name.Name != "brokeInit" {
+			continue
+		}
+		if p, ok := d.Call.Args[len(d.Call.Args)-1].(*ast.UnaryExpr); ok {
+			return p.X.(*ast.Ident).Name
+		}
+	}
+	return ""
+}
+
 func commentText(g *ast.CommentGroup) string {
 	var lines []string
 	for _, c := range g.List {

@@ -121,8 +121,8 @@ func setText(e *C.cshim_error, s string) {
 }
 
 //export golapi_next_completion
-func golapi_next_completion(context C.int, q *C.cshim_completion) (rc C.int) {
-	defer broke(context, "golapi_next_completion", &rc)
+func golapi_next_completion(context C.int, q *C.cshim_completion) (found C.int) {
+	defer broke(context, "golapi_next_completion", nil)
 	handler, info, id, ok := entered(context).NextCompletion()
 	if !ok {
 		return 0

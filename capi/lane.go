@@ -49,8 +49,8 @@ func golapi_lane_put_rest(context C.int, tgt C.int32_t, orgCntr C.cshim_addr) {
 }
 
 //export golapi_lane_later
-func golapi_lane_later(context C.int, ring C.uint32_t) (rc C.int) {
-	defer broke(context, "golapi_lane_later", &rc)
+func golapi_lane_later(context C.int, ring C.uint32_t) (taken C.int) {
+	defer broke(context, "golapi_lane_later", nil)
 	if entered(context).LaneLater(uint32(ring)) {
 		return 1
 	}

@@ -53,7 +53,7 @@ func golapi_take_loss(context C.int) (found C.int) {
 }
 
 //export golapi_counter_purged
-func golapi_counter_purged(context C.int, cntr C.cshim_addr) (rc C.int) {
-	defer broke(context, "golapi_counter_purged", &rc)
+func golapi_counter_purged(context C.int, cntr C.cshim_addr) (purged C.int) {
+	defer broke(context, "golapi_counter_purged", nil)
 	return C.int(entered(context).CounterPurged(addr(cntr)))
 }

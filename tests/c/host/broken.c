@@ -9,10 +9,13 @@
 #include "host.h"
 
 #include <pthread.h>
+#include <stdint.h>
+
+enum { ROUNDS = 3000 };
 
 static lapi_handle_t handle;
 static int task, tasks, reported, code_reported, lost;
-static int target;
+static int target, handled, messages, runs[4 * ROUNDS];
 static lapi_cntr_t never;
 
 static void on_error(lapi_handle_t *h, int *code, lapi_err_t *type, int *here, int *src)
@@ -25,6 +28,33 @@ static void on_error(lapi_handle_t *h, int *code, lapi_err_t *type, int *here, i
 	HOST_CHECK(*here == task);
 	code_reported = *code;
 	__atomic_add_fetch(&reported, 1, __ATOMIC_SEQ_CST);
+}
+
+static void completed_handler(lapi_handle_t *h, void *info)
+{
+	(void)h;
+	HOST_CHECK(info && ++*(int *)info == 1); /* once for each message */
+}
+
+static void *header_handler(lapi_handle_t *h, void *header, uint *length, ulong *size,
+                            compl_hndlr_t **completion, void **info)
+{
+	(void)h, (void)header, (void)length, (void)size;
+	*completion = (compl_hndlr_t *)completed_handler;
+	*info = &runs[messages++];
+	return NULL;
+}
+
+static int use(void **where, lapi_cntr_t *completed)
+{
+	int rc = LAPI_SUCCESS, i;
+
+	for (i = 0; handled && i < 4 && rc == LAPI_SUCCESS; i++)
+		rc = LAPI_Amsend(handle, 0, (void *)(uintptr_t)header_handler, NULL, 0, NULL, 0,
+		                 NULL, NULL, NULL);
+	if (rc == LAPI_SUCCESS)
+		rc = LAPI_Put(handle, 1, sizeof target, where[1], &target, NULL, NULL, completed);
+	return rc == LAPI_SUCCESS ? LAPI_Probe(handle) : rc;
 }
 
 static void *waits(void *result)
@@ -42,12 +72,9 @@ static void break_it(void **where, int idle)
 	HOST_OK(LAPI_Setcntr(handle, &completed, 0));
 	pthread_create(&waiter, NULL, waits, &result);
 	setenv("LAPI_INJECT", getenv("LAPI_INJECT_LATER"), 1);
-	for (i = 0; i < 3000 && !__atomic_load_n(&reported, __ATOMIC_SEQ_CST); i++) {
+	for (i = 0; i < ROUNDS && !__atomic_load_n(&reported, __ATOMIC_SEQ_CST); i++) {
 		if (rc == LAPI_SUCCESS && !idle)
-			rc = LAPI_Put(handle, 1, sizeof target, where[1], &target, NULL, NULL,
-			              &completed);
-		if (rc == LAPI_SUCCESS && !idle)
-			rc = LAPI_Probe(handle);
+			rc = use(where, &completed);
 		usleep(10000);
 	}
 	pthread_join(waiter, NULL);
@@ -73,6 +100,7 @@ int main(int argc, char **argv)
 	HOST_OK(LAPI_Qenv(handle, NUM_TASKS, &tasks));
 	HOST_OK(LAPI_Address_init(handle, &target, where));
 	HOST_OK(LAPI_Gfence(handle));
+	handled = strcmp(how, "handled") == 0;
 	if (task == 0) {
 		break_it(where, strcmp(how, "idle") == 0);
 	} else {
