@@ -215,7 +215,7 @@ $(STATICCHECK): tools/go.mod tools/go.sum
 	@mkdir -p $(@D)
 	$(GO) build -C tools -o $(CURDIR)/$@ honnef.co/go/tools/cmd/staticcheck
 
-vet: $(STATICCHECK) $(BUILD)/dat/pointers_gen.h
+vet: $(STATICCHECK) $(addprefix $(BUILD)/dat/,pointers_gen.h sweep_calls.h sweep_documents.h)
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
 	@scripts/analyze.sh

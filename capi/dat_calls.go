@@ -336,8 +336,11 @@ func initExtensionCalls() {
 	d[C.DAT_CALL_ib_open_query] = openQuery
 	d[C.DAT_CALL_ib_close_query] = func(c *datCall) codes.Return {
 		ia, r := udapl.lib.IAOf(c.h(0))
-		if r != codes.Success {
+		switch {
+		case r != codes.Success:
 			return r
+		case !ia.IsQuery():
+			return codes.BadHandle(ofIA)
 		}
 		return ia.Close(false)
 	}

@@ -112,6 +112,9 @@ func initAdapterCalls() {
 		return codes.Success
 	})
 	d[C.DAT_CALL_get_ia_handle] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.needs(1) {
+			return codes.Arg(2)
+		}
 		return made(c, 1, ia, codes.Success)
 	})
 	initQueries()
@@ -224,7 +227,10 @@ func namedAttributes(ia *dat.IA) []C.DAT_NAMED_ATTR {
 }
 
 func openQuery(c *datCall) codes.Return {
-	if c.needs(1) {
+	switch {
+	case c.needs(0):
+		return codes.Arg(1)
+	case c.needs(1):
 		return codes.Arg(2)
 	}
 	ia, r := udapl.lib.OpenIA(dat.OpenArgs{Name: c.str(0), Async: dat.AsyncOutOfScope,

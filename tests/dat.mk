@@ -11,7 +11,7 @@
 
 DAT_DIR      := tests/c/dat/programs
 DAT_BUILD    := $(BUILD)/dat
-DAT_PROGRAMS := decided standard pointers rules interrupted garbage proposal counters memory leaks threads lane direct forbidden provided
+DAT_PROGRAMS := decided standard pointers sweep rules interrupted garbage proposal counters memory leaks threads lane direct forbidden provided
 DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
@@ -38,11 +38,26 @@ $(DAT_BUILD)/%: $(DAT_DIR)/%.c $(DAT_DIR)/pair.h $(DAT_DIR)/two.h $(DAT_DIR)/dir
 	$(CC) $(DAT_CFLAGS) -Iinclude $< $(DAT_LINK) -o $@
 
 # Calls of all functions, from the headers.
-$(DAT_BUILD)/pointers_gen.h: tests/c/dat/pointers.sh cshim/dat/exports.txt $(DAT_HEADERS)
+$(DAT_BUILD)/pointers_gen.h: tests/c/dat/pointers.sh tests/c/dat/prototypes.sh \
+  cshim/dat/exports.txt $(DAT_HEADERS)
 	@mkdir -p $(DAT_BUILD)
 	tests/c/dat/pointers.sh '$(CC)' cshim/dat/exports.txt > $@.new && mv $@.new $@
 $(DAT_BUILD)/pointers: $(DAT_BUILD)/pointers_gen.h
 $(DAT_BUILD)/pointers: DAT_CFLAGS += -I$(DAT_BUILD)
+
+# All calls with all wrong arguments, over each engine: tests/c/dat/sweep.
+SWEEP_DIR  := tests/c/dat/sweep
+$(DAT_BUILD)/sweep_calls.h: tests/c/dat/sweep.sh tests/c/dat/prototypes.sh $(SWEEP_DIR)/calls.txt \
+  cshim/dat/exports.txt $(DAT_HEADERS)
+	@mkdir -p $(DAT_BUILD)
+	tests/c/dat/sweep.sh calls '$(CC)' cshim/dat/exports.txt > $@.new && mv $@.new $@
+$(DAT_BUILD)/sweep_documents.h: tests/c/dat/sweep.sh $(SWEEP_DIR)/codes.txt \
+  $(SWEEP_DIR)/differences.txt $(wildcard man/man3/dat*.3)
+	@mkdir -p $(DAT_BUILD)
+	tests/c/dat/sweep.sh documents > $@.new && mv $@.new $@
+$(DAT_BUILD)/sweep: $(wildcard $(SWEEP_DIR)/*.[ch]) $(DAT_DIR)/pair.h $(DAT_BUILD)/sweep_calls.h \
+  $(DAT_BUILD)/sweep_documents.h $(DAT_HEADERS) $(LIB)
+	$(CC) $(DAT_CFLAGS) -Iinclude -I$(DAT_BUILD) $(SWEEP_DIR)/*.c $(DAT_LINK) -o $@
 
 # A provider in a library of its own, which the program of that name loads.
 $(DAT_BUILD)/libprovided.so: $(DAT_DIR)/provided_lib.c $(DAT_DIR)/provided.h $(DAT_HEADERS) $(LIB)

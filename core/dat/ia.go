@@ -244,6 +244,9 @@ func (l *Library) Shut() {
 	}
 }
 
+// IsQuery says whether dat_ib_open_query has opened the adapter.
+func (ia *IA) IsQuery() bool { return ia.query }
+
 // Device is the name of the network interface.
 func (ia *IA) Device() string { return ia.port.Name }
 

@@ -14,6 +14,7 @@ import (
 //	c TEST                  a test of cshim/ctest (make cshim-test-plain)
 //	job N PROGRAM CASE      a case of tests/c/conform in a job of N tasks
 //	host PROGRAM [CASE]     a program of tests/c/host
+//	dat PROGRAM             a program of make dat-test
 //
 // In front of these may stand VARIABLE=value for the command's environment.
 type kill struct {
@@ -24,7 +25,7 @@ type kill struct {
 }
 
 var forms = map[string]struct{ least, most int }{"go": {2, 2}, "c": {1, 1}, "job": {3, 3},
-	"host": {1, 2}}
+	"host": {1, 2}, "dat": {1, 1}}
 
 func parseKill(text string) (*kill, error) {
 	words := strings.Fields(text)
@@ -52,6 +53,8 @@ func (k *kill) build() []string {
 		return []string{"make", "-s", "build/mutants/cshim-test"}
 	case "job":
 		return []string{"make", "-s", "build/bin/lapirun", "build/conform/" + k.words[1]}
+	case "dat":
+		return []string{"make", "-s", "build/dat/" + k.words[0]}
 	default:
 		return []string{"make", "-s", "build/bin/lapirun", "build/conform/" + k.words[0]}
 	}
@@ -69,6 +72,8 @@ func (k *kill) run(root string) (argv []string, dir string) {
 	case "job":
 		return []string{at("bin/lapirun"), "-n", k.words[0], at("conform/" + k.words[1]),
 			k.words[2]}, root
+	case "dat":
+		return []string{at("dat/" + k.words[0])}, root
 	default:
 		return append([]string{at("conform/" + k.words[0])}, k.words[1:]...), root
 	}
@@ -82,6 +87,8 @@ func (k *kill) ranNothing(output string) bool {
 			strings.Contains(output, "--- SKIP")
 	case "c":
 		return !strings.Contains(output, "ok "+k.words[0])
+	case "dat":
+		return !strings.Contains(output, k.words[0]+": passed")
 	default:
 		return !regexp.MustCompile(`: [1-9][0-9]* passed, 0 failed, 0 skipped`).
 			MatchString(output)
@@ -99,6 +106,11 @@ func (k *kill) exists(root string) error {
 		pattern, files = `\{"`+k.words[0]+`", test_`, "cshim/ctest/main.c"
 	case "job":
 		pattern, files = `\b`+k.words[2]+`\b`, "tests/c/conform/"+k.words[1]+".c"
+	case "dat":
+		pattern, files = `(?m)^int main\(`, "tests/c/dat/*/"+k.words[0]+".c"
+		if k.words[0] == "sweep" {
+			files = "tests/c/dat/sweep/main.c"
+		}
 	default:
 		pattern, files = `(?m)^int main\(`, "tests/c/host/"+k.words[0]+".c"
 		if len(k.words) > 1 {

@@ -25,7 +25,7 @@ the table's, to look for one.
 
 The test is named as one runs it: "go PACKAGE TEST" is a Go test, "c TEST" one of cshim/ctest,
 "job N PROGRAM CASE" a case of tests/c/conform with N tasks, "host PROGRAM" a program of
-tests/c/host.
+tests/c/host, "dat PROGRAM" one of make dat-test.
 `, `"`, "`")
 
 // document writes docs/mutants.md.

@@ -9,16 +9,9 @@ cc=$1 exports=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-printf '#include <dat2/%s.h>\n' udat dat_registry dat_ib_extensions |
-	$cc -E -P -Iinclude - | tr '\n\t' '  ' | sed 's/;/;\n/g; s/  */ /g' |
-	sed -n 's/.*extern DAT_RETURN \(dats\{0,1\}_[a-z_]*\) *(\(.*\)) *;.*/\1|\2/p' > "$work/prototypes"
+. tests/c/dat/prototypes.sh
 
-# The arguments of the proposal of 2005 are its own test's.
-grep '^T' "$exports" | awk '{print $3}' | grep -vx dat_extension | sort > "$work/exported"
-cut -d'|' -f1 "$work/prototypes" | sort -u > "$work/declared"
-missing=$(comm -23 "$work/exported" "$work/declared")
-[ -z "$missing" ] || { echo "no prototype of" $missing >&2; exit 1; }
-
+prototypes "$cc" "$exports" "$work" > /dev/null
 awk -F'|' '
 # A value of a type: of pairs.c, or all bits 0.
 function value(type, name) {
