@@ -113,6 +113,11 @@ func TestLayers(t *testing.T) {
 				(in("lapi/core/dat/rc") || in("lapi/core/dat/coll") ||
 					in("lapi/core/dat/codes")) && uses("lapi/core"):
 				t.Errorf("%s imports %s: it is a part that knows no other", p.ImportPath, imported)
+			case in("lapi/core/dat/device") && uses("lapi/core") && !slices.Contains([]string{
+				"lapi/core/dat/adapter", "lapi/core/dat/codes", "lapi/core/dat/rc",
+				"lapi/core/progress"}, imported):
+				t.Errorf("%s imports %s: it knows adapters, requests and results alone",
+					p.ImportPath, imported)
 			case in("lapi/core") && uses("lapi/core/lapi") && !in("lapi/core/lapi"):
 				t.Errorf("%s imports %s: only capi and LAPI's own parts may",
 					p.ImportPath, imported)
@@ -143,7 +148,7 @@ func TestMaps(t *testing.T) {
 		if p.ImportPath != "lapi/core/lapi" &&
 			!strings.HasPrefix(p.ImportPath, "lapi/core/lapi/") &&
 			p.ImportPath != "lapi/core/wireup" && p.ImportPath != "lapi/core/progress" &&
-			p.ImportPath != "lapi/core/dat/coll" {
+			p.ImportPath != "lapi/core/dat/coll" && p.ImportPath != "lapi/core/dat/device" {
 			continue
 		}
 		var doc string

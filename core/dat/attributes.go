@@ -89,11 +89,6 @@ func (k links) identity() identity {
 		port: 1, active: k.ia.port.Running, atomics: true}
 }
 
-func (k *device) identity() identity {
-	return identity{guid: k.info.GUID, gid: k.info.GID, port: k.info.Port, active: k.d.Active(),
-		atomics: k.info.Atomics}
-}
-
 // Attributes are the named attributes of the adapter's provider.
 func (ia *IA) Attributes() [][2]string {
 	i := ia.engine.identity()

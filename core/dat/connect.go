@@ -39,9 +39,6 @@ func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []b
 	return codes.Success
 }
 
-// unreachable: no way leads to an address.
-var unreachable = codes.InvalidAddress.With(codes.InvalidAddressUnreachable)
-
 // caller has an active connection.
 type caller interface {
 	cm.Owner
@@ -53,11 +50,11 @@ func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8,
 	private []byte, stats cm.Stats) (*cm.Conn, *dataLink, codes.Return) {
 	local, err := l.network.LocalFor(to)
 	if err != nil {
-		return nil, nil, refusedBy(err, unreachable)
+		return nil, nil, codes.RefusedBy(err, codes.Unreachable)
 	}
 	d, err := l.dataLinkAt(local)
 	if err != nil {
-		return nil, nil, refusedBy(err, codes.InsufficientResources.With(codes.ResourceDevice))
+		return nil, nil, codes.RefusedBy(err, codes.InsufficientResources.With(codes.ResourceDevice))
 	}
 	c, err := l.machine.Connect(l.cfg.Clock(), &cm.Call{
 		To: netip.AddrPortFrom(to, uint16(PortOf(qualifier))), Qualifier: qualifier,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
 	"lapi/core/dat/internal/fabric"
 	"lapi/core/dat/rc"
 	"lapi/transport"
@@ -142,7 +143,7 @@ func (l *lab) turn() {
 	for range 4 {
 		for _, h := range l.hosts {
 			for _, d := range h.l.devices {
-				d.turns = 0
+				d.Woken()
 			}
 			h.l.Progress()
 		}
@@ -201,7 +202,7 @@ func (l *lab) pair(change func(a *Attr, p *EPArgs)) (a, b *labEnd) {
 	a, b = l.hosts[0].end(change), l.hosts[1].end(change)
 	l.must("connect", a.Connect(l.hosts[1].ia.Addr, 7, 1e9, []byte("hello")))
 	cr := l.request(b.h)
-	if !bytes.Equal(cr.data[:5], []byte("hello")) || cr.DataSize != privateConnect {
+	if !bytes.Equal(cr.data[:5], []byte("hello")) || cr.DataSize != device.PrivateConnect {
 		l.t.Fatalf("private data %q", cr.data)
 	}
 	l.must("accept", cr.Accept(b.Handle(), []byte("welcome")))

@@ -25,7 +25,7 @@ func TestDeviceLook(t *testing.T) {
 	lab.f.Add(addr)
 	all := &looked{Adapters: lab.f, at: 0x4000}
 	lane := &layout.DatLane{}
-	l := New(Config{Host: lab.hosts[0], Clock: func() int64 { return 1 }, Lane: lane,
+	l := New(Config{Host: lab.hosts[0], Clock: func() int64 { return lab.now }, Random: lab.hosts[0].l.cfg.Random, Lane: lane,
 		Adapters: all})
 	ia, r := l.OpenIA(OpenArgs{Name: "dev", Size: 10, Params: addr.String() + " 0"})
 	lab.must("open", r)
@@ -37,10 +37,15 @@ func TestDeviceLook(t *testing.T) {
 		}
 	}
 	want("idle", 0x4000, 0)
-	k := ia.engine.(*device)
-	k.wakeAt(1 << 40)
+	h := &labHost{lab: lab, l: l, params: addr.String() + " 0"}
+	h.open()
+	e := h.end(nil)
+	lab.must("connect", e.Connect(addr, 9, 7e9, nil))
 	want("something is due", 0x4000, 1)
-	k.due = 0
+	lab.must("free", e.Free())
+	lab.now += 8e9
+	l.Progress()
+	lab.must("close", h.ia.Close(false))
 	all.at = 0
 	want("core looks", 0, 1)
 	all.at = 0x4000
@@ -49,32 +54,9 @@ func TestDeviceLook(t *testing.T) {
 	want("closed", 0, 0)
 }
 
-// TestDeviceNoClock: a look asks for the time only if something is due at one.
-func TestDeviceNoClock(t *testing.T) {
-	lab := newLab(t, 1)
-	defer lab.close()
-	k := lab.hosts[0].ia.engine.(*device)
-	asked := 0
-	clock := k.ia.library.cfg.Clock
-	k.ia.library.cfg.Clock = func() int64 {
-		asked++
-		return clock()
-	}
-	k.due = 0
-	k.progress()
-	if asked != 0 {
-		t.Errorf("nothing is due, and the time was asked for %d times", asked)
-	}
-	k.wakeAt(1 << 40)
-	k.progress()
-	if asked != 1 || k.due != 1<<40 {
-		t.Errorf("asked %d times, due at %d", asked, k.due)
-	}
-}
-
 // TestDeviceSegments: what a post gives the adapter takes no memory of its own.
 func TestDeviceSegments(t *testing.T) {
-	k := &device{}
+	k := &deviceEngine{}
 	p := &posted{triplets: []Triplet{{Addr: 1, N: 2, Context: 3}, {N: 0}, {Addr: 4, N: 5}}}
 	got := k.segments(p)
 	if len(got) != 2 || got[0] != (adapter.Segment{Addr: 1, N: 2, Key: 3}) {

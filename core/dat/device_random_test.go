@@ -9,6 +9,7 @@ import (
 
 	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/transport/memory"
 )
@@ -215,18 +216,6 @@ func TestDeviceRandom(t *testing.T) {
 	}
 }
 
-// FuzzDatagramEnd: what a peer says of its queue pair is taken as it is written, or not at all.
-func FuzzDatagramEnd(f *testing.F) {
-	f.Add(datagramEnd{qpn: 7, lid: 3, gid: [16]byte{15: 1}}.bytes())
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var d, again datagramEnd
-		if d.read(b) && (!again.read(d.bytes()) || d != again || d.qpn >= 1<<24) {
-			t.Errorf("%x: %+v", b, d)
-		}
-	})
-}
-
 // TestDeviceIdentity: what queries tell is the adapter's own; what it cannot do is refused.
 func TestDeviceIdentity(t *testing.T) {
 	l := newLab(t, 2)
@@ -244,7 +233,7 @@ func TestDeviceIdentity(t *testing.T) {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}
 	}
-	if n := a.h.ia.Limits(); n.PrivateConnect != privateConnect || n.ReadsIn != 8 {
+	if n := a.h.ia.Limits(); n.PrivateConnect != device.PrivateConnect || n.ReadsIn != 8 {
 		t.Errorf("limits %+v", n)
 	}
 	if _, _, r := a.h.ia.NewMember(); r != codes.NotImplemented.Raw() {
@@ -253,7 +242,7 @@ func TestDeviceIdentity(t *testing.T) {
 	if r := a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 1<<13), Flags: 0}); r != codes.Success {
 		t.Errorf("%#x", uint32(r))
 	}
-	if r := b.Connect(a.h.ia.Addr, 7, 1, make([]byte, privateConnect+1)); r != codes.Arg(5) {
+	if r := b.Connect(a.h.ia.Addr, 7, 1, make([]byte, device.PrivateConnect+1)); r != codes.Arg(5) {
 		t.Errorf("too much private data: %#x", uint32(r))
 	}
 }

@@ -3,7 +3,9 @@ package dat
 import (
 	"testing"
 
+	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 )
 
@@ -40,42 +42,6 @@ func TestDeviceBindsInOrder(t *testing.T) {
 	l.expect(a.req, EventBind)
 }
 
-// TestDeviceRoom: an endpoint that is gone takes no room in completion queues.
-func TestDeviceRoom(t *testing.T) {
-	l := newLab(t, 1)
-	defer l.close()
-	k := l.hosts[0].l.devices[0]
-	room := 0
-	for range 3 {
-		e := l.hosts[0].end(nil)
-		if room = e.way.(*pair).room; room == 0 || k.pools[0].used != room {
-			t.Fatalf("%d places are taken for an endpoint's %d", k.pools[0].used, room)
-		}
-		l.must("free", e.Free())
-		if k.pools[0].used != 0 || len(k.pools) != 1 {
-			t.Fatalf("%d places are taken for no endpoint", k.pools[0].used)
-		}
-	}
-}
-
-// TestDeviceSerials: the numbers by which completions are told apart are no living pair's when they
-// begin anew.
-func TestDeviceSerials(t *testing.T) {
-	l := newLab(t, 1)
-	defer l.close()
-	k := l.hosts[0].l.devices[0]
-	k.serial = 1<<31 - 2
-	first, second := l.hosts[0].end(nil).way.(*pair), l.hosts[0].end(nil).way.(*pair)
-	if first.serial != 1<<31-1 || second.serial != 0 {
-		t.Fatalf("serials %d, %d", first.serial, second.serial)
-	}
-	k.serial = 1<<31 - 2
-	if third := l.hosts[0].end(nil).way.(*pair); third.serial == first.serial ||
-		third.serial == second.serial {
-		t.Errorf("serial %d is given again", third.serial)
-	}
-}
-
 // TestDeviceSharedOrder: receives of an SRQ are told of as the messages took them.
 func TestDeviceSharedOrder(t *testing.T) {
 	l := newLab(t, 2)
@@ -100,43 +66,6 @@ func TestDeviceSharedOrder(t *testing.T) {
 			t.Errorf("message %d is told of at receive %d", i, cookie)
 		}
 	}
-}
-
-// TestDeviceLow: the adapter tells that few receives are left, before anybody hears of the messages
-// that took them; once, and not of an SRQ that does not ask.
-func TestDeviceLow(t *testing.T) {
-	l := newLab(t, 2)
-	defer l.close()
-	q := l.hosts[1]
-	srq, r := q.ia.NewSRQ(q.pz.Handle(), 8, 1, 0)
-	l.must("srq", r)
-	a, b := l.hosts[0].end(nil), q.end(func(_ *Attr, p *EPArgs) { p.SRQ = srq.Handle() })
-	l.must("connect", a.Connect(q.ia.Addr, 7, 1e9, nil))
-	l.must("accept", l.request(q).Accept(b.Handle(), nil))
-	l.expect(a.con, EventEstablished)
-	l.expect(b.con, EventEstablished)
-	for range 4 {
-		l.must("post", srq.Post(q.local(0, 16), 0))
-	}
-	l.must("low", srq.SetLow(3))
-	l.expect(q.ia.Async, 0)
-	k := q.l.devices[0]
-	for i := range 3 {
-		l.must("send", a.Post(PostArgs{Op: rc.Send}))
-		if k.onAsync(q.d.Async()); (q.ia.Async.Len() > 0) != (i > 0) {
-			t.Fatalf("after %d messages %d events", i+1, q.ia.Async.Len())
-		}
-	}
-	if srq.posted != 4 || srq.LowWatermark != 0 {
-		t.Errorf("%d posted, low watermark %d", srq.posted, srq.LowWatermark)
-	}
-	l.expect(q.ia.Async, EventEPBroken)
-	l.expect(q.ia.Async, 0)
-	l.must("low", srq.SetLow(2)) // what is there already is found
-	l.expect(q.ia.Async, EventEPBroken)
-	l.must("low", srq.SetLow(0))
-	l.must("send", a.Post(PostArgs{Op: rc.Send}))
-	l.expect(q.ia.Async, 0)
 }
 
 // TestDeviceConnectionsApart: a connection of an adapter is its two queue pairs, whatever processes
@@ -174,11 +103,54 @@ func TestDevicePortTaken(t *testing.T) {
 	defer l.close()
 	h := l.hosts[0]
 	id, err := h.d.NewID(false) // as another process would have it
-	if err != nil || h.d.Listen(id, devicePort(8)) != nil {
+	if err != nil || h.d.Listen(id, device.PortOf(8)) != nil {
 		t.Fatal("the fabric does not listen")
 	}
 	defer h.d.FreeID(id)
 	if _, r := h.ia.NewPSP(8, h.crs.Handle(), false); r.Type() != codes.ConnQualInUse {
 		t.Errorf("a port that another process has: %#x", uint32(r))
 	}
+}
+
+// TestDeviceLow: an SRQ that asks for it has the adapter report that few receives are left, before
+// the receives that messages have taken complete; the program is notified once.
+func TestDeviceLow(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	q := l.hosts[1]
+	srq, r := q.ia.NewSRQ(q.pz.Handle(), 8, 1, 0)
+	l.must("srq", r)
+	a, b := l.hosts[0].end(nil), q.end(func(_ *Attr, p *EPArgs) { p.SRQ = srq.Handle() })
+	l.must("connect", a.Connect(q.ia.Addr, 7, 1e9, nil))
+	l.must("accept", l.request(q).Accept(b.Handle(), nil))
+	l.expect(a.con, EventEstablished)
+	l.expect(b.con, EventEstablished)
+	for range 4 {
+		l.must("post", srq.Post(q.local(0, 16), 0))
+	}
+	l.must("low", srq.SetLow(3))
+	l.expect(q.ia.Async, 0)
+	for i, want := range []adapter.AsyncKind{adapter.NoAsync, adapter.QueueLow, adapter.NoAsync} {
+		l.must("send", a.Post(PostArgs{Op: rc.Send}))
+		async := q.d.Async()
+		if async.Kind != want {
+			t.Fatalf("after %d messages the adapter reports %d", i+1, async.Kind)
+		}
+		if want != adapter.NoAsync {
+			q.d.Tell(async)
+			break
+		}
+	}
+	l.expect(q.ia.Async, EventEPBroken)
+	l.expect(q.ia.Async, 0)
+	if srq.LowWatermark != 0 {
+		t.Errorf("low watermark %d", srq.LowWatermark)
+	}
+	l.must("send", a.Post(PostArgs{Op: rc.Send}))
+	l.expect(q.ia.Async, 0)
+	l.must("low", srq.SetLow(2)) // what is there already is found
+	l.expect(q.ia.Async, EventEPBroken)
+	l.must("low", srq.SetLow(0))
+	l.must("send", a.Post(PostArgs{Op: rc.Send}))
+	l.expect(q.ia.Async, 0)
 }

@@ -59,7 +59,8 @@ func TestDeviceSolicited(t *testing.T) {
 	}
 	receive()
 	l.must("send", a.Post(PostArgs{Op: rc.Send, Flags: Solicited}))
-	b.h.l.devices[0].notice() // before anybody has looked
+	b.h.l.devices[0].Woken()
+	b.h.l.devices[0].Progress()
 	if b.recv.slot.Ready != 1 {
 		t.Error("what is told of is not taken")
 	}
@@ -88,7 +89,7 @@ func TestDeviceSolicitedSleep(t *testing.T) {
 	defer l.close()
 	a, b := l.pair(solicitedReceives)
 	k := b.h.l.devices[0]
-	if !k.arm() {
+	if !k.Arm() {
 		t.Fatal("there is something to do")
 	}
 	for i, flags := range []CompletionFlags{0, 0, Solicited} {
@@ -104,44 +105,8 @@ func TestDeviceSolicitedSleep(t *testing.T) {
 		if len(b.h.d.Told()) == 0 {
 			t.Error("the queue of requests is not armed any more")
 		}
-		k.turns = 0
-		k.progress()
+		k.Woken()
+		k.Progress()
 	}
-	k.disarm()
-}
-
-// TestDeviceSolicitedQueues: an EVD's endpoints share its queue, which ends with the last of them;
-// endpoints of other kinds have none.
-func TestDeviceSolicitedQueues(t *testing.T) {
-	l := newLab(t, 1)
-	defer l.close()
-	h := l.hosts[0]
-	k := h.l.devices[0]
-	first := h.end(solicitedReceives)
-	second := h.end(func(a *Attr, p *EPArgs) {
-		a.RecvFlags, p.Recv = Solicited, first.recv.Handle()
-	})
-	plain := h.end(nil)
-	if len(k.pools) != 2 || k.quiet != 1 || plain.way.(*pair).quiet != nil ||
-		first.way.(*pair).quiet != second.way.(*pair).quiet {
-		t.Fatalf("%d queues, %d of EVDs", len(k.pools), k.quiet)
-	}
-	l.must("free", first.Free())
-	if k.quiet != 1 {
-		t.Error("the queue has ended with the first")
-	}
-	l.must("free", second.Free())
-	l.must("free", plain.Free())
-	if k.quiet != 0 || len(k.pools) != 1 || k.pools[0].used != 0 {
-		t.Errorf("%d queues are left, %d of EVDs, %d places taken", len(k.pools), k.quiet,
-			k.pools[0].used)
-	}
-	h.d.Refuse["NewCompletions"] = errNoPair
-	attr := DefaultAttr
-	attr.RecvFlags = Solicited
-	_, r := h.ia.NewEP(EPArgs{PZ: h.pz.Handle(), Recv: first.recv.Handle(),
-		Request: first.req.Handle(), Connect: first.con.Handle(), Attr: &attr})
-	if r.Type() != codes.InsufficientResources {
-		t.Errorf("without a queue: %#x", uint32(r))
-	}
+	k.Disarm()
 }

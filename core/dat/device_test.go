@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lapi/core/dat/adapter"
+	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -107,7 +108,7 @@ func TestDeviceEnds(t *testing.T) {
 	l.f.Silent[b.h.ia.Addr] = true
 	l.must("disconnect", a.Disconnect(false))
 	l.expect(a.con, 0)
-	l.now += abruptTimeout
+	l.now += device.AbruptTimeout
 	l.expect(a.con, EventDisconnected)
 	delete(l.f.Silent, b.h.ia.Addr)
 }
@@ -172,7 +173,7 @@ func TestDeviceBroken(t *testing.T) {
 		}, rc.RemoteResponder},
 		"adapter": {func(a, b *labEnd) {
 			_ = a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 8)})
-			a.h.d.Tell(adapter.Async{Kind: adapter.QPBroken, QPN: a.way.(*pair).number})
+			a.h.d.Tell(adapter.Async{Kind: adapter.QPBroken, QPN: a.way.(deviceWay).Number()})
 		}, rc.Flushed},
 		"refused": {func(a, b *labEnd) {
 			a.h.d.Refuse["Post"] = errors.New("full")
@@ -207,7 +208,7 @@ func TestDeviceReads(t *testing.T) {
 	defer l.close()
 	a, b := l.pair(func(x *Attr, _ *EPArgs) { x.MaxReadsIn, x.MaxReadsOut = 0, 0 })
 	l.must("read", a.Post(PostArgs{Op: rc.Read, Triplets: a.h.local(0, 8), Remote: b.h.remote(0, 8)}))
-	l.wantDTO(a.req, localEP, 0, dtoRead)
+	l.wantDTO(a.req, rc.Status(3), 0, dtoRead)
 	l.expect(a.con, EventBroken)
 }
 

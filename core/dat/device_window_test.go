@@ -219,9 +219,8 @@ func TestWindowPlain(t *testing.T) {
 	l.told(other)
 	for _, context := range contexts {
 		l.must("receive", l.b.PostReceive(l.b.h.local(0, 8), 7, 0))
-		q := l.b.way.(*pair)
-		q.k.complete(&adapter.Completion{ID: receiveID(q.serial, q.taken), QPN: q.number,
-			Invalidated: true, Perhaps: true, Key: context})
+		l.b.h.d.Invent(l.b.way.(deviceWay).Number(),
+			adapter.Completion{Invalidated: true, Perhaps: true, Key: context})
 		l.wantDTO(l.b.recv, rc.Success, 0, dtoReceive)
 	}
 	if zone.Context == 0 || own.Context == 0 {
@@ -303,7 +302,7 @@ func TestWindowFailures(t *testing.T) {
 		l.bind(m, 64, 8, RemoteRead)
 		l.b.h.d.Fail = func(w *adapter.Work) uint8 {
 			if w.Op == fabric.OpBind {
-				return uint8(localEP)
+				return uint8(rc.Status(3))
 			}
 			return 0
 		}
@@ -388,7 +387,8 @@ func TestWindowsLacking(t *testing.T) {
 			l.b.h.d.Lacks[what] = true
 		}
 		for _, h := range l.hosts { // as it was opened with
-			h.ia.engine.(*device).info = h.d.Info()
+			info := h.d.Info()
+			h.ia.engine.(*deviceEngine).info, h.ia.limits = info, deviceLimits(&info)
 		}
 		for _, forEP := range []bool{false, true} {
 			m := l.rmr(forEP)

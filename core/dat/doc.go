@@ -5,10 +5,8 @@
 //	object_unsafe.go  handles, and how they are found
 //	ia.go             adapters, their names and addresses
 //	attributes.go     what an adapter tells of its network interface
-//	engine.go         what an adapter does by its own means; engine_links.go over links
-//	device.go         an RDMA adapter; device_pair.go its queue pairs, device_call.go its
-//	                  connections, device_listen.go the passive side, device_datagram.go UD
-//	                  (device_window.go RMRs, device_solicited.go solicited receives)
+//	engine.go         what an adapter does by its own means; engine_links.go over links,
+//	                  engine_device.go by an RDMA adapter (engine_rmr.go its RMRs)
 //	memory.go, rmr.go protection zones, regions, contexts, what a remote access is checked against
 //	shared.go         memory that processes share, told by a cookie
 //	ep.go, modify.go  endpoints
@@ -36,6 +34,7 @@
 //	counters.go, counter_names.go, link_errors.go
 //
 // Its parts are packages: cm (connection manager), rc (the protocol of connections), coll (that
-// of groups), codes, sockets. Everything runs under the library's lock; memory.Guard must
-// have run on the calling goroutine where user memory is touched.
+// of groups), device (RDMA adapters at work) above adapter (what they can do), codes, sockets.
+// Everything runs under the library's lock; memory.Guard must have run on the calling goroutine
+// where user memory is touched.
 package dat

@@ -35,54 +35,47 @@ type Limits struct {
 	PrivateConnect, PrivateAccept, PrivateReject int
 	Groups                                       bool
 	RMRsForEP                                    bool // RMRs may be an endpoint's own
+	Invalidates, Atomics                         bool // there are such operations
+	// Fixed are the fields of an endpoint that cannot change while receives are posted.
+	Fixed uint64
 }
 
 // engine is what an adapter does by its own means, below handles, states, events and the checks of
 // arguments, which are the same for all. links is that of processes that are connected by links;
-// device that of an RDMA adapter.
+// deviceEngine that of an RDMA adapter.
 type engine interface {
 	openZone(p *PZ) codes.Return
-	closeZone(p *PZ)
 	// register gives a region its contexts; deregister takes them away: no peer accesses it after
 	// that. find is what a context of local memory names: an LMR, or by RMR what one is bound to.
 	register(r *region) codes.Return
 	deregister(r *region)
-	// openRMR gives an RMR its window, and closeWindow ends one, which may be nil. promise prepares
-	// a bind: its region gets contexts, or it is found which window it binds. grant has the region
-	// take effect. One without a window may be used from promise on where there is an adapter,
-	// which knows nothing in between.
+	find(context uint32, byRMR bool) *region
+	// openRMR gives an RMR its window. promise prepares a bind: its region gets contexts, or it is
+	// found which window it binds. grant has the region take effect. One without a window may be
+	// used from promise on where there is an adapter, which knows nothing in between.
 	openRMR(m *RMR) codes.Return
-	closeWindow(w *window)
 	promise(b *binding) codes.Return
 	grant(r *region)
-	find(context uint32, byRMR bool) *region
-	// openWay makes a way for an endpoint's data, which takes receives at once. changeWay makes it
-	// what another endpoint's configuration asks for. fixed are the fields that cannot change while
-	// receives are posted.
+	// openWay makes a way for an endpoint's data, which takes receives at once.
 	openWay(e *EP) codes.Return
-	changeWay(e, to *EP) codes.Return
-	fixed() uint64
+	// openQueue gives an SRQ its queue.
 	openQueue(s *SRQ) codes.Return
-	closeQueue(s *SRQ)
-	resizeQueue(s *SRQ, max int32) codes.Return
-	postShared(s *SRQ, r *rc.Receive) codes.Return
-	waiting(s *SRQ) int // receives that are not taken, or may not be
-	// watch has a device tell when few receives are left. Links look at each message.
-	watch(s *SRQ)
-	// listen makes requests for a qualifier come to a service point; service is the one at it.
+	// listen makes requests for a qualifier come to a service point.
 	listen(qualifier uint64, sp servicePoint) (listening, codes.Return)
-	service(qualifier uint64) servicePoint
 	// connect begins a connection for an endpoint.
 	connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 		private []byte) (arrival, codes.Return)
-	// meet prepares an endpoint for the peer whose request is about to be accepted.
-	meet(a attempt, e *EP) codes.Return
-	postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
-		segments []rc.Segment) codes.Return
-	freePath(ah *AH)
-	// lacks says whether the adapter cannot do what a request asks for.
-	lacks(a *PostArgs) bool
 	identity() identity
+	close()
+}
+
+// receiveQueue is the receives of an SRQ.
+type receiveQueue interface {
+	post(r *rc.Receive) codes.Return
+	waiting() int // receives that are not taken, or may not be
+	resize(max int32) codes.Return
+	// watch has an adapter report when fewer receives are left. Links look at each message.
+	watch(low int32)
 	close()
 }
 
@@ -99,6 +92,14 @@ type way interface {
 	Disconnect(graceful bool)
 	// Discard ends what was never connected. Receives are flushed.
 	Discard()
+	// change makes it what another configuration of the endpoint, to, asks for.
+	change(e, to *EP) codes.Return
+	// meet prepares it for the peer whose request is about to be accepted.
+	meet(a attempt) codes.Return
+	// postDatagram sends d to the queue pair qpn of ah's process. The memory is given by triplets,
+	// and by segments.
+	postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
+		segments []rc.Segment) codes.Return
 }
 
 // attempt is a connection that is being made, until it is over: of cm, or of the RDMA connection
@@ -125,6 +126,11 @@ type arrival struct {
 	local     netip.Addr
 	peer      netip.AddrPort
 	qualifier uint64
+}
+
+// lacks says whether there is no operation such as a request asks for.
+func (l *Limits) lacks(a *PostArgs) bool {
+	return a.Invalidate && !l.Invalidates || a.Op >= rc.CompareSwap && !l.Atomics
 }
 
 // start gives the adapter its engine: that of an RDMA adapter where the first word of params, what

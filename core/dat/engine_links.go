@@ -18,10 +18,10 @@ const manyObjects = 1 << 16
 var linkLimits = Limits{EPs: manyObjects, EVDs: manyObjects, PZs: manyObjects, SRQs: manyObjects,
 	LMRs: MaxLMRs, DTOs: MaxDTOs, SRQDTOs: MaxDTOs, IOV: MaxIOV, ReadIOV: MaxIOV, ReadsIn: MaxReads,
 	ReadsOut: MaxReads, Message: MaxMessage, Datagram: MaxDatagram, PrivateConnect: PrivateMax,
-	PrivateAccept: PrivateMax, PrivateReject: PrivateMax, Groups: true}
+	PrivateAccept: PrivateMax, PrivateReject: PrivateMax, Groups: true, Invalidates: true,
+	Atomics: true}
 
 func (links) openZone(*PZ) codes.Return { return codes.Success }
-func (links) closeZone(*PZ)             {}
 
 func (k links) register(r *region) codes.Return {
 	result := k.context(r)
@@ -35,8 +35,6 @@ func (links) openRMR(m *RMR) codes.Return {
 	m.ForEP = false
 	return codes.Success
 }
-
-func (links) closeWindow(*window) {}
 
 func (k links) promise(b *binding) codes.Return {
 	if b.of == nil {
@@ -61,9 +59,40 @@ func (k links) deregister(r *region) { k.ia.contexts.remove(r.keys.Local) }
 
 func (k links) find(context uint32, _ bool) *region { return k.ia.contexts.find(context) }
 
+// linkWay is the way of an endpoint over links.
+type linkWay struct {
+	*rc.Conn
+	e *EP
+}
+
+func (w linkWay) change(_, to *EP) codes.Return {
+	if w.Shared = nil; to.SRQ != nil {
+		w.Shared = &to.SRQ.queue
+	}
+	return codes.Success
+}
+
+func (w linkWay) meet(a attempt) codes.Return {
+	c, l := a.(*cm.Conn), w.e.ia.library
+	d, err := l.dataLinkAt(c.Local)
+	if err != nil {
+		return codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	p := l.findPeer(d, c)
+	if p == nil {
+		return codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	c.Card = w.e.cardOf(d, p)
+	return codes.Success
+}
+
+func (linkWay) postDatagram(*datagram, *AH, uint32, []Triplet, []rc.Segment) codes.Return {
+	return codes.InvalidState.With(codes.NoSubtype)
+}
+
 // datagrams is the way of a UD endpoint over links: receives wait for whoever sends.
 type datagrams struct {
-	*rc.Conn
+	linkWay
 	ud *udState
 }
 
@@ -72,34 +101,32 @@ func (w datagrams) PostReceive(r *rc.Receive) { w.ud.receives = append(w.ud.rece
 
 func (k links) openWay(e *EP) codes.Return {
 	e.conn = k.ia.library.engine.New(e)
-	e.way = e.conn
+	way := linkWay{e.conn, e}
+	e.way = way
 	if e.Attr.Service == ServiceUD {
 		e.openUD()
-		e.way = datagrams{e.conn, e.ud}
+		e.way = datagrams{way, e.ud}
 	}
-	return k.changeWay(e, e)
+	return way.change(e, e)
 }
 
-func (links) changeWay(e, to *EP) codes.Return {
-	if e.conn.Shared = nil; to.SRQ != nil {
-		e.conn.Shared = &to.SRQ.queue
-	}
+// linkQueue is the receives of an SRQ over links.
+type linkQueue struct{ *rc.Shared }
+
+func (links) openQueue(s *SRQ) codes.Return {
+	s.shared = linkQueue{&s.queue}
 	return codes.Success
 }
 
-func (links) fixed() uint64 { return 0 }
-
-func (links) openQueue(*SRQ) codes.Return          { return codes.Success }
-func (links) watch(*SRQ)                           {}
-func (links) closeQueue(*SRQ)                      {}
-func (links) resizeQueue(*SRQ, int32) codes.Return { return codes.Success }
-
-func (links) postShared(s *SRQ, r *rc.Receive) codes.Return {
-	s.queue.Post(r)
+func (q linkQueue) post(r *rc.Receive) codes.Return {
+	q.Post(r)
 	return codes.Success
 }
 
-func (links) waiting(s *SRQ) int { return s.queue.Len() }
+func (q linkQueue) waiting() int            { return q.Len() }
+func (linkQueue) resize(int32) codes.Return { return codes.Success }
+func (linkQueue) watch(int32)               {}
+func (linkQueue) close()                    {}
 
 func (k links) listen(qualifier uint64, sp servicePoint) (listening, codes.Return) {
 	ln, r := k.ia.listen(qualifier, linkService{sp}, cmStats{k.ia})
@@ -113,15 +140,6 @@ type linkListener struct {
 }
 
 func (l linkListener) unlisten() { l.ia.unlisten(l.ln) }
-
-func (k links) service(qualifier uint64) servicePoint {
-	if ln := k.ia.library.machine.Listener(qualifier); ln != nil {
-		if s, ok := ln.Service.(linkService); ok {
-			return s.sp
-		}
-	}
-	return nil
-}
 
 func (k links) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 	private []byte) (a arrival, r codes.Return) {
@@ -137,23 +155,5 @@ func (k links) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 	return arrival{attempt: c, service: service, local: d.local, peer: c.Peer,
 		qualifier: qualifier}, r
 }
-
-func (k links) meet(a attempt, e *EP) codes.Return {
-	c, l := a.(*cm.Conn), k.ia.library
-	d, err := l.dataLinkAt(c.Local)
-	if err != nil {
-		return codes.InsufficientResources.With(codes.ResourceDevice)
-	}
-	p := l.findPeer(d, c)
-	if p == nil {
-		return codes.InsufficientResources.With(codes.ResourceDevice)
-	}
-	c.Card = e.cardOf(d, p)
-	return codes.Success
-}
-
-func (links) freePath(ah *AH) { ah.peer.conns-- }
-
-func (links) lacks(*PostArgs) bool { return false }
 
 func (links) close() {}

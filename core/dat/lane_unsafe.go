@@ -112,7 +112,7 @@ func (l *Library) TellLane() {
 	n.Adapters, n.GoWork = 0, 0
 	for _, d := range l.devices {
 		n.Adapters = uint64(l.cfg.Adapters.Look())
-		n.GoWork |= uint32(flag(n.Adapters == 0 || d.nextTimeout() != 0))
+		n.GoWork |= uint32(flag(n.Adapters == 0 || d.NextTimeout() != 0))
 	}
 	if l.network == nil { // the lane knows nothing of RDMA adapters
 		return

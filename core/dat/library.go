@@ -17,7 +17,7 @@ import (
 type Library struct {
 	cfg      Config
 	host     Host
-	devices  []*device // of the adapters that are RDMA adapters
+	devices  []*deviceEngine // of the adapters that are RDMA adapters
 	handles  handles
 	ias      []*IA
 	memory   arena.Arena
@@ -169,7 +169,7 @@ func (l *Library) Progress() (n int) {
 	if len(l.devices) > 0 {
 		memory.Guard()
 		for _, d := range l.devices {
-			n += d.progress()
+			n += d.Progress()
 		}
 	}
 	if l.network == nil {
@@ -271,7 +271,7 @@ const (
 // NextTimeout is when Progress must run even if nothing arrives; 0: never.
 func (l *Library) NextTimeout() (next int64) {
 	for _, d := range l.devices {
-		next = progress.Earlier(next, d.nextTimeout())
+		next = progress.Earlier(next, d.NextTimeout())
 	}
 	if l.network == nil {
 		return next
@@ -305,7 +305,7 @@ func (l *Library) NextTimeout() (next int64) {
 // end.
 func (l *Library) Arm() (until int64, ok bool) {
 	for _, d := range l.devices {
-		if !d.arm() {
+		if !d.Arm() {
 			l.Disarm()
 			return 0, false
 		}
@@ -346,7 +346,7 @@ func (l *Library) Disarm() {
 	l.asleep, l.added = false, false
 	l.setUntimed(false)
 	for _, d := range l.devices {
-		d.disarm()
+		d.Disarm()
 	}
 	for _, d := range l.links {
 		if w, ok := d.link.(transport.Waiter); ok {
@@ -385,11 +385,11 @@ func (l *Library) Invalidate(c *rc.Conn, context uint32) bool {
 	if r == nil || r.pz != e.PZ {
 		return false
 	}
-	m, ok := r.owner.(*RMR)
-	if ok {
-		m.unbind()
+	if r.rmr == nil {
+		return false
 	}
-	return ok
+	r.rmr.unbind()
+	return true
 }
 
 // Completed implements rc.Owner.

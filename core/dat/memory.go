@@ -3,6 +3,7 @@ package dat
 import (
 	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/transport"
 )
@@ -32,7 +33,7 @@ const (
 type PZ struct {
 	base
 	users int
-	zone  adapter.Zone // of an RDMA adapter
+	zone  *device.Zone // of an RDMA adapter; nil over links
 }
 
 // NewPZ is dat_pz_create.
@@ -42,7 +43,7 @@ func (ia *IA) NewPZ() (*PZ, codes.Return) {
 		return nil, r
 	}
 	if !ia.add(KindPZ, p) {
-		ia.engine.closeZone(p)
+		p.zone.Close()
 		return nil, codes.InsufficientResources.With(codes.ResourceProtectionDomain)
 	}
 	ia.count(iaPZCreate)
@@ -54,7 +55,7 @@ func (p *PZ) Free() codes.Return {
 	if p.users > 0 {
 		return codes.InvalidState.With(codes.InvalidStatePZInUse)
 	}
-	p.ia.engine.closeZone(p)
+	p.zone.Close()
 	p.ia.remove(p)
 	p.ia.count(iaPZFree)
 	return codes.Success
@@ -68,13 +69,11 @@ type region struct {
 	privileges Privileges
 	zeroBased  bool
 	lmr        *LMR
-	owner      any // *LMR or *RMR
+	rmr        *RMR // that names it; nil: it is an LMR's own
 
-	keys adapter.Keys   // its contexts: in local triplets, and in those of peers
-	of   adapter.Region // of an RDMA adapter
-	// Of an adapter's window that is bound: it, and the queue pair that the bind went to.
-	window *window
-	pair   *pair
+	keys   adapter.Keys   // its contexts: in local triplets, and in those of peers
+	of     *device.Region // of an RDMA adapter; nil over links
+	window *device.Window // of an RDMA adapter, once that is bound
 }
 
 // contexts are what the contexts of triplets name, of all adapters: who looks one up knows the
@@ -188,7 +187,7 @@ func (ia *IA) NewLMR(a LMRArgs) (*LMR, codes.Return) {
 	}
 	m := &LMR{Type: a.Type, Region: a.Region, Length: a.Length, PZ: pz}
 	m.region = region{addr: a.Region[0], n: a.Length, pz: pz, privileges: a.Privileges,
-		zeroBased: a.ZeroBased, lmr: m, owner: m}
+		zeroBased: a.ZeroBased, lmr: m}
 	switch {
 	case a.Privileges&^allPrivileges != 0:
 		return nil, codes.Arg(6)
@@ -273,9 +272,9 @@ type RMR struct {
 	ForEP  bool
 	region region
 
-	window  *window  // of an RDMA adapter, for its next bind, or bound; nil: none
-	pending int      // binds that are not complete
-	last    *binding // the newest of them
+	window  *device.Window // of an RDMA adapter, for its next bind, or bound; nil: none
+	pending int            // binds that are not complete
+	last    *binding       // the newest of them
 }
 
 // Triplet names local memory (DAT_LMR_TRIPLET), or a peer's (DAT_RMR_TRIPLET).
@@ -296,7 +295,7 @@ func (ia *IA) NewRMR(pz Handle, forEP bool) (*RMR, codes.Return) {
 		return nil, r
 	}
 	if !ia.add(KindRMR, m) {
-		ia.engine.closeWindow(m.window)
+		m.window.Close()
 		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
 	p.users++
@@ -321,7 +320,7 @@ func (ia *IA) local(p *posted) (segments []rc.Segment, ok bool) {
 		if r == nil || r.pz != p.pz {
 			return nil, false
 		}
-		_, isLMR := r.owner.(*LMR)
+		isLMR := r.rmr == nil
 		if isLMR == p.byRMR || isLMR && r.privileges&p.need != p.need ||
 			!isLMR && r.privileges&(RemoteWrite|LocalWrite) == 0 {
 			return nil, false

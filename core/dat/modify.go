@@ -58,7 +58,7 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if !slices.Contains(allowed, e.State) {
 		return codes.InvalidState.With(why[e.State])
 	}
-	if e.receives > 0 && mask&(FieldPZ|FieldRecv|FieldSRQ|e.ia.engine.fixed()) != 0 {
+	if e.receives > 0 && mask&(FieldPZ|FieldRecv|FieldSRQ|e.ia.limits.Fixed) != 0 {
 		return codes.InvalidState.With(codes.NoSubtype)
 	}
 	n := *e
@@ -83,7 +83,7 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if r := n.checkAttr(&e.ia.limits); r != codes.Success && e.configured() {
 		return codes.Arg(3)
 	}
-	if r := e.ia.engine.changeWay(e, &n); r != codes.Success {
+	if r := e.way.change(e, &n); r != codes.Success {
 		return r
 	}
 	n.use(1)

@@ -55,7 +55,7 @@ func (ia *IA) listen(qualifier uint64, service cm.Service, stats cm.Stats) (*cm.
 	}
 	if err := l.network.Listen(PortOf(qualifier)); err != nil {
 		l.machine.Unlisten(ln)
-		return nil, notListening(err)
+		return nil, codes.NotListening(err)
 	}
 	ia.count(iaCMListen)
 	return ln, codes.Success
@@ -332,7 +332,7 @@ func (cr *CR) Accept(ep Handle, private []byte) codes.Return {
 }
 
 func (cr *CR) accept(e *EP, private []byte) codes.Return {
-	if r := cr.ia.engine.meet(cr.attempt, e); r != codes.Success {
+	if r := e.way.meet(cr.attempt); r != codes.Success {
 		return r
 	}
 	if e.ud == nil {
@@ -378,15 +378,25 @@ func (cr *CR) decide(private []byte) {
 	cr.release()
 }
 
+// pspAt is the adapter's PSP at a qualifier; nil: there is none.
+func (ia *IA) pspAt(qualifier uint64) *PSP {
+	for _, o := range ia.objects {
+		if p, ok := o.(*PSP); ok && p.Qualifier == qualifier {
+			return p
+		}
+	}
+	return nil
+}
+
 // Handoff is dat_cr_handoff: the request goes to another service point of this process.
 func (cr *CR) Handoff(qualifier uint64) codes.Return {
-	sp, ok := cr.ia.engine.service(qualifier).(*PSP)
-	if !ok || cr.ep != nil {
+	sp := cr.ia.pspAt(qualifier)
+	if sp == nil || cr.ep != nil {
 		return codes.Arg(2)
 	}
 	cr.SP = sp.handle
 	ev := cr.event(qualifier)
-	if sp.ia != cr.ia || !sp.EVD.post(&ev) {
+	if !sp.EVD.post(&ev) {
 		return codes.InsufficientResources.With(codes.ResourceTEVD)
 	}
 	return codes.Success

@@ -99,7 +99,7 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	switch {
 	case r != codes.Success:
 		return r
-	case e.ia.engine.lacks(&a):
+	case e.ia.limits.lacks(&a):
 		return codes.ModelNotSupported.With(codes.NoSubtype)
 	case int32(len(a.Triplets)) > e.iovMax(a.Op):
 		return codes.Arg(2)

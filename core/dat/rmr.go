@@ -1,8 +1,8 @@
 package dat
 
 import (
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 )
 
@@ -25,17 +25,11 @@ type binding struct {
 	of      *LMR // nil: it unbinds
 	triplet Triplet
 	region  region
-	window  *window // that it binds; nil: none
-	fresh   bool    // which was made for it
-	posted  bool    // the adapter has it
-	taken   bool    // the peer has invalidated what it binds, before that was told
-	over    bool    // it has taken effect, or never will
-}
-
-// window is an RDMA adapter's; see device_window.go.
-type window struct {
-	w   adapter.Window // 0: it is gone
-	own bool           // of the queue pair that it is bound on
+	window  *device.Window // that it binds; nil: none
+	fresh   bool           // which was made for it
+	posted  bool           // the adapter has it
+	taken   bool           // the peer has invalidated what it binds, before that was told
+	over    bool           // it has taken effect, or never will
 }
 
 // Free is dat_rmr_free: what it was bound to is bound no more. While the adapter has a bind of its
@@ -69,9 +63,9 @@ func (m *RMR) unbind() {
 }
 
 // setWindow gives it another window. One that it has had ends.
-func (m *RMR) setWindow(w *window) {
+func (m *RMR) setWindow(w *device.Window) {
 	if m.window != w {
-		m.ia.engine.closeWindow(m.window)
+		m.window.Close()
 		m.window = w
 	}
 }
@@ -80,7 +74,7 @@ func (m *RMR) setWindow(w *window) {
 func (m *RMR) boundTo(a BindArgs) (*LMR, codes.Return) {
 	if a.LMR == 0 && a.Triplet.N != 0 {
 		if r := m.ia.engine.find(a.Triplet.Context, false); r != nil {
-			if of, ok := r.owner.(*LMR); ok && of.ia == m.ia {
+			if of := r.lmr; r.rmr == nil && of.ia == m.ia {
 				return of, codes.Success
 			}
 		}
@@ -102,7 +96,7 @@ func (m *RMR) prepare(e *EP, of *LMR, a BindArgs) (*binding, codes.Return) {
 		return nil, codes.ProtectionViolation.With(codes.NoSubtype)
 	}
 	b.region = region{addr: uint64(addr), n: uint64(a.Triplet.N), pz: m.PZ, privileges: p,
-		zeroBased: a.ZeroBased, lmr: of, owner: m}
+		zeroBased: a.ZeroBased, lmr: of, rmr: m}
 	b.of = of
 	if r := m.ia.engine.promise(b); r != codes.Success {
 		return nil, r
@@ -143,7 +137,7 @@ func (b *binding) drop() {
 			m.unbind()
 			m.window = nil
 		}
-		m.ia.engine.closeWindow(b.window)
+		b.window.Close()
 	}
 	if b.of != nil {
 		if b.window == nil {

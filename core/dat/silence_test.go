@@ -4,10 +4,8 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
-	"syscall"
 	"testing"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 )
 
@@ -81,33 +79,4 @@ func TestUnansweredRequestOfAdapterIsReportedOnce(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 	delete(l.f.Silent, l.hosts[1].ia.Addr)
-}
-
-// TestReportSaysWhyNoRouteIsFound: the kernel's reason, as long as no request has gone.
-func TestReportSaysWhyNoRouteIsFound(t *testing.T) {
-	l := newLab(t, 1)
-	defer l.close()
-	var lines []string
-	lib := l.hosts[0].l
-	lib.cfg.Attention = func(text string) { lines = append(lines, text) }
-	a := l.hosts[0].end(nil)
-	k := l.hosts[0].ia.engine.(*device)
-	id, err := k.d.NewID(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := k.newCall(id)
-	c.owner, c.active, c.reportAt = a.EP, true, 5e9
-	c.peer = netip.MustParseAddrPort("10.0.0.9:7")
-	c.onActive(a.EP, &adapter.Event{Kind: adapter.NotFound, Status: -int(syscall.ETIMEDOUT)})
-	if c.noteUnanswered(5e9 - 1); len(lines) != 0 {
-		t.Errorf("too soon: %q", lines)
-	}
-	c.noteUnanswered(5e9)
-	c.noteUnanswered(6e9)
-	if len(lines) != 1 || !strings.HasSuffix(lines[0], "the kernel says: connection timed out") {
-		t.Errorf("%q", lines)
-	}
-	c.owner = nil
-	c.free()
 }

@@ -14,7 +14,7 @@ type SRQ struct {
 	users        int
 	queue        rc.Shared
 	posted       int          // receives that are not complete
-	shared       *sharedQueue // of an RDMA adapter, in place of queue
+	shared       receiveQueue // what the adapter has of it
 }
 
 // NewSRQ is dat_srq_create.
@@ -32,7 +32,7 @@ func (ia *IA) NewSRQ(pz Handle, max, maxIOV, low int32) (*SRQ, codes.Return) {
 		return nil, r
 	}
 	if !ia.add(KindSRQ, s) {
-		ia.engine.closeQueue(s)
+		s.shared.close()
 		return nil, codes.InsufficientResources.With(codes.ResourceSRQ)
 	}
 	p.users++
@@ -46,7 +46,7 @@ func (s *SRQ) Free() codes.Return {
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
 	}
 	s.PZ.users--
-	s.ia.engine.closeQueue(s)
+	s.shared.close()
 	s.ia.remove(s)
 	s.ia.count(iaSRQFree)
 	return codes.Success
@@ -66,7 +66,7 @@ func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
 	}
 	s.posted++
 	r.Owner.(*posted).srq = s
-	if ret = s.ia.engine.postShared(s, r); ret != codes.Success {
+	if ret = s.shared.post(r); ret != codes.Success {
 		s.posted--
 	}
 	return ret
@@ -74,7 +74,7 @@ func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
 
 // Counts are what a query tells: receives that wait, and those that endpoints have taken.
 func (s *SRQ) Counts() (available, outstanding int) {
-	n := s.ia.engine.waiting(s)
+	n := s.shared.waiting()
 	return n, s.posted - n
 }
 
@@ -86,7 +86,7 @@ func (s *SRQ) Resize(max int32) codes.Return {
 	case int(max) < s.posted:
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
 	}
-	if r := s.ia.engine.resizeQueue(s, max); r != codes.Success {
+	if r := s.shared.resize(max); r != codes.Success {
 		return r
 	}
 	s.Max = max
@@ -99,14 +99,14 @@ func (s *SRQ) SetLow(low int32) codes.Return {
 		return codes.Arg(2)
 	}
 	s.LowWatermark = low
-	s.ia.engine.watch(s)
+	s.shared.watch(low)
 	s.checkLow()
 	return codes.Success
 }
 
 // checkLow tells the consumer if few receives are left.
 func (s *SRQ) checkLow() {
-	if s.ia.engine.waiting(s) < int(s.LowWatermark) {
+	if s.shared.waiting() < int(s.LowWatermark) {
 		s.tellLow()
 	}
 }

@@ -102,9 +102,8 @@ func (t *ownTable) tell(context uint32, m *region) {
 		t.library.awaitCopies()
 		return
 	}
-	_, isLMR := m.owner.(*LMR)
 	c.Addr, c.N, c.Pz = m.addr, m.n, uint64(m.pz.handle)
-	c.Privileges, c.Zerobased, c.Window = uint16(m.privileges), flag(m.zeroBased), flag(!isLMR)
+	c.Privileges, c.Zerobased, c.Window = uint16(m.privileges), flag(m.zeroBased), flag(m.rmr != nil)
 	atomic.StoreUint32(&c.Context, context)
 }
 

@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -44,8 +44,7 @@ type AH struct {
 	peer   *peer
 	remote netip.Addr
 	QPN    uint32
-	path   adapter.Path // on an RDMA adapter, which has no peer; and the key of the queue pair
-	qkey   uint32
+	path   *device.Path // on an RDMA adapter, which has no peer
 	// what the event points to: an endpoint may have many
 	private memoryBlock
 }
@@ -201,7 +200,11 @@ func (e *EP) FreeAH(h Handle) codes.Return {
 
 func (a *AH) release() {
 	a.private.release()
-	a.ia.engine.freePath(a)
+	if a.path != nil {
+		a.path.Close()
+	} else {
+		a.peer.conns--
+	}
 	a.ia.remove(a)
 }
 
@@ -234,7 +237,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	}
 	d := &datagram{e: e, p: ah.peer, cookie: cookie, flags: flags, n: n}
 	e.requests++
-	if r = e.ia.engine.postDatagram(d, ah, qpn, triplets, segments); r != codes.Success {
+	if r = e.way.postDatagram(d, ah, qpn, triplets, segments); r != codes.Success {
 		e.requests--
 		return r
 	}
@@ -243,8 +246,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	return codes.Success
 }
 
-// postDatagram implements engine.
-func (k links) postDatagram(d *datagram, _ *AH, qpn uint32, _ []Triplet,
+func (w datagrams) postDatagram(d *datagram, _ *AH, qpn uint32, _ []Triplet,
 	segments []rc.Segment) codes.Return {
 	if !d.gather(segments) {
 		return codes.ProtectionViolation.With(codes.ProtectionRead)

@@ -1,11 +1,11 @@
-package dat
+package device
 
 import (
+	"fmt"
 	"net/netip"
 	"syscall"
 
 	"lapi/core/dat/adapter"
-	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/core/progress"
@@ -25,11 +25,12 @@ const (
 	done
 )
 
-// call is a connection, or the attempt at one, of an RDMA adapter: the engine's attempt.
-type call struct {
-	k         *device
+// Call is a connection, or the attempt at one.
+type Call struct {
+	k         *Device
 	id        adapter.ID
-	owner     cm.Owner // *EP, *CR; nil: nobody
+	end       Endpoint // nil: it has none, or none any more
+	decider   Decider  // while the program has to decide; else nil
 	active    bool
 	datagrams bool
 	state     callState
@@ -47,8 +48,8 @@ type call struct {
 	from      datagramEnd // of a request of datagrams
 }
 
-// devicePort is the port of a qualifier, as the original provider has it.
-func devicePort(qualifier uint64) uint16 {
+// PortOf is the port of a qualifier, as the original provider has it.
+func PortOf(qualifier uint64) uint16 {
 	if qualifier <= 0xffff {
 		return uint16(qualifier)
 	}
@@ -61,50 +62,53 @@ const (
 	refusalsMost  = 9     // while a program may be about to listen
 	refusalPause  = 100e6 // ns, at first
 	pauseMost     = 500e6 // ns
-	abruptTimeout = 240e6 // ns for the peer to hear of an abrupt end
+	AbruptTimeout = 240e6 // ns for the peer to notice an abrupt end
 )
 
 // rejectHead is in front of the private data of a rejection: versions of the original's interface,
 // which nobody looks at.
 var rejectHead = [4]byte{2, 0, 2, 0}
 
-func (k *device) newCall(id adapter.ID) *call {
-	c := &call{k: k, id: id, number: k.ia.library.random()}
+func (k *Device) newCall(id adapter.ID) *Call {
+	c := &Call{k: k, id: id, number: k.host.Random()}
 	k.calls[id] = c
 	return c
 }
 
-func (k *device) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
-	private []byte) (a arrival, r codes.Return) {
-	q := e.way.(*pair)
+// Connect begins a connection for an endpoint. timeout is in ns, 0: none.
+func (k *Device) Connect(e Endpoint, to netip.Addr, qualifier uint64, timeout int64,
+	private []byte) (a Arrival, r codes.Return) {
+	q := e.Pair()
 	if q.qp == 0 {
 		return a, codes.InvalidState.With(codes.InvalidStateEPUnconfigured)
 	}
-	id, err := k.d.NewID(e.ud != nil)
+	datagrams := q.config.Datagrams
+	id, err := k.d.NewID(datagrams)
 	if err != nil {
 		return a, codes.InsufficientResources.With(codes.ResourceDevice)
 	}
 	c := k.newCall(id)
-	c.owner, c.active, c.datagrams, c.qualifier = e, true, e.ud != nil, qualifier
-	c.peer = netip.AddrPortFrom(to, devicePort(qualifier))
+	c.end, c.active, c.datagrams, c.qualifier = e, true, datagrams, qualifier
+	c.peer = netip.AddrPortFrom(to, PortOf(qualifier))
 	if c.private = append([]byte(nil), private...); c.datagrams {
-		c.private = append(k.datagramEnd(e).bytes(), private...)
+		c.private = append(q.datagramEnd().bytes(), private...)
 	}
 	if timeout != 0 {
-		c.deadline = k.ia.library.cfg.Clock() + timeout
+		c.deadline = k.host.Now() + timeout
 		k.wakeAt(c.deadline)
 	}
-	c.reportAt = k.ia.library.cfg.Clock() + silenceReportedAfter
+	c.reportAt = k.host.Now() + SilenceReportedAfter
 	k.wakeAt(c.reportAt)
 	if err := k.d.FindAddress(id, c.peer, findTimeout); err != nil {
 		c.free()
-		return a, refusedBy(err, unreachable)
+		return a, codes.RefusedBy(err, codes.Unreachable)
 	}
-	return arrival{attempt: c, local: k.info.Addr, peer: c.peer, qualifier: qualifier}, r
+	return Arrival{Call: c, Datagrams: datagrams, Local: k.info.Addr, Peer: c.peer,
+		Qualifier: qualifier}, r
 }
 
-// free forgets the connection, whatever there is of it: the peer of an attempt is told.
-func (c *call) free() {
+// free forgets the connection, whatever there is of it: the peer of an attempt is notified.
+func (c *Call) free() {
 	if c.state != done {
 		c.state = done
 		c.k.d.FreeID(c.id)
@@ -113,13 +117,14 @@ func (c *call) free() {
 }
 
 // terms are what the connection is asked for with, or accepted.
-func (c *call) terms(e *EP, private []byte) adapter.Terms {
-	return adapter.Terms{QPN: e.way.(*pair).number, Shared: e.SRQ != nil, Private: private,
-		ReadsIn: uint8(e.Attr.MaxReadsIn), ReadsOut: uint8(e.Attr.MaxReadsOut)}
+func (c *Call) terms(e Endpoint, private []byte) adapter.Terms {
+	q := e.Pair()
+	return adapter.Terms{QPN: q.number, Shared: q.config.Queue != nil, Private: private,
+		ReadsIn: uint8(q.config.ReadsIn), ReadsOut: uint8(q.config.ReadsOut)}
 }
 
-// onEvent is told what has happened to an ID.
-func (k *device) onEvent(e *adapter.Event) {
+// onEvent takes what has happened to an ID.
+func (k *Device) onEvent(e *adapter.Event) {
 	if e.Kind == adapter.Requested {
 		k.onRequest(e)
 		return
@@ -128,7 +133,7 @@ func (k *device) onEvent(e *adapter.Event) {
 	if c == nil {
 		return
 	}
-	switch ep, _ := c.owner.(*EP); {
+	switch ep := c.end; {
 	case e.Kind == adapter.Disconnected || e.Kind == adapter.Removed:
 		c.onEnd(e)
 	case c.state == leaving: // nothing else is of interest
@@ -141,30 +146,30 @@ func (k *device) onEvent(e *adapter.Event) {
 	case e.Kind == adapter.Established:
 		c.stand(ep, nil)
 	default:
-		c.fail(EventAcceptCompletionError, false, nil)
+		c.fail(FailedAcceptance, nil)
 	}
 }
 
 // onBreak: something has come for a connection that stands. A rejection means that the peer has
-// closed it before it heard that it stands.
-func (c *call) onBreak(ep *EP, e *adapter.Event) {
+// closed it before it knew that it stands.
+func (c *Call) onBreak(ep Endpoint, e *adapter.Event) {
 	switch e.Kind {
 	case adapter.Rejected:
-		ep.way.(*pair).end(rc.ByPeer)
+		ep.Pair().finish(rc.ByPeer)
 	case adapter.Unreachable, adapter.Failed:
-		ep.way.(*pair).end(rc.Broken)
+		ep.Pair().finish(rc.Broken)
 	}
 }
 
 // onCancel: the active side of a request has given up.
-func (c *call) onCancel(e *adapter.Event) {
-	if cr, is := c.owner.(*CR); is && e.Kind != adapter.Established {
-		cr.gone = true
+func (c *Call) onCancel(e *adapter.Event) {
+	if c.decider != nil && e.Kind != adapter.Established {
+		c.decider.Withdrawn()
 		c.free()
 	}
 }
 
-func (c *call) onActive(ep *EP, e *adapter.Event) {
+func (c *Call) onActive(ep Endpoint, e *adapter.Event) {
 	k := c.k
 	var err error
 	switch e.Kind {
@@ -173,14 +178,14 @@ func (c *call) onActive(ep *EP, e *adapter.Event) {
 	case adapter.RouteFound:
 		c.state, c.reason = asking, 0
 		err = k.d.Connect(c.id, c.terms(ep, c.private))
-		k.ia.count(iaCMReqTX)
+		k.host.Count(RequestsSent)
 	case adapter.NotFound:
 		c.reason = syscall.Errno(max(-e.Status, 0))
 		if c.tries++; c.tries < findTries && e.Status == -int(syscall.ETIMEDOUT) {
 			err = k.d.FindAddress(c.id, c.peer, findTimeout)
 			break
 		}
-		c.fail(EventUnreachable, false, nil)
+		c.fail(FailedUnreachable, nil)
 	case adapter.Responded:
 		c.onResponse(ep, e)
 	case adapter.Established: // of datagrams
@@ -192,15 +197,15 @@ func (c *call) onActive(ep *EP, e *adapter.Event) {
 		case c.datagrams && e.Status == datagramNobody:
 			c.refused()
 		case c.datagrams && e.Status == datagramRejected:
-			c.fail(EventPeerRejected, true, behind(e.Private, len(rejectHead)))
+			c.fail(FailedRejected, behind(e.Private, len(rejectHead)))
 		default:
-			c.fail(EventUnreachable, false, nil)
+			c.fail(FailedUnreachable, nil)
 		}
 	default:
-		c.fail(EventBroken, false, nil)
+		c.fail(FailedBroken, nil)
 	}
 	if err != nil {
-		c.fail(EventBroken, false, nil)
+		c.fail(FailedBroken, nil)
 	}
 }
 
@@ -208,59 +213,59 @@ func (c *call) onActive(ep *EP, e *adapter.Event) {
 func behind(b []byte, n int) []byte { return b[min(n, len(b)):] }
 
 // onResponse makes the connection that the peer has accepted.
-func (c *call) onResponse(ep *EP, e *adapter.Event) {
-	k, q := c.k, ep.way.(*pair)
-	k.ia.count(iaCMRepRX)
+func (c *Call) onResponse(ep Endpoint, e *adapter.Event) {
+	k, q := c.k, ep.Pair()
+	k.host.Count(RepliesReceived)
 	private := append([]byte(nil), e.Private...)
 	if q.qp == 0 || k.d.Ready(c.id, q.qp, -1, -1) != nil || k.d.Establish(c.id) != nil {
-		c.fail(EventUnreachable, false, nil)
+		c.fail(FailedUnreachable, nil)
 		return
 	}
-	k.ia.count(iaCMRtuTX)
+	k.host.Count(ReadySent)
 	c.out = e.ReadsOut
 	c.stand(ep, private)
 }
 
 // stand: data may flow.
-func (c *call) stand(ep *EP, private []byte) {
-	q := ep.way.(*pair)
+func (c *Call) stand(ep Endpoint, private []byte) {
+	q := ep.Pair()
 	if q.qp == 0 { // it has failed meanwhile
-		c.fail(EventBroken, false, nil)
+		c.fail(FailedBroken, nil)
 		return
 	}
 	c.state, c.deadline, c.reportAt = standing, 0, 0
 	q.connected(c, int(c.out))
-	ep.established(c.active, private)
+	ep.Established(c.active, private)
 }
 
 // onReject: the request was turned down, by the program there or because nobody listens.
-func (c *call) onReject(e *adapter.Event) {
+func (c *Call) onReject(e *adapter.Event) {
 	switch e.Status {
 	case adapter.ReasonConsumer:
-		c.k.ia.count(iaCMUserRejRX)
-		c.fail(EventPeerRejected, true, behind(e.Private, len(rejectHead)))
+		c.k.host.Count(RejectionsReceived)
+		c.fail(FailedRejected, behind(e.Private, len(rejectHead)))
 	case adapter.ReasonNobody:
 		c.refused()
 	default:
-		c.fail(EventNonPeerRejected, false, nil)
+		c.fail(FailedRefused, nil)
 	}
 }
 
 // refused asks again: the program there may be about to listen.
-func (c *call) refused() {
+func (c *Call) refused() {
 	c.reportAt = 0 // that was an answer
-	c.k.ia.count(iaCMErrRefused)
+	c.k.host.Count(Refused)
 	if c.refusals++; c.refusals > refusalsMost {
-		c.fail(EventNonPeerRejected, false, nil)
+		c.fail(FailedRefused, nil)
 		return
 	}
 	c.state = pausing
-	c.next = c.k.ia.library.cfg.Clock() + min(refusalPause*int64(c.refusals), pauseMost)
+	c.next = c.k.host.Now() + min(refusalPause*int64(c.refusals), pauseMost)
 	c.k.wakeAt(c.next)
 }
 
 // again asks again, by another ID.
-func (c *call) again() {
+func (c *Call) again() {
 	k := c.k
 	id, err := k.d.NewID(c.datagrams)
 	if err == nil {
@@ -271,113 +276,119 @@ func (c *call) again() {
 		err = k.d.FindAddress(id, c.peer, findTimeout)
 	}
 	if err != nil {
-		c.fail(EventBroken, false, nil)
+		c.fail(FailedBroken, nil)
 	}
 }
 
-// fail ends an attempt and tells the endpoint.
-func (c *call) fail(number EventNumber, rejected bool, private []byte) {
+// fail ends an attempt and notifies the endpoint.
+func (c *Call) fail(why Failure, private []byte) {
 	private = append([]byte(nil), private...)
-	ep, _ := c.owner.(*EP)
-	c.owner = nil
+	ep := c.end
+	c.Disown()
 	c.free()
-	if ep == nil {
-		return
+	if ep != nil {
+		c.k.host.Count(Errors)
+		ep.Failed(c, why, private)
 	}
-	c.k.ia.count(iaCMErr)
-	if ep.ud != nil {
-		ep.failedUD(c, rejected, private)
-		return
-	}
-	ep.failed(number, private)
 }
 
 // onEnd: the peer has ended the connection, or knows that this side has; or the adapter is gone.
-func (c *call) onEnd(e *adapter.Event) {
-	ep, _ := c.owner.(*EP)
+func (c *Call) onEnd(e *adapter.Event) {
+	ep := c.end
 	switch {
 	case c.state == standing && ep != nil:
 		how := rc.ByPeer
 		if e.Kind == adapter.Removed {
 			how = rc.Broken
 		}
-		ep.way.(*pair).end(how)
+		ep.Pair().finish(how)
 	case c.state == leaving:
 		c.left()
 	case ep != nil:
-		number := EventBroken
+		why := FailedBroken
 		if !c.active {
-			number = EventAcceptCompletionError
+			why = FailedAcceptance
 		}
-		c.fail(number, false, nil)
+		c.fail(why, nil)
 	default:
 		c.onCancel(e)
 	}
 }
 
-// leave ends a connection that has ended for the endpoint. One that is broken is remembered until
-// the peer has heard of it.
-func (c *call) leave(broken bool) {
-	c.owner = nil
+// leave ends a connection that has ended for the endpoint. A broken connection is remembered until
+// the peer knows of its end.
+func (c *Call) leave(broken bool) {
+	c.Disown()
 	if _ = c.k.d.Disconnect(c.id); !broken {
 		c.free()
 		return
 	}
-	c.awaitEnd(c.k.ia.library.cfg.Timeout)
+	c.awaitEnd(c.k.timeout)
 }
 
 // hangUp ends a connection as the program wants it.
-func (c *call) hangUp(graceful bool) {
+func (c *Call) hangUp(graceful bool) {
 	_ = c.k.d.Disconnect(c.id)
-	limit := int64(abruptTimeout)
-	if graceful || c.owner == nil {
-		limit = c.k.ia.library.cfg.Timeout
+	limit := int64(AbruptTimeout)
+	if graceful || c.end == nil {
+		limit = c.k.timeout
 	}
 	c.awaitEnd(limit)
 }
 
-func (c *call) awaitEnd(limit int64) {
+func (c *Call) awaitEnd(limit int64) {
 	c.state = leaving
-	c.deadline = c.k.ia.library.cfg.Clock() + limit
+	c.deadline = c.k.host.Now() + limit
 	c.k.wakeAt(c.deadline)
 }
 
 // left: the peer knows of the end, or was given the time to.
-func (c *call) left() {
-	ep, _ := c.owner.(*EP)
-	c.owner = nil
+func (c *Call) left() {
+	ep := c.end
+	c.Disown()
 	c.free()
 	if ep != nil {
-		ep.ended(rc.ByUser)
+		ep.Ended(rc.ByUser)
 	}
 }
 
-// Close implements attempt. Of a connection that stands, or has ended, the endpoint takes care.
-func (c *call) Close(int64) {
+// Close ends an attempt; its peer is notified. Of a connection that stands, or has ended, the
+// endpoint takes care.
+func (c *Call) Close() {
 	if c.state != standing && c.state != leaving {
 		c.free()
 	}
 }
 
-// Confirm implements attempt: the connection manager does that.
-func (c *call) Confirm() {}
+// Number is a random number that names the call.
+func (c *Call) Number() uint64 { return c.number }
 
-// Number implements attempt.
-func (c *call) Number() uint64 { return c.number }
+// Active says whether this side has connected.
+func (c *Call) Active() bool { return c.active }
 
-// Own implements attempt.
-func (c *call) Own(owner cm.Owner) { c.owner = owner }
+// Peer is where the call comes from, or goes to.
+func (c *Call) Peer() netip.AddrPort { return c.peer }
+
+// SetEndpoint makes the call an endpoint's, SetDecider a request's that is not decided on, Disown
+// nobody's: nobody is notified of its end.
+func (c *Call) SetEndpoint(e Endpoint) { c.end, c.decider = e, nil }
+
+// SetDecider is described at SetEndpoint.
+func (c *Call) SetDecider(d Decider) { c.end, c.decider = nil, d }
+
+// Disown is described at SetEndpoint.
+func (c *Call) Disown() { c.end, c.decider = nil, nil }
 
 // onTimeout does what is due.
-func (k *device) onTimeout(now int64) {
+func (k *Device) onTimeout(now int64) {
 	k.due = 0
 	for _, c := range k.calls {
 		switch {
 		case c.deadline != 0 && now >= c.deadline && c.state == leaving:
 			c.left()
 		case c.deadline != 0 && now >= c.deadline:
-			k.ia.count(iaCMErrTimeout)
-			c.fail(EventTimedOut, false, nil)
+			k.host.Count(TimedOut)
+			c.fail(FailedTimeout, nil)
 		case c.state == pausing && now >= c.next:
 			c.again()
 		}
@@ -391,4 +402,28 @@ func (k *device) onTimeout(now int64) {
 			k.due = progress.Earlier(k.due, c.next)
 		}
 	}
+}
+
+// noteUnanswered reports c once if it is time and nothing has answered it. The connection managers
+// of adapters do not say whether a request has arrived that the program there has not decided on.
+func (c *Call) noteUnanswered(now int64) {
+	if c.reportAt == 0 || now < c.reportAt {
+		return
+	}
+	c.reportAt = 0
+	why := "no answer to the request: is a firewall in the way of RoCE (UDP port 4791), or has the " +
+		"program there not decided yet?"
+	if c.k.info.LID != 0 {
+		why = "no answer to the request: has the program there not decided yet, or is it in another " +
+			"InfiniBand partition?"
+	}
+	switch {
+	case c.reason != 0:
+		why = fmt.Sprintf("the address or the route is not found: the kernel says: %v", c.reason)
+	case c.state == finding:
+		why = "neither an address nor a route is found"
+	}
+	c.k.host.Silent(c.qualifier, c.peer.Addr(), fmt.Sprintf(
+		"RDMA from adapter %s, port %d (%v) to %v: %s", c.k.info.Name, c.k.info.Port,
+		c.k.info.Addr, c.peer, why))
 }

@@ -1,0 +1,230 @@
+package device
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"syscall"
+	"testing"
+
+	"lapi/core/dat/adapter"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
+)
+
+// TestNoClock: a turn asks for the time only if something is due at one.
+func TestNoClock(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	k := l.hosts[0].k
+	k.due, l.asked = 0, 0
+	if k.Progress(); l.asked != 0 {
+		t.Errorf("nothing is due, and the time was asked for %d times", l.asked)
+	}
+	k.wakeAt(1 << 40)
+	if k.Progress(); l.asked != 1 || k.due != 1<<40 {
+		t.Errorf("asked %d times, due at %d", l.asked, k.due)
+	}
+}
+
+// TestRoom: a pair that is gone takes no room in completion queues.
+func TestRoom(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	k := l.hosts[0].k
+	for range 3 {
+		q := l.hosts[0].end(nil).pair
+		if q.room == 0 || k.pools[0].used != q.room {
+			t.Fatalf("%d places are taken for a pair's %d", k.pools[0].used, q.room)
+		}
+		q.Discard()
+		if k.pools[0].used != 0 || len(k.pools) != 1 {
+			t.Fatalf("%d places are taken for no pair", k.pools[0].used)
+		}
+	}
+}
+
+// TestSerials: no living pair's number in completions is given again.
+func TestSerials(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	k := l.hosts[0].k
+	k.serial = 1<<31 - 2
+	first, second := l.hosts[0].end(nil).pair, l.hosts[0].end(nil).pair
+	if first.serial != 1<<31-1 || second.serial != 0 {
+		t.Fatalf("serials %d, %d", first.serial, second.serial)
+	}
+	k.serial = 1<<31 - 2
+	third := l.hosts[0].end(nil).pair
+	if third.serial == first.serial || third.serial == second.serial {
+		t.Errorf("serial %d is given again", third.serial)
+	}
+	for _, q := range []*Pair{first, second, third} {
+		q.Discard()
+	}
+}
+
+// low is a QueueOwner that counts.
+type low struct{ low, lost int }
+
+func (o *low) Low()  { o.low++ }
+func (o *low) Lost() { o.lost++ }
+
+// TestLowBeforeCompletions: the owner of a queue is notified that few receives are left before the
+// receives that messages have taken complete; once, and only if it watches.
+func TestLowBeforeCompletions(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	h, o := l.hosts[1], &low{}
+	queue, r := h.zone.NewQueue(8, 1, o)
+	l.must("queue", r)
+	a := l.hosts[0].end(nil)
+	b := h.end(func(c *PairConfig) { c.Queue = queue })
+	l.connect(a, b)
+	for range 4 {
+		l.must("post", queue.Post(&rc.Receive{}, segment))
+	}
+	queue.Watch(3)
+	for i, want := range []int{0, 1, 1} {
+		if !a.pair.Post(&rc.Request{Op: rc.Send}, segment, nil) {
+			t.Fatal("the pair takes no request")
+		}
+		if h.k.onAsync(h.d.Async()); o.low != want || len(b.received) != 0 {
+			t.Fatalf("after %d messages: notified %d times, %d receives are complete", i+1, o.low,
+				len(b.received))
+		}
+	}
+	if l.turn(); len(b.received) != 3 || len(a.completed) != 3 {
+		t.Errorf("%d receives and %d requests are complete", len(b.received), len(a.completed))
+	}
+	l.disconnect(a)
+	queue.Close()
+	if o.lost != 0 || o.low != 1 {
+		t.Errorf("%d receives are lost, notified %d times", o.lost, o.low)
+	}
+}
+
+// bell is a Waker.
+type bell struct{ rung int }
+
+func (b *bell) Wake() { b.rung++ }
+
+// TestSolicitedQueues: the pairs of a Waker share its queue, which ends with the last of them; other
+// pairs have none.
+func TestSolicitedQueues(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	h, waker := l.hosts[0], &bell{}
+	k := h.k
+	solicited := func(c *PairConfig) { c.Solicited = waker }
+	first, second, plain := h.end(solicited).pair, h.end(solicited).pair, h.end(nil).pair
+	if len(k.pools) != 2 || k.quiet != 1 || plain.quiet != nil || first.quiet != second.quiet {
+		t.Fatalf("%d queues, %d of Wakers", len(k.pools), k.quiet)
+	}
+	if first.Discard(); k.quiet != 1 {
+		t.Error("the queue has ended with the first pair")
+	}
+	second.Discard()
+	plain.Discard()
+	if k.quiet != 0 || len(k.pools) != 1 || k.pools[0].used != 0 {
+		t.Errorf("%d queues are left, %d of Wakers, %d places taken", len(k.pools), k.quiet,
+			k.pools[0].used)
+	}
+	h.d.Refuse["NewCompletions"] = errNoPair
+	c := PairConfig{Zone: h.zone, Requests: 1, Receives: 1, Solicited: waker}
+	if _, r := k.NewPair(c, &end{}); r.Type() != codes.InsufficientResources {
+		t.Errorf("without a queue: %#x", uint32(r))
+	}
+}
+
+// TestWakesForWhatNobodyTook: a report of a solicited message takes the messages that nobody has
+// looked for, and wakes.
+func TestWakesForWhatNobodyTook(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	waker := &bell{}
+	a, b := l.hosts[0].end(nil), l.hosts[1].end(func(c *PairConfig) { c.Solicited = waker })
+	l.connect(a, b)
+	for i, solicited := range []bool{false, true} {
+		b.pair.PostReceive(&rc.Receive{}, segment)
+		a.pair.Post(&rc.Request{Op: rc.Send, Solicited: solicited}, segment, nil)
+		if l.hosts[1].k.wakeSolicited(); waker.rung != i || len(b.received) != 2*i {
+			t.Errorf("message %d: woken %d times, %d receives are complete", i+1, waker.rung,
+				len(b.received))
+		}
+	}
+	l.disconnect(a)
+}
+
+// TestReportSaysWhyNoRouteIsFound: the kernel's reason, as long as no request was sent; once.
+func TestReportSaysWhyNoRouteIsFound(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	h := l.hosts[0]
+	e := h.end(nil)
+	id, err := h.k.d.NewID(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := h.k.newCall(id)
+	c.end, c.active, c.reportAt = e, true, 5e9
+	c.peer = netip.MustParseAddrPort("10.0.0.9:7")
+	c.onActive(e, &adapter.Event{Kind: adapter.NotFound, Status: -int(syscall.ETIMEDOUT)})
+	if c.noteUnanswered(5e9 - 1); len(h.silent) != 0 {
+		t.Errorf("too soon: %q", h.silent)
+	}
+	c.noteUnanswered(5e9)
+	c.noteUnanswered(6e9)
+	if len(h.silent) != 1 || !strings.HasSuffix(h.silent[0],
+		"the kernel says: connection timed out") {
+		t.Errorf("%q", h.silent)
+	}
+	c.Disown()
+	c.free()
+	e.pair.Discard()
+}
+
+// TestRefusedByAdapter: what the adapter refuses is an error of the call, and leaves nothing.
+func TestRefusedByAdapter(t *testing.T) {
+	for call, f := range map[string]func(h *host) codes.Return{
+		"NewQP": func(h *host) codes.Return {
+			_, r := h.k.NewPair(PairConfig{Zone: h.zone, Requests: 1, Receives: 1}, &end{})
+			return r
+		},
+		"NewQueue": func(h *host) codes.Return {
+			_, r := h.zone.NewQueue(1, 1, &low{})
+			return r
+		},
+		"NewWindow": func(h *host) codes.Return {
+			_, r := h.zone.NewWindow(true)
+			return r
+		},
+		"Register": func(h *host) codes.Return {
+			_, r := h.zone.Register(4096, 1, 0, 0)
+			return r
+		},
+		"NewID": func(h *host) codes.Return {
+			_, r := h.k.Listen(7, h)
+			return r
+		},
+	} {
+		l := newLab(t, 1)
+		l.hosts[0].d.Refuse[call] = errors.New("no")
+		if r := f(l.hosts[0]); r == codes.Success {
+			t.Errorf("%s is refused, and nobody notices", call)
+		}
+		l.close()
+	}
+}
+
+// FuzzDatagramEnd: what a peer says of its queue pair is taken as it is written, or not at all.
+func FuzzDatagramEnd(f *testing.F) {
+	f.Add(datagramEnd{qpn: 7, lid: 3, gid: [16]byte{15: 1}}.bytes())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var d, again datagramEnd
+		if d.read(b) && (!again.read(d.bytes()) || d != again || d.qpn >= 1<<24) {
+			t.Errorf("%x: %+v", b, d)
+		}
+	})
+}

@@ -1,0 +1,407 @@
+package dat
+
+import (
+	"net/netip"
+
+	"lapi/core/dat/adapter"
+	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
+	"lapi/core/dat/rc"
+)
+
+// deviceEngine is the engine of adapters whose data goes by an RDMA adapter. It gives the objects of
+// the program what package device has for them, and package device the few functions of theirs that
+// it calls.
+type deviceEngine struct {
+	*device.Device
+	ia      *IA
+	d       adapter.Device
+	info    adapter.Info
+	regions map[uint32]*region // of LMRs, by the key of local memory
+	windows map[uint32]*region // of RMRs, by the key that peers use
+	list    []adapter.Segment  // of a post or a receive
+}
+
+// startDevice makes a device the adapter's engine.
+func (ia *IA) startDevice(d adapter.Device) {
+	l, info := ia.library, d.Info()
+	k := &deviceEngine{ia: ia, d: d, info: info, regions: map[uint32]*region{},
+		windows: map[uint32]*region{}}
+	k.Device = device.New(d, deviceHost{ia}, l.cfg.Timeout)
+	ia.engine, ia.limits = k, deviceLimits(&info)
+	ia.Addr = info.Addr
+	ia.port = Interface{Name: info.Name, Addr: info.Addr, MTU: info.MTU, Running: info.Active}
+	l.devices = append(l.devices, k)
+	for _, fd := range d.Files() {
+		l.host.Watch(fd)
+	}
+}
+
+func deviceLimits(i *adapter.Info) Limits {
+	return Limits{EPs: int32(i.MaxQPs), EVDs: manyObjects, PZs: int32(i.MaxZones),
+		SRQs: int32(i.MaxQueues), LMRs: int32(i.MaxRegions),
+		DTOs: int32(min(i.MaxRequests, MaxDTOs)), SRQDTOs: int32(min(i.MaxQueueReceives, MaxDTOs)),
+		IOV:     int32(min(i.MaxSegments, MaxIOV)),
+		ReadIOV: int32(min(i.MaxReadSegments, MaxIOV)), ReadsIn: int32(i.MaxReadsIn),
+		ReadsOut: int32(i.MaxReadsOut), Message: uint32(min(i.MaxMessage, MaxMessage)),
+		Datagram: i.MTU, PrivateConnect: device.PrivateConnect,
+		PrivateAccept: device.PrivateAccept, PrivateReject: device.PrivateReject,
+		RMRsForEP: i.OwnWindows, Invalidates: i.Invalidates, Atomics: i.Atomics,
+		// a queue pair is made for as many and as long receives as it is to have
+		Fixed: FieldAttr}
+}
+
+// Adapted says whether data goes by an RDMA adapter. A thread that waits for one sleeps: it is
+// further away than a process of the same node, its driver may need the processor (as soft-RoCE
+// does), and a program that wants to poll does so by dat_evd_dequeue.
+func (l *Library) Adapted() bool { return len(l.devices) > 0 }
+
+func (k *deviceEngine) close() {
+	l := k.ia.library
+	for _, fd := range k.d.Files() {
+		l.host.Unwatch(fd)
+	}
+	k.Close()
+	for i, o := range l.devices {
+		if o == k {
+			l.devices = append(l.devices[:i:i], l.devices[i+1:]...)
+			break
+		}
+	}
+}
+
+func (k *deviceEngine) identity() identity {
+	return identity{guid: k.info.GUID, gid: k.info.GID, port: k.info.Port, active: k.Active(),
+		atomics: k.info.Atomics}
+}
+
+// deviceHost implements device.Host.
+type deviceHost struct{ ia *IA }
+
+func (h deviceHost) Now() int64     { return h.ia.library.cfg.Clock() }
+func (h deviceHost) Random() uint64 { return h.ia.library.random() }
+
+// deviceCounters are the counters of an adapter by which those of a device are counted.
+var deviceCounters = [device.NumCounters]int{device.Listens: iaCMListen,
+	device.RequestsSent: iaCMReqTX, device.RequestsReceived: iaCMReqRX,
+	device.RepliesSent: iaCMRepTX, device.RepliesReceived: iaCMRepRX,
+	device.ReadySent: iaCMRtuTX, device.RejectionsReceived: iaCMUserRejRX,
+	device.Refused: iaCMErrRefused, device.TimedOut: iaCMErrTimeout, device.Errors: iaCMErr}
+
+func (h deviceHost) Count(c device.Counter) { h.ia.count(deviceCounters[c]) }
+
+func (h deviceHost) Broken() { h.ia.asyncError(EventIACatastrophic, h.ia.handle, 0) }
+
+func (h deviceHost) Silent(qualifier uint64, to netip.Addr, text string) {
+	h.ia.library.reportSilence(qualifier, to, text)
+}
+
+func (k *deviceEngine) openZone(p *PZ) (r codes.Return) {
+	p.zone, r = k.NewZone()
+	return r
+}
+
+// deviceAccess is what each privilege is to an adapter.
+var deviceAccess = map[Privileges]adapter.Access{RemoteWrite: adapter.Write,
+	RemoteRead: adapter.Read, RemoteAtomic: adapter.Atomic, LocalWrite: adapter.LocalWrite}
+
+func accessOf(p Privileges) (access adapter.Access) {
+	for bit, a := range deviceAccess {
+		if p&bit != 0 {
+			access |= a
+		}
+	}
+	return access
+}
+
+func (k *deviceEngine) register(r *region) codes.Return {
+	as := r.addr
+	if r.zeroBased {
+		as = 0
+	}
+	of, result := r.pz.zone.Register(r.addr, r.n, as, accessOf(r.privileges))
+	if result != codes.Success {
+		return result
+	}
+	r.of, r.keys = of, of.Keys
+	if r.rmr != nil {
+		k.windows[r.keys.Remote] = r
+	} else {
+		k.regions[r.keys.Local] = r
+	}
+	return codes.Success
+}
+
+func (k *deviceEngine) deregister(r *region) {
+	switch {
+	case r.rmr == nil:
+		delete(k.regions, r.keys.Local)
+	case k.windows[r.keys.Remote] == r:
+		delete(k.windows, r.keys.Remote)
+	}
+	if r.window == nil {
+		r.of.Deregister()
+	} else {
+		r.window.Unbound()
+	}
+}
+
+func (k *deviceEngine) find(context uint32, byRMR bool) *region {
+	if byRMR {
+		return k.windows[context]
+	}
+	return k.regions[context]
+}
+
+// segments are the local memory of what was posted, until the next call.
+func (k *deviceEngine) segments(p *posted) []adapter.Segment {
+	list := k.list[:0]
+	for _, t := range p.triplets {
+		if t.N == 0 {
+			continue
+		}
+		s := adapter.Segment{Addr: t.Addr, N: t.N, Key: t.Context}
+		if p.byRMR {
+			s.Key = k.windows[t.Context].keys.Local
+		}
+		list = append(list, s)
+	}
+	k.list = list
+	return list
+}
+
+// deviceQueue is an SRQ of an adapter. It implements device.QueueOwner.
+type deviceQueue struct {
+	k *deviceEngine
+	s *SRQ
+	*device.Queue
+}
+
+func (k *deviceEngine) openQueue(s *SRQ) (r codes.Return) {
+	q := &deviceQueue{k: k, s: s}
+	q.Queue, r = s.PZ.zone.NewQueue(int(s.Max), int(s.MaxIOV), q)
+	s.shared = q
+	return r
+}
+
+func (q *deviceQueue) post(r *rc.Receive) codes.Return {
+	return q.Post(r, q.k.segments(r.Owner.(*posted)))
+}
+
+// waiting counts what has not completed: an adapter does not report which receive a message has
+// taken.
+func (q *deviceQueue) waiting() int { return q.s.posted }
+
+func (q *deviceQueue) resize(max int32) codes.Return { return q.Resize(int(max)) }
+
+// watch: the adapter knows better than waiting. Few receives that no message takes any more it does
+// not report, so SetLow looks, too.
+func (q *deviceQueue) watch(low int32) { q.Watch(int(low)) }
+
+func (q *deviceQueue) close() { q.Close() }
+
+func (q *deviceQueue) Low() { q.s.tellLow() }
+
+func (q *deviceQueue) Lost() {
+	q.s.posted--
+	q.s.checkLow()
+}
+
+// deviceWay is the way of an endpoint over an adapter.
+type deviceWay struct {
+	k *deviceEngine
+	*device.Pair
+}
+
+// deviceWaker implements device.Waker.
+type deviceWaker struct{ evd *EVD }
+
+func (w deviceWaker) Wake() { w.evd.wake() }
+
+// config is what the queue pair of an endpoint is made for.
+func (e *EP) config() device.PairConfig {
+	a := &e.Attr
+	c := device.PairConfig{Datagrams: a.Service == ServiceUD, Requests: int(a.MaxRequest),
+		Receives:        int(a.MaxRecv),
+		RequestSegments: int(max(a.MaxRequestIOV, a.MaxRDMAReadIOV, a.MaxRDMAWriteIOV)),
+		ReceiveSegments: int(a.MaxRecvIOV), ReadsIn: int(a.MaxReadsIn),
+		ReadsOut: int(a.MaxReadsOut)}
+	if e.PZ != nil {
+		c.Zone = e.PZ.zone
+	}
+	if e.SRQ != nil {
+		c.Queue, c.Receives = e.SRQ.shared.(*deviceQueue).Queue, int(e.SRQ.Max)
+	}
+	if e.Recv != nil && a.RecvFlags&Solicited != 0 {
+		c.Solicited = deviceWaker{e.Recv}
+	}
+	return c
+}
+
+func (k *deviceEngine) openWay(e *EP) codes.Return {
+	q, r := k.NewPair(e.config(), deviceEnd{e})
+	if r == codes.Success {
+		k.use(e, q)
+	}
+	return r
+}
+
+// use makes q the endpoint's way.
+func (k *deviceEngine) use(e *EP, q *device.Pair) {
+	e.way = deviceWay{k, q}
+	if e.Attr.Service == ServiceUD {
+		e.ud = &udState{qpn: q.Number(), asked: map[attempt][]byte{}}
+	}
+}
+
+func (w deviceWay) change(e, to *EP) codes.Return {
+	q, r := w.k.NewPair(to.config(), deviceEnd{e})
+	if r == codes.Success {
+		w.Free()
+		w.k.use(e, q)
+	}
+	return r
+}
+
+// Post implements way.
+func (w deviceWay) Post(r *rc.Request) bool {
+	p := r.Owner.(*posted)
+	var b device.Binding
+	if p.bind != nil {
+		b = p.bind
+	}
+	return w.Pair.Post(r, w.k.segments(p), b)
+}
+
+// PostReceive implements way.
+func (w deviceWay) PostReceive(r *rc.Receive) {
+	w.Pair.PostReceive(r, w.k.segments(r.Owner.(*posted)))
+}
+
+// Recall implements way: nothing is lent.
+func (w deviceWay) Recall() {}
+
+func (w deviceWay) meet(attempt) codes.Return {
+	if !w.Configured() {
+		return codes.InvalidState.With(codes.InvalidStateEPUnconfigured)
+	}
+	return codes.Success
+}
+
+func (w deviceWay) postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
+	_ []rc.Segment) codes.Return {
+	r := &rc.Request{Owner: d, Solicited: d.flags&Solicited != 0}
+	return w.PostDatagram(r, ah.path, qpn, w.k.segments(&posted{triplets: triplets}), d.n)
+}
+
+// deviceEnd implements device.Endpoint.
+type deviceEnd struct{ e *EP }
+
+func (o deviceEnd) Pair() *device.Pair { return o.e.way.(deviceWay).Pair }
+
+func (o deviceEnd) Abandoned() bool { return o.e.abandon }
+
+func (o deviceEnd) Completed(r *rc.Request) {
+	if d, is := r.Owner.(*datagram); is {
+		o.e.sentUD(d, r.Status)
+		return
+	}
+	o.e.completed(r)
+}
+
+func (o deviceEnd) Received(r *rc.Receive) {
+	if o.e.ud != nil {
+		o.e.receivedUD(r)
+		return
+	}
+	o.e.received(r)
+}
+
+func (o deviceEnd) Established(active bool, private []byte) { o.e.established(active, private) }
+
+func (o deviceEnd) Reached(c *device.Call, p *device.Path, private []byte) bool {
+	a := deviceAttempt{c}
+	o.e.dropAttempt(a)
+	return o.e.tellAH(&AH{path: p, QPN: p.QPN}, a, c.Active(), c.Peer(), private)
+}
+
+// deviceFailures are the events of failures.
+var deviceFailures = map[device.Failure]EventNumber{device.FailedBroken: EventBroken,
+	device.FailedUnreachable: EventUnreachable, device.FailedRejected: EventPeerRejected,
+	device.FailedRefused: EventNonPeerRejected, device.FailedTimeout: EventTimedOut,
+	device.FailedAcceptance: EventAcceptCompletionError}
+
+func (o deviceEnd) Failed(c *device.Call, why device.Failure, private []byte) {
+	if o.e.ud != nil {
+		o.e.failedUD(deviceAttempt{c}, why == device.FailedRejected, private)
+		return
+	}
+	o.e.failed(deviceFailures[why], private)
+}
+
+func (o deviceEnd) Ended(how rc.Ending) { o.e.ended(how) }
+
+// deviceAttempt implements attempt.
+type deviceAttempt struct{ *device.Call }
+
+// Accept implements attempt.
+func (a deviceAttempt) Accept(_ int64, private []byte) error { return a.Call.Accept(private) }
+
+// Reject implements attempt.
+func (a deviceAttempt) Reject(_ int64, private []byte) error { return a.Call.Reject(private) }
+
+// Close implements attempt.
+func (a deviceAttempt) Close(int64) { a.Call.Close() }
+
+// Confirm implements attempt: the adapter's connection manager does that.
+func (a deviceAttempt) Confirm() {}
+
+// Own implements attempt.
+func (a deviceAttempt) Own(owner cm.Owner) {
+	switch o := owner.(type) {
+	case *EP:
+		a.SetEndpoint(deviceEnd{o})
+	case *CR:
+		a.SetDecider(deviceRequest{o})
+	default:
+		a.Disown()
+	}
+}
+
+// deviceRequest implements device.Decider.
+type deviceRequest struct{ cr *CR }
+
+func (o deviceRequest) Withdrawn() { o.cr.gone = true }
+
+// deviceService implements device.Service.
+type deviceService struct{ sp servicePoint }
+
+func (s deviceService) Requested(a device.Arrival, private []byte) {
+	requested(s.sp, arrivalOf(a), private)
+}
+
+func arrivalOf(a device.Arrival) arrival {
+	service := uint8(ServiceRC)
+	if a.Datagrams {
+		service = ServiceUD
+	}
+	return arrival{attempt: deviceAttempt{a.Call}, service: service, local: a.Local, peer: a.Peer,
+		qualifier: a.Qualifier}
+}
+
+// deviceListener implements listening.
+type deviceListener struct{ *device.Listener }
+
+func (l deviceListener) unlisten() { l.Close() }
+
+func (k *deviceEngine) listen(qualifier uint64, sp servicePoint) (listening, codes.Return) {
+	l, r := k.Listen(qualifier, deviceService{sp})
+	return deviceListener{l}, r
+}
+
+func (k *deviceEngine) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
+	private []byte) (arrival, codes.Return) {
+	a, r := k.Connect(deviceEnd{e}, to, qualifier, timeout, private)
+	return arrivalOf(a), r
+}
