@@ -45,6 +45,7 @@ type socket struct {
 	port  cm.Port
 	users int // listeners at qualifiers that share the port, and requests that hold it
 	v6    bool
+	sent  bool // something was
 }
 
 // Config is what Open needs to know.
@@ -133,13 +134,32 @@ func (n *Network) Listen(port cm.Port) error {
 	s := n.ports[port]
 	if s == nil {
 		var err error
-		if s, err = n.open(uint16(port), port); err != nil {
+		if s, err = n.open(uint16(port), port); errors.Is(err, unix.EADDRINUSE) {
+			s, err = n.giveUpOwn(port, err)
+		}
+		if err != nil {
 			return err
 		}
 		n.ports[port] = s
 	}
 	s.users++
 	return nil
+}
+
+// giveUpOwn is the process's own socket, for listeners at its port, which the kernel has chosen: it
+// may be that of any qualifier. Once something was sent from it answers come there, and it stays.
+func (n *Network) giveUpOwn(port cm.Port, inUse error) (*socket, error) {
+	a, err := unix.Getsockname(n.own.fd)
+	if err != nil || n.own.sent || addrPort(a).Port() != uint16(port) {
+		return nil, inUse
+	}
+	next, err := n.open(0, cm.Own)
+	if err != nil {
+		return nil, err
+	}
+	listener := n.own
+	n.own, listener.port = next, port
+	return listener, nil
 }
 
 // Unlisten implements dat.Network.
@@ -193,6 +213,7 @@ func (n *Network) Send(by cm.Port, local netip.Addr, to netip.AddrPort, b []byte
 	if s == nil {
 		return
 	}
+	s.sent = true
 	n.lastErr, n.lastTo = unix.Sendmsg(s.fd, b, s.from(local), s.sockaddr(to),
 		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL), to
 }

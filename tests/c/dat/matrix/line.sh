@@ -37,12 +37,14 @@ listens() {
 		"/proc/net/$1" "/proc/net/${1}6" 2> /dev/null
 }
 
-# until_true COMMAND...: for 20 seconds, while the server lives.
-until_true() {
-	local tries
-	for ((tries = 0; tries < 400; tries++)); do
-		"$@" && return
-		kill -0 "$server" 2> /dev/null || return
+# server_is_ready COMMAND...: waits until the command is true, as long as the server may take.
+server_is_ready() {
+	local line
+	until "$@"; do
+		if ! kill -0 "$server" 2> /dev/null; then
+			line=$(grep -m 1 -E "$(words)" "$server_log" || tail -n 1 "$server_log")
+			end FAILED "the server ended before it listened: $line"
+		fi
 		sleep 0.05
 	done
 }
@@ -66,12 +68,14 @@ run_client() { # COMMAND...
 }
 
 # What no program may print. dapltest's names of tests have "error" and DAT_ names in them.
-wrong() {
+words() {
 	local results='ABORT|INSUFF|INVALID|LENGTH|TIMEOUT|QUEUE|PROTECTION|PRIV|CONN_QUAL|INTERNAL'
 	results+='|NOT_IMPL|MODEL'
-	local words='FAILED|FAIL$|ERR(OR)?:|\bERR\b|[Uu]nexpected|symbol lookup|[Nn]ot PASSED|mismatch'
-	grep -nE "$words|DAT_($results)" "$@" |
-		grep -v 'Description:' | head -n 1
+	echo 'FAILED|FAIL$|ERR(OR)?:|\bERR\b|[Uu]nexpected|symbol lookup|[Nn]ot PASSED|mismatch'"|DAT_($results)"
+}
+
+wrong() {
+	grep -nE "$(words)" "$@" | grep -v 'Description:' | head -n 1
 }
 
 # must PATTERN LOG...: each log has it.
@@ -104,9 +108,9 @@ pair() {
 	# shellcheck disable=SC2086  # options are words
 	start_server "$programs/$program" $both $server_only
 	if [ "$program" = dtestsrq ]; then
-		until_true listens udp $srq_port
+		server_is_ready listens udp $srq_port
 	else
-		until_true listens tcp $port
+		server_is_ready listens tcp $port
 	fi
 	# shellcheck disable=SC2086
 	run_client "$programs/$program" $both $client_only -h $host
@@ -134,7 +138,7 @@ client_once() {
 	local mode=${options%% *}
 	rm -f "$server_log"
 	start_server "$programs/dapltest" -T S -D $name
-	until_true grep -qs 'Service Point Ready' "$server_log"
+	server_is_ready grep -qs 'Service Point Ready' "$server_log"
 	# shellcheck disable=SC2086
 	run_client "$programs/dapltest" -T "$mode" -s $host -D $name ${options#* }
 	timeout -k 5 20 "$programs/dapltest" -T Q -s $host -D $name > "$here/quit.log" 2>&1
