@@ -14,22 +14,14 @@ func (c *Collective) Size() int { return c.group.Size }
 // Rank is which member this is.
 func (c *Collective) Rank() int { return c.group.Self }
 
-// Post is dat_collective_ of each operation. The outcome is an event.
+// Post posts an operation, whose arguments are legal, to a group of the plan's engine. The outcome
+// is an event.
 func (c *Collective) Post(a *coll.Args) codes.Return {
-	switch {
-	case !c.made:
+	if !c.made {
 		return codes.BadHandle(codes.InvalidHandle1)
-	case !c.group.Legal(a):
-		return codes.InvalidParameter.With(codes.NoSubtype)
-	}
-	if r := c.queueForCore(a.Kind); r != codes.Success {
-		return r
 	}
 	c.group.Post(a)
 	return codes.Success
 }
-
-// ReadClock is dat_collective_read_clock.
-func (c *Collective) ReadClock() uint64 { return c.group.ReadClock() }
 
 var _ coll.Memory = (*Library)(nil)

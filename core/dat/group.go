@@ -6,6 +6,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/coll"
 	"lapi/core/progress"
+	view "lapi/cshim/dat/coll"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/memory"
@@ -37,12 +38,13 @@ type Collective struct {
 	index     uint32
 	tag       uint32
 	touched   bool
-	// of a group of one node (group_area.go):
-	area    []byte     // memory that all members map; nil: there is none
-	word    bool       // the first member has told of it
-	crowded bool       // there are more members than processors
-	seed    uint32     // of coins, of LAPI_FASTLANE=random
-	node    *nodeGroup // nil: all operations are the engine's
+	view      *view.Group // C's; nil: not all members are connected yet
+	node      bool        // its engine is the node's (group_engine_unsafe.go)
+	// of members of one node (group_area.go):
+	area    []byte // memory that all members map; nil: there is none
+	word    bool   // the first member has told of it
+	crowded bool   // there are more members than processors
+	seed    uint32 // of coins, of LAPI_FASTLANE=random
 }
 
 // GroupArgs are the arguments of dat_collective_create_group.
@@ -66,7 +68,6 @@ type groupTable struct {
 	spare    []*Collective
 	requests []*joinRequest // that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
-	lane     []byte         // the groups that C has
 	crowded  bool           // some of these has more members than there are processors
 }
 
@@ -152,6 +153,10 @@ func (c *Collective) connected() {
 	if c.missing > 0 || c.over || !c.share() {
 		return
 	}
+	if !c.openView() {
+		c.fail()
+		return
+	}
 	node := c.group.Self
 	local := []int{}
 	for _, f := range c.fellows {
@@ -192,10 +197,10 @@ func (c *Collective) end() {
 		c.over = true
 		c.ia.library.groups.settled(c)
 	}
-	if c.node == nil {
+	if !c.node {
 		c.EVD.useByCore(-1)
 	}
-	c.closeNode()
+	c.closeView()
 	c.group.Free()
 	c.over = true
 	for _, f := range c.fellows {
@@ -240,21 +245,14 @@ func (c *Collective) Touched() {
 
 // Completed implements coll.Owner.
 func (c *Collective) Completed(o *coll.Operation) {
-	if o.Kind != coll.Create {
-		c.doneByCore()
-	}
 	switch {
 	case c.over:
 	case o.Kind == coll.Create && o.Failed:
 		c.fail()
-	case o.Kind == coll.Create && !c.useNode():
-		c.fail()
 	case o.Kind == coll.Create:
 		c.made = true
 		c.ia.library.groups.settled(c)
-		if c.node != nil {
-			c.EVD.useByCore(-1)
-		}
+		c.settle()
 		ev := collectiveEvent(uint32(coll.Create), false, c.handle, c.user)
 		ev.setPlace(c.group.Self, c.group.Size)
 		c.EVD.post(&ev)
@@ -323,7 +321,9 @@ func (l *Library) memberGone(p *peer) {
 		}
 		f.part()
 		f.gone = true
-		f.c.nodeLost(f.rank)
+		if f.c.view != nil {
+			f.c.view.Lose(f.rank)
+		}
 		f.c.group.Lost(f.rank)
 		f.c.spoilt()
 	}
@@ -338,9 +338,6 @@ func (g *groupTable) pump() (done int, waiting bool) {
 		c.touched = false
 		n, busy := c.group.Pump()
 		done += n
-		if c.node != nil && c.node.Failed == 0 && c.group.Broken() {
-			c.failNode()
-		}
 		switch {
 		case busy:
 			waiting = true

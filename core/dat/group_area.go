@@ -12,7 +12,7 @@ import (
 // Of a group whose members are all processes of one node, the first makes memory that all of them
 // map. It passes it by the lines over which the links were made; the messages are proved as theirs
 // are. Each member whose line leads to the first waits for its word before it tells its place. Only
-// if all have mapped it does C do operations of the group.
+// if all have mapped it is C the group's engine.
 
 // AreaMaker is a Network whose processes can share memory that all write.
 type AreaMaker interface {
@@ -26,7 +26,7 @@ type AreaMaker interface {
 const shareArea = wire.Part
 
 // areaVersion is that of the memory's layout.
-const areaVersion = 4
+const areaVersion = 5
 
 // areaWord is what the first member tells: for which group, and its memory.
 type areaWord struct {
@@ -158,28 +158,23 @@ const (
 	areaReads  // it can read the memory of all others
 )
 
+// isRandom says whether LAPI_FASTLANE is random here.
+func (c *Collective) isRandom() bool {
+	n := c.ia.library.cfg.Lane
+	return n != nil && n.Random != 0
+}
+
 func (c *Collective) areaFlags() (f uint8) {
 	if c.area != nil {
 		f |= areaMapped
 	}
-	if n := c.ia.library.cfg.Lane; n != nil && n.Random != 0 {
+	if c.isRandom() {
 		f |= areaRandom
 	}
 	if c.readsAll() {
 		f |= areaReads
 	}
 	return f
-}
-
-// useNode has C do the group's operations, if all members have the memory; false: there is none for
-// what C needs, and the others count on this member.
-func (c *Collective) useNode() bool {
-	all, some := c.group.Told()
-	if all&areaMapped == 0 {
-		c.closeNode()
-		return true
-	}
-	return c.openNode(c.area, some&areaRandom != 0, all&areaReads != 0)
 }
 
 var _ coll.Owner = (*Collective)(nil)

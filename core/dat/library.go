@@ -177,7 +177,6 @@ func (l *Library) Progress() (n int) {
 	}
 	memory.Guard()
 	l.hearLane()
-	l.hearGroups()
 	n += l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)

@@ -113,6 +113,7 @@ void test_group_threads(void);
 void test_group_way(void);
 void test_group_copy(void);
 void test_group_give(void);
+void test_group_call(void);
 void test_direct(void);
 void test_ends(void);
 void test_dat_hostile(void);

@@ -59,6 +59,7 @@ static const struct {
 	{"group_way", test_group_way, 1},
 	{"group_copy", test_group_copy, 1},
 	{"group_give", test_group_give, 1},
+	{"group_call", test_group_call, 1},
 	{"direct", test_direct, 0},
 	{"ends", test_ends, 0},
 	{"dat_hostile", test_dat_hostile, 1},

@@ -85,10 +85,8 @@ enum {
 	DAT_CALL_collective_free_member,
 	DAT_CALL_collective_create_group,
 	DAT_CALL_collective_free_group,
-	DAT_CALL_collective_set_clock,
 	DAT_CALL_collective_read_clock,
 	DAT_CALL_collective,
-	DAT_CALL_collective_room,
 	DAT_CALL_get_ia_handle,
 	DAT_NUM_CALLS
 };

@@ -30,15 +30,12 @@ typedef struct dat_lane {
 	uint32_t num_ends;
 	uint32_t unsent; /* some end has something to send: there was no room */
 	uint32_t stuck;  /* some end is stuck */
-	uint32_t num_groups;
-	uint32_t go_groups; /* by C: core has something to do for some group */
 	uint32_t leave; /* by C: DAT_LEAVE_… */
 	/* by C: the thread that slept is awake; core, which armed for it, has not heard of it yet */
 	uint32_t awake;
 	/* by core: a thread sleeps and wakes for no peer's silence; who sends something wakes it */
 	uint32_t untimed;
 	int32_t bells[DAT_LANE_LINKS]; /* by link: the eventfd that peers wake this process by */
-	uint64_t groups; /* address of the addresses of all dat_group */
 	/* by core: address of an int (*)(void) that says whether RDMA adapters have something for
 	 * core; 0: there are none */
 	uint64_t adapters;

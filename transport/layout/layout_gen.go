@@ -386,13 +386,10 @@ type (
 		NumEnds     uint32
 		Unsent      uint32
 		Stuck       uint32
-		NumGroups   uint32
-		GoGroups    uint32
 		Leave       uint32
 		Awake       uint32
 		Untimed     uint32
 		Bells       [64]int32
-		Groups      uint64
 		Adapters    uint64
 		Ends        uint64
 		Table       uint64
@@ -543,52 +540,9 @@ type (
 		Zero     uint32
 		Coming   [6]uint64
 	}
-	DatCard struct {
-		Stamp  uint64
-		Check  uint64
-		N      uint64
-		Rounds uint32
-		How    uint32
-		Tiny   [32]uint8
-	}
-	DatSeat struct {
-		Done    uint64
-		Feed    DatFeed
-		Decided uint64
-		Ended   uint64
-		Gave    uint64
-		Upto    uint64
-		Giving  uint32
-		Zero    uint32
-		Claim   uint64
-		Line1   [3]uint64
-		Card    [32]DatCard
-	}
-	DatFeed struct {
-		Asks    uint64
-		From    uint64
-		What    uint64
-		At      uint64
-		N       uint64
-		Answers uint64
-	}
 	DatSpan struct {
 		Addr uint64
 		N    uint64
-	}
-	DatGroup struct {
-		Config DatGroupConfig
-		Failed uint32
-		Lost   uint32
-		State  uint32
-		News   uint32
-		Queue  DatGroupQueue
-		Round  DatGroupRound
-		Move   DatGroupMoving
-		Reduce DatGroupReducing
-		Way    DatGroupWay
-		Feed   DatGroupFeeding
-		Give   DatGroupGiving
 	}
 
 	DatGroupConfig struct {
@@ -596,8 +550,6 @@ type (
 		Evd     uint64
 		Seats   uint64
 		Stages  uint64
-		Scratch uint64
-		Ways    uint64
 		Size    uint32
 		Rank    uint32
 		Units   uint32
@@ -607,63 +559,6 @@ type (
 		Peers   [64]uint64
 		Links   [64]uint64
 	}
-	DatGroupQueue struct {
-		Ops    uint64
-		Lists  uint64
-		Room   uint32
-		Head   uint32
-		Posted uint32
-		Count  uint32
-	}
-	DatGroupRound struct {
-		Base  uint64
-		Free  uint64
-		Check uint64
-	}
-	DatGroupMoving struct {
-		Wrote  uint32
-		Rounds uint32
-		All    uint32
-		Own    uint32
-		Huge   uint32
-		Zero   uint32
-		Got    [64]uint32
-		Limit  [64]uint32
-		Total  [64]uint64
-	}
-	DatGroupReducing struct {
-		Staged  uint32
-		Reduced uint32
-		Taken   uint32
-		Input   uint32
-		Result  uint32
-		Zero    uint32
-	}
-	DatGroupWay struct {
-		Current uint32
-		How     uint32
-		Timing  uint32
-		Best    uint32
-		Holds   uint32
-		Held    uint32
-		Alike   uint64
-		Weight  uint64
-		Begun   uint64
-		Told    uint64
-		First   uint64
-		Part    uint64
-	}
-	DatGroupFeeding struct {
-		Asking   uint32
-		Feeds    uint32
-		Fed      uint64
-		Answered [64]uint64
-	}
-	DatGroupGiving struct {
-		Gives uint32
-		Rest  uint32
-	}
-
 	DatGroupOp struct {
 		Kind       uint32
 		Flags      uint32
@@ -673,6 +568,7 @@ type (
 		Zero       uint32
 		Context    uint64
 		N          uint64
+		Check      uint64
 		Send       DatSpan
 		Recv       DatSpan
 		SendStride uint64
@@ -856,15 +752,12 @@ const (
 	DatGroupUnits    = 0x20
 	DatGroupUnit     = 0x10000
 	DatGroupAll      = 0x400000
-	DatGroupScratch  = 0x4000
-	DatGroupKinds    = 0x10
-	DatGroupClasses  = 0x12
 	DatGroupQuiet    = 0x1
-	DatGroupShort    = 0x10
-	DatGroupOfCore   = 0x8
-	DatGroupWaits    = 0x0
-	DatGroupOver     = 0x2
-	DatGroupCore     = 0x3
+	DatGroupSendList = 0x2
+	DatGroupRecvList = 0x4
+	DatEngineNode    = 0x1
+	DatEnginePlan    = 0x2
+	DatSeatSize      = 0x880
 	QueueWaiting     = 0x1
 	QueueBlocked     = 0x2
 	QueueUnwaitable  = 0x4

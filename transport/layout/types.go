@@ -48,29 +48,17 @@ type (
 	DatRoute    C.dat_end_route
 	DatTx       C.dat_end_tx
 	DatRx       C.dat_end_rx
-	DatCard     C.dat_card
-	DatSeat     C.dat_seat
-	DatFeed     C.dat_feed
 	DatSpan     C.dat_span
-	DatGroup    C.dat_group
 
-	DatGroupConfig   C.dat_group_config
-	DatGroupQueue    C.dat_group_queue
-	DatGroupRound    C.dat_group_round
-	DatGroupMoving   C.dat_group_moving
-	DatGroupReducing C.dat_group_reducing
-	DatGroupWay      C.dat_group_way
-	DatGroupFeeding  C.dat_group_feeding
-	DatGroupGiving   C.dat_group_giving
-
-	DatGroupOp C.dat_group_op
-	VerbsLink  C.verbs_link
-	VerbsPort  C.verbs_port
-	VerbsPeer  C.verbs_peer
-	VerbsRing  C.verbs_ring
-	VerbsSent  C.verbs_sent
-	VerbsPair  C.verbs_pair
-	VerbsChunk C.verbs_chunk
+	DatGroupConfig C.dat_group_config
+	DatGroupOp     C.dat_group_op
+	VerbsLink      C.verbs_link
+	VerbsPort      C.verbs_port
+	VerbsPeer      C.verbs_peer
+	VerbsRing      C.verbs_ring
+	VerbsSent      C.verbs_sent
+	VerbsPair      C.verbs_pair
+	VerbsChunk     C.verbs_chunk
 
 	VerbsCompletion C.struct_cshim_verbs_completion
 	VerbsBuffer     C.struct_cshim_verbs_buffer
@@ -145,15 +133,12 @@ const (
 	DatGroupUnits    = C.DAT_GROUP_UNITS
 	DatGroupUnit     = C.DAT_GROUP_UNIT
 	DatGroupAll      = C.DAT_GROUP_ALL
-	DatGroupScratch  = C.DAT_GROUP_SCRATCH
-	DatGroupKinds    = C.DAT_GROUP_KINDS
-	DatGroupClasses  = C.DAT_GROUP_CLASSES
 	DatGroupQuiet    = C.DAT_GROUP_QUIET
-	DatGroupShort    = C.DAT_GROUP_SHORT
-	DatGroupOfCore   = C.DAT_GROUP_OF_CORE
-	DatGroupWaits    = C.DAT_GROUP_WAITS
-	DatGroupOver     = C.DAT_GROUP_OVER
-	DatGroupCore     = C.DAT_GROUP_CORE
+	DatGroupSendList = C.DAT_GROUP_SEND_LIST
+	DatGroupRecvList = C.DAT_GROUP_RECV_LIST
+	DatEngineNode    = C.DAT_ENGINE_NODE
+	DatEnginePlan    = C.DAT_ENGINE_PLAN
+	DatSeatSize      = C.sizeof_dat_seat
 	QueueWaiting     = C.DAT_QUEUE_WAITING
 	QueueBlocked     = C.DAT_QUEUE_BLOCKED
 	QueueUnwaitable  = C.DAT_QUEUE_UNWAITABLE

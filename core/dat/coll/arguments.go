@@ -67,21 +67,11 @@ func (p *Parts) total(n int) (sum uint64) {
 	return sum
 }
 
-// bad says whether some part has bytes and no address.
-func (p *Parts) bad() bool {
-	for _, s := range p.List {
-		if s.bad() {
-			return true
-		}
-	}
-	return p.List == nil && p.One.bad()
-}
-
-func (s Span) bad() bool { return s.Addr == 0 && s.N > 0 }
-
-// Args are the arguments of an operation.
+// Args are the arguments of an operation. They are legal: uDAPL's are judged in C
+// (cshim/dat/coll/call.c).
 type Args struct {
 	Kind     Kind
+	Check    uint64 // what all members' calls must have in common
 	Send     Parts
 	Recv     Parts
 	Root     int
@@ -102,90 +92,3 @@ type Kernel interface {
 
 // reduces says whether operations of that kind reduce.
 func (k Kind) reduces() bool { return k >= Reduce && k <= Scan }
-
-// rooted says whether they have a root.
-func (k Kind) rooted() bool {
-	return k >= Scatter && k <= Gatherv || k == Reduce || k == Broadcast
-}
-
-// Legal says whether the arguments are, and settles how long a reduction is. Counts are not
-// negative, and of calls with a list for each rank the list is there.
-func (g *Group) Legal(a *Args) bool {
-	root := a.Root == g.Self
-	own := func(p *Parts) uint64 { return p.of(g.Self).N }
-	switch {
-	case a.Kind.rooted() && (a.Root < 0 || a.Root >= g.Size):
-		return false
-	case a.Kind.reduces():
-		return g.legalReduction(a)
-	}
-	switch a.Kind {
-	case Scatter, Scatterv:
-		if !root {
-			return !a.Recv.One.bad()
-		}
-		return !a.Send.bad() && (a.Recv.Null() || own(&a.Send) <= a.Recv.One.N)
-	case Gather, Gatherv:
-		if !root {
-			return !a.Send.One.bad()
-		}
-		return !a.Recv.bad() && (a.Send.Null() || a.Send.One.N <= own(&a.Recv))
-	case Allgather, Allgatherv:
-		return !a.Recv.bad() && (a.Send.Null() || a.Send.One.N == own(&a.Recv))
-	case Alltoall, Alltoallv:
-		return !a.Recv.bad() &&
-			(a.Send.Null() || !a.Send.bad() && own(&a.Send) <= own(&a.Recv))
-	case Broadcast:
-		return !a.Send.One.bad()
-	}
-	return true
-}
-
-// legalReduction is Legal of a reduction. Send.One.N becomes its length.
-func (g *Group) legalReduction(a *Args) bool {
-	size := uint64(g.cfg.Kernel.Size(a.Op, a.Type))
-	if size == 0 {
-		return false
-	}
-	has := a.Kind != Reduce || a.Root == g.Self // the result comes to this member
-	room := a.Recv.One.N
-	if a.Kind == ReduceScatter {
-		room = a.Recv.total(g.Size)
-		for _, s := range a.Recv.List {
-			if s.N%size != 0 {
-				return false
-			}
-		}
-	}
-	if a.Send.Null() && has { // in place
-		if a.Send.One.N == 0 || a.Kind == ReduceScatter {
-			a.Send.One.N = room
-		}
-		if a.Recv.Null() && room > 0 {
-			return false
-		}
-	}
-	n := a.Send.One.N
-	switch {
-	case n%size != 0, a.Send.Null() && !has && n > 0, a.Kind == ReduceScatter && n != room:
-		return false
-	case has && n > room, has && a.Kind != ReduceScatter && a.Recv.Null() && n > 0:
-		return false
-	}
-	return !has || !a.Recv.One.bad()
-}
-
-// check is what all members' arguments must have in common.
-func (a *Args) check() uint32 {
-	switch {
-	case a.Kind.reduces():
-		return uint32(a.Send.One.N) ^ uint32(a.Op)<<24 ^ uint32(a.Type)<<28 ^ uint32(a.Root)<<8
-	case a.Kind == Broadcast:
-		return uint32(a.Send.One.N) ^ uint32(a.Root)<<8
-	case a.Kind.rooted():
-		return uint32(a.Root)
-	case a.Kind == Allgather:
-		return uint32(a.Recv.One.N)
-	}
-	return 0
-}

@@ -9,7 +9,7 @@
 //	send.go       to a member: fragments, the window, what is to be told
 //	receive.go    from a member: what is expected, what is early
 //	clock.go      the group's clock
-//	arguments.go  an operation's arguments, and whether they are legal
+//	arguments.go  an operation's arguments
 //	plan.go       Plan: rounds of transfers and of work on memory
 //	route.go      short parts between nodes, by their leaders
 //	nodes.go      which members share a node, and who leads there

@@ -50,9 +50,6 @@ type Operation struct {
 type Group struct {
 	Self, Size int
 	Dropped    uint64 // messages that no operation waits for
-	// By the owner, which has operations of its own in between: no operation may begin, nor
-	// end.
-	Held bool
 
 	cfg     Config
 	members []member
@@ -95,7 +92,7 @@ func (g *Group) Join(rank int, conn, tag uint32) {
 // Joined says whether messages to a member can be sent, and taken from it.
 func (g *Group) Joined(rank int) bool { return g.members[rank].joined }
 
-// Post adds an operation, whose arguments are legal. It completes by Owner.Completed, never from
+// Post adds an operation. It completes by Owner.Completed, never from
 // inside.
 func (g *Group) Post(a *Args) {
 	g.ops = append(g.ops, &Operation{Args: *a})
@@ -140,22 +137,7 @@ func (g *Group) Pump() (done int, waiting bool) {
 
 // ready says whether step has something to do.
 func (g *Group) ready() bool {
-	return len(g.ops) > 0 && !g.waits() && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
-}
-
-// waits says whether it is not the turn of the oldest operation.
-func (g *Group) waits() bool { return g.Held && !g.ops[0].begun }
-
-// Broken says whether everything that is posted fails.
-func (g *Group) Broken() bool { return g.broken }
-
-// Fail ends the group as if an operation had failed.
-func (g *Group) Fail() { g.fail() }
-
-// FailOldest ends the oldest operation of a group that is broken, held or not.
-func (g *Group) FailOldest() {
-	g.Held = false
-	g.step()
+	return len(g.ops) > 0 && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
 }
 
 // Lost: a member's process is gone, and all that it has sent is here. What is posted goes on as far

@@ -104,7 +104,7 @@ func (g *Group) onData(from int, h *Header, data []byte) {
 // the operation has failed at this member only.
 func (g *Group) place(from int, x *expected, h *Header, data []byte) {
 	m := &g.members[from]
-	if h.Kind != x.o.Kind || h.Seq != uint32(g.seq) || h.Check != x.o.check() {
+	if h.Kind != x.o.Kind || h.Seq != uint32(g.seq) || h.Check != x.o.Check {
 		g.fail() // members have called different operations
 		return
 	}

@@ -9,8 +9,6 @@ func (g *Group) step() bool {
 	}
 	o := g.ops[0]
 	switch {
-	case g.waits():
-		return false
 	case g.broken:
 		o.Failed = true
 		g.finish(o)

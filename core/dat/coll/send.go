@@ -133,7 +133,7 @@ func (g *Group) sentAll(x *outgoing) {
 // sendFragment sends n bytes of a message.
 func (g *Group) sendFragment(rank int, m *member, x *outgoing, n uint64) error {
 	h := Header{What: sayData, Kind: x.o.Kind, Number: x.number, Seq: uint32(g.seq),
-		Total: x.span.N, Offset: x.at, Check: x.o.check()}
+		Total: x.span.N, Offset: x.at, Check: x.o.Check}
 	op := g.op()
 	op.Local, op.N, op.Owner = x.span.Addr+transport.Addr(x.at), n, x
 	status, err := g.send(rank, m, &h, op)

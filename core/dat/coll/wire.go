@@ -27,7 +27,7 @@ const HeaderSize = 48
 //	20  Seq        u32       of the operation, its low bits
 //	24  Total      u64       bytes of the message
 //	32  Offset     u64       of the fragment
-//	40  Check      u32       what all members' arguments must have in common; 0 u32
+//	40  Check      u64       what all members' calls must have in common
 type Header struct {
 	Conn, Tag uint32
 	From      uint32
@@ -37,7 +37,7 @@ type Header struct {
 	Seq       uint32
 	Total     uint64
 	Offset    uint64
-	Check     uint32
+	Check     uint64
 }
 
 func (h *Header) put(b []byte) {
@@ -50,7 +50,7 @@ func (h *Header) put(b []byte) {
 	le.PutUint32(b[20:], h.Seq)
 	le.PutUint64(b[24:], h.Total)
 	le.PutUint64(b[32:], h.Offset)
-	le.PutUint64(b[40:], uint64(h.Check))
+	le.PutUint64(b[40:], h.Check)
 }
 
 // Decode reads a header; false: it is none.
@@ -61,6 +61,6 @@ func (h *Header) Decode(b []byte) bool {
 	le := binary.LittleEndian
 	*h = Header{Conn: le.Uint32(b), Tag: le.Uint32(b[4:]), From: le.Uint32(b[8:]),
 		What: what(b[12]), Kind: Kind(b[13]), Number: le.Uint32(b[16:]), Seq: le.Uint32(b[20:]),
-		Total: le.Uint64(b[24:]), Offset: le.Uint64(b[32:]), Check: le.Uint32(b[40:])}
+		Total: le.Uint64(b[24:]), Offset: le.Uint64(b[32:]), Check: le.Uint64(b[40:])}
 	return true
 }

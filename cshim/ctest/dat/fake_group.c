@@ -12,9 +12,6 @@ enum { AREA = 1 << DAT_AREA_SHIFT };
 
 struct fake_world fake_world;
 
-/* The only group that calls know of, and may give a turn: none of the members'. */
-static dat_group idle;
-static uint64_t groups[1];
 static unsigned char *area;
 
 static node_route_class ways[FAKE_MOST][DAT_GROUP_KINDS][DAT_GROUP_CLASSES];
@@ -27,7 +24,7 @@ static void open_ways(fake_member *m)
 
 	memset(ways[m->group.config.rank], 0, sizeof(ways[0]));
 	m->link.routes.forced = NODE_ROUTES;
-	m->group.config.ways = (uintptr_t)ways[m->group.config.rank];
+	m->group.way.classes = ways[m->group.config.rank];
 	for (i = 0; i < fake_world.size; i++) {
 		m->peer[i].pid = getpid();
 		m->peer[i].direct = 1;
@@ -50,15 +47,15 @@ static void open_member(uint32_t rank, uint64_t base, int crowded)
 	                       .config.evd = (uintptr_t)m->evd_slot,
 	                       .config.seats = (uintptr_t)fake_world.seats,
 	                       .config.stages = (uintptr_t)fake_world.stages,
-	                       .config.scratch = (uintptr_t)m->scratch,
 	                       .config.size = fake_world.size,
 	                       .config.rank = rank,
 	                       .config.units = FAKE_UNITS,
 	                       .config.unit = FAKE_UNIT,
 	                       .config.crowded = (uint32_t)crowded,
-	                       .queue.ops = (uintptr_t)m->ops,
-	                       .queue.lists = (uintptr_t)m->lists,
+	                       .engine = DAT_ENGINE_NODE,
+	                       .queue.ops = m->queued.ops,
 	                       .queue.room = FAKE_ROOM,
+	                       .reduce.scratch = m->scratch,
 	                       .round.base = base,
 	                       .round.free = base};
 	*m->group_slot = (dat_slot){.kind = 1 + (uint32_t)DAT_IB_HANDLE_TYPE_COLLECTIVE,
@@ -75,7 +72,6 @@ void fake_group_open(uint32_t size, uint64_t base, int crowded)
 	node_guard_install();
 	memset(&dat_the_lane, 0, sizeof(dat_the_lane));
 	fake_world.size = size;
-	fake_world.core_calls = 0;
 	/* of their very size, so that the address sanitizer sees what goes beyond */
 	fake_world.seats = aligned_alloc(128, size * sizeof(dat_seat));
 	fake_world.stages = aligned_alloc(128, (size_t)size * FAKE_UNITS * FAKE_UNIT);
@@ -89,9 +85,6 @@ void fake_group_open(uint32_t size, uint64_t base, int crowded)
 		open_member(i, base, crowded);
 	dat_the_lane.on = 1;
 	handle_add_area((uintptr_t)area);
-	groups[0] = (uintptr_t)&idle;
-	dat_the_lane.groups = (uintptr_t)groups;
-	dat_the_lane.num_groups = 0; /* calls make no turn of the other members */
 }
 
 void fake_group_close(void)
@@ -158,9 +151,7 @@ static void call(uint32_t rank, uint64_t *arguments)
 	arguments[DAT_COLL_GROUP] = fake_world.member[rank].group.config.handle;
 	arguments[DAT_COLL_SET] = DAT_COLL_OF_RANK;
 	arguments[DAT_COLL_FLAGS] = (uint64_t)fake_world.flags;
-	dat_the_lane.num_groups = 1;
 	CHECK(dat_collective_post(arguments) == DAT_SUCCESS);
-	dat_the_lane.num_groups = 0;
 }
 
 void fake_barrier(uint32_t rank)

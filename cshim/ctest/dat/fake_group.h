@@ -19,8 +19,10 @@ typedef struct fake_member {
 	dat_group group;
 	node_link link;
 	node_peer peer[FAKE_MOST]; /* all of this process */
-	dat_group_op ops[FAKE_ROOM];
-	dat_span lists[FAKE_ROOM * 2 * FAKE_MOST];
+	struct {
+		dat_group_op ops[FAKE_ROOM];
+		dat_span lists[FAKE_ROOM * 2 * FAKE_MOST];
+	} queued;
 	dat_queue queue;
 	DAT_EVENT events[64];
 	unsigned char scratch[DAT_GROUP_SCRATCH];
@@ -31,9 +33,8 @@ extern struct fake_world {
 	fake_member member[FAKE_MOST];
 	dat_seat *seats;
 	unsigned char *stages;
-	int core_calls; /* that C has left to core */
-	int flags;      /* of all calls */
-	int copies;     /* 1: groups that are opened can read each other's memory */
+	int flags;  /* of all calls */
+	int copies; /* 1: groups that are opened can read each other's memory */
 } fake_world;
 
 /* Makes a group of so many, at round base, with a unit of FAKE_UNIT; ends it. */

@@ -5,7 +5,9 @@
 #define _GNU_SOURCE
 #include "ctest/dat/fake_ways.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LONG = 3 << 17, THREADS_RUNS = 36, WARM = 6, TRIAL = 3 };
 
@@ -160,7 +162,40 @@ static void ended(void)
 	half_way(0); /* and so may what is read of it be its program's */
 	end_of(1);
 	fake_turn(0);
-	CHECK(fake_world.member[0].group.failed && fake_events(0) == 0);
+	CHECK(fake_world.member[0].group.failed &&
+	      fake_status(0, FAKE_BROADCAST) != DAT_OP_SUCCESS);
+	fake_group_close();
+}
+
+static int written; /* by who was in the middle of a copy (release) */
+
+static void *writer(void *argument)
+{
+	dat_seat *seat = &fake_world.seats[1];
+
+	while (!__atomic_load_n(&fake_world.seats[0].ended, __ATOMIC_ACQUIRE))
+		usleep(100);
+	usleep(20000);
+	__atomic_store_n(&written, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&seat->giving, 2, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* A program hears of its group's failure when nobody is about to write its memory any more. */
+static void awaited(void)
+{
+	pthread_t thread;
+
+	fake_open_copying(2, NODE_ROUTE_ORIGIN);
+	fake_post(0, FAKE_BROADCAST, 1);
+	fake_world.seats[1].giving = 1;
+	written = 0;
+	CHECK(!pthread_create(&thread, NULL, writer, NULL));
+	dat_group_fail(&fake_world.member[0].group);
+	fake_turn(0);
+	CHECK(__atomic_load_n(&written, __ATOMIC_ACQUIRE));
+	CHECK(fake_status(0, FAKE_BROADCAST) != DAT_OP_SUCCESS);
+	CHECK(!pthread_join(thread, NULL));
 	fake_group_close();
 }
 
@@ -260,12 +295,12 @@ static node_route_class *class_of_long(void)
 	uint32_t class =
 		node_route_class_of(LONG) - node_route_class_of((uint64_t)DAT_GROUP_COPY_MIN);
 
-	return (node_route_class *)(uintptr_t)fake_world.member[0].group.config.ways +
-	       (FAKE_ALLGATHER - DAT_IB_COLLECTIVE_SCATTER_STATUS) * DAT_GROUP_CLASSES + class;
+	return &fake_world.member[0].group.way.classes[FAKE_ALLGATHER -
+	                                               DAT_IB_COLLECTIVE_SCATTER_STATUS][class];
 }
 
-/* A long part that stays may pass the caches: that is the first way that is tried. (Whether it counts
- * as tried depends on its time: a disturbed trial is repeated.) */
+/* A long part that stays may pass the caches: that is the first way that is tried. (Whether it
+ * counts as tried depends on its time: a disturbed trial is repeated.) */
 static void streams(void)
 {
 	const dat_group *group = &fake_world.member[0].group;
@@ -317,6 +352,7 @@ void test_group_give(void)
 	not_of_three();
 	too_short();
 	ended();
+	awaited();
 	partly();
 	computes();
 	claims();

@@ -92,7 +92,7 @@ void test_group_threads(void)
 		fake_threads();
 		for (i = 0; i < fake_world.size; i++) {
 			CHECK(!fake_world.member[i].group.failed &&
-			      fake_world.member[i].group.queue.count == OPS);
+			      fake_world.member[i].group.queue.head == OPS);
 			for (k = 0; k < OPS; k++)
 				check(i, k, k + run);
 		}

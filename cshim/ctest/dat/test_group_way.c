@@ -8,8 +8,8 @@ enum { TRANSFERS = 400, WARM = 6, TRIAL = 3 };
 
 static node_route_class *class_of_broadcasts(uint32_t rank)
 {
-	return (node_route_class *)(uintptr_t)fake_world.member[rank].group.config.ways +
-	       (FAKE_BROADCAST - DAT_IB_COLLECTIVE_SCATTER_STATUS) * DAT_GROUP_CLASSES;
+	return fake_world.member[rank]
+	        .group.way.classes[FAKE_BROADCAST - DAT_IB_COLLECTIVE_SCATTER_STATUS];
 }
 
 /* Who decides has short data and decides nothing; others, whose data are long, do not wait. */
@@ -202,10 +202,13 @@ static void holds(void)
 
 static void counted(void)
 {
-	CHECK(dat_group_way_time(FAKE_BROADCAST, DAT_WAY_COPY, 1000) == 1250);
-	CHECK(dat_group_way_time(FAKE_GATHER, DAT_WAY_GIVE, 1000) == 1250);
-	CHECK(dat_group_way_time(FAKE_BROADCAST, DAT_WAY_STAGE, 1000) == 1000);
-	CHECK(dat_group_way_time(FAKE_ALLREDUCE, DAT_WAY_COPY, 1000) == 1000);
+	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_BROADCAST}, DAT_WAY_COPY, 1000) ==
+	      1250);
+	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_GATHER}, DAT_WAY_GIVE, 1000) == 1250);
+	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_BROADCAST}, DAT_WAY_STAGE, 1000) ==
+	      1000);
+	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_ALLREDUCE}, DAT_WAY_COPY, 1000) ==
+	      1000);
 }
 
 void test_group_way(void)

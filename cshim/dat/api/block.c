@@ -61,7 +61,7 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 	/* words of the peers' are looked at once more, too, after the links were armed */
 	if (dat_the_lane.on && dat_lane_look(0))
 		work = 1;
-	if (dat_the_lane.on && dat_the_lane.num_groups && dat_groups_turn())
+	if (dat_groups && dat_groups_turn())
 		work = 1;
 	return work;
 }

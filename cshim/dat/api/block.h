@@ -38,10 +38,8 @@ DAT_RETURN dat_refused(void);
 /* Unlocks it, and runs the agents that are due. */
 DAT_RETURN dat_leave(DAT_RETURN result);
 
-/* collective_post.c: posts an operation of a group; what C does not do of it, core does. */
+/* collective_post.c: posts an operation of a group, whose arguments are by place (coll/coll.h). */
 DAT_RETURN dat_collective_post(const uint64_t *arguments);
-/* After a call that core has done for a group: what follows from it. Under the lock. */
-void dat_collective_settle(void);
 
 /* A call that the lane does, if done says so, else core. */
 #define DAT_CALL_OR_LANE(done, number, ...)                                                        \

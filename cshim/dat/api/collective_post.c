@@ -15,15 +15,7 @@ DAT_RETURN dat_collective_post(const uint64_t *arguments)
 	if (!dat_enter())
 		return dat_refused();
 	result = dat_groups_post(arguments);
-	if (dat_the_lane.num_groups && ++posts % POSTS == 0)
+	if (dat_groups && ++posts % POSTS == 0)
 		dat_lane_poll(0, NULL);
-	if (__builtin_expect(dat_the_lane.go_groups != 0, 0))
-		godat_progress();
 	return dat_leave(result);
-}
-
-void dat_collective_settle(void)
-{
-	if (dat_groups_turn() & DAT_LANE_CORE)
-		godat_progress();
 }

@@ -218,7 +218,7 @@ static int look(const dat_slot *slot, const dat_queue *queue, DAT_EVENT *event)
 		look_by_core();
 		return 0;
 	}
-	if (dat_the_lane.num_groups) {
+	if (dat_groups) {
 		dat_groups_turn();
 		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
 			return 0;

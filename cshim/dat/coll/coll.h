@@ -1,6 +1,8 @@
 /*
- * coll.h - collective operations of groups whose members are all processes of one node: the contract
- * of this room. Everything runs under the block's lock.
+ * coll.h - groups and their collective operations: the contract of this room. The arguments of all
+ * calls are judged here. A group has one of two engines, from its making to its end: of a group
+ * whose members are all processes of one node this room does the operations, of any other core
+ * (core/dat/coll), over links. Everything runs under the block's lock.
  */
 #ifndef DAT_COLL_H
 #define DAT_COLL_H
@@ -11,7 +13,7 @@
  * they have displacements. */
 enum { DAT_COLL_WHOLE, DAT_COLL_OF_RANK };
 
-/* What an operation has; capi/dat_collective.go has the same. */
+/* The arguments of an operation. */
 enum {
 	DAT_COLL_GROUP,
 	DAT_COLL_KIND,
@@ -27,20 +29,33 @@ enum {
 	DAT_COLL_ROOT,
 	DAT_COLL_OPERATION,
 	DAT_COLL_TYPE,
+	DAT_COLL_CLOCK,
 	DAT_COLL_CONTEXT,
 	DAT_COLL_FLAGS,
 	DAT_COLL_ARGUMENTS
 };
 
-/* From a buffer to its list of sizes, and of places. */
-#define DAT_COLL_SIZES_AT (DAT_COLL_SEND_SIZES - DAT_COLL_SEND)
-#define DAT_COLL_PLACES_AT (DAT_COLL_SEND_PLACES - DAT_COLL_SEND)
-
-/* Posts an operation, as core does by arguments; what C does not do of it, core does. */
+/* Posts an operation; its result is that of the call. */
 DAT_RETURN dat_groups_post(const uint64_t *arguments);
-/* Goes on with what is posted to groups; flags of a turn (common.h). */
+/* Goes on with what is posted to groups; DAT_LANE_MADE if others may have waited for that. */
 uint32_t dat_groups_turn(void);
-/* An operation of a group waits whose members share processors. */
+/* Groups of this room's engine; NULL: there is none. */
+typedef struct dat_group dat_group;
+extern dat_group *dat_groups;
+/* An operation of one of them waits whose members share processors. */
 extern int dat_groups_crowd;
+
+/*
+ * For core. Makes a group, as config says, which is a dat_group_config; NULL: there is no memory.
+ * The engine is settled once, when all members have agreed: DAT_ENGINE_; reads: all members read
+ * each other's memory. From then on the handle takes operations. A member's process is gone. The
+ * group ends: what is posted fails before that returns, and the others hear of it.
+ */
+dat_group *dat_group_open(const void *config);
+void dat_group_settle(dat_group *group, uint32_t engine, int reads);
+void dat_group_lose(dat_group *group, uint32_t rank);
+void dat_group_close(dat_group *group);
+/* The clock of a group of this room's engine. */
+uint64_t dat_group_clock(dat_group *group);
 
 #endif

@@ -15,7 +15,7 @@
  * nothing else to do claims what the sender has not, and reads it.
  *
  * The receiver's memory is its program's to use again once its operation has failed. So it says
- * that it has ended, and waits for a copy that is under way (node_await_copy, called by core); and
+ * that it has ended, and waits for a copy that is under way (node_await_copy, dat_group_end); and
  * the sender says that it is giving, and then looks whether the other has ended. Between the two
  * steps of each there is a full barrier: at least one sees the other's.
  *
@@ -37,11 +37,10 @@ int dat_group_may_give(const dat_group *group, const dat_group_op *op)
 	return group->config.size == 2 && !dat_group_reduces(op);
 }
 
-/* 1 if the part that stays is the one that is sent. */
+/* 1 if the part that stays is the one that is sent: an allgather. */
 static int keeps_what_it_sends(const dat_group_op *op)
 {
-	return op->kind == DAT_IB_COLLECTIVE_ALLGATHER_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_ALLGATHERV_STATUS;
+	return dat_rule_of(op)->is & DAT_RULE_EQUAL;
 }
 
 int dat_group_may_stream(const dat_group *group, const dat_group_op *op)
@@ -53,7 +52,7 @@ int dat_group_may_stream(const dat_group *group, const dat_group_op *op)
 /* Of n bytes, those that the receiver reads. */
 static uint64_t split(const dat_group_op *op, uint64_t n)
 {
-	return dat_group_has_root(op->kind) ? node_first_half(n) : 0;
+	return dat_group_has_root(op) ? node_first_half(n) : 0;
 }
 
 /* 1 if it is the sender, or the receiver, that moves what both could: who was the first. */

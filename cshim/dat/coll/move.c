@@ -21,43 +21,33 @@ enum {
 
 static int in_pieces(const dat_group_op *op)
 {
-	return op->kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_ALLTOALL_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS;
+	return dat_rule_of(op)->send >= DAT_BUFFER_PARTS;
 }
 
 /* Bytes in front of a first piece. */
 static uint64_t front(const dat_group_op *op)
 {
-	return op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
-	                       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS
-	               ? LENGTH
-	               : 0;
+	return dat_rule_of(op)->send == DAT_BUFFER_LIST ? LENGTH : 0;
 }
 
 static int is_scatter(const dat_group_op *op)
 {
-	return op->kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS;
+	return dat_rule_of(op)->is & DAT_RULE_FROM_ROOT;
 }
 
 static int is_gather(const dat_group_op *op)
 {
-	return op->kind == DAT_IB_COLLECTIVE_GATHER_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
+	return dat_rule_of(op)->is & DAT_RULE_TO_ROOT;
 }
 
 static int is_alltoall(const dat_group_op *op)
 {
-	return op->kind == DAT_IB_COLLECTIVE_ALLTOALL_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_ALLTOALLV_STATUS;
+	return in_pieces(op) && !is_scatter(op);
 }
 
 static int is_allgather(const dat_group_op *op)
 {
-	return op->kind == DAT_IB_COLLECTIVE_ALLGATHER_STATUS ||
-	       op->kind == DAT_IB_COLLECTIVE_ALLGATHERV_STATUS;
+	return dat_rule_of(op)->is & DAT_RULE_EQUAL;
 }
 
 /* The whole number of rounds is in the first cards, of all or of the root. */
@@ -224,7 +214,7 @@ static void write_target(dat_group *group, const dat_group_op *op, unsigned char
 	dat_span target;
 
 	if (group->way.current < DAT_WAY_GIVE || !receives(group, op) ||
-	    (dat_group_has_root(op->kind) && sends(group, op)))
+	    (dat_group_has_root(op) && sends(group, op)))
 		return;
 	target = dat_group_move_target(group, op, !group->config.rank);
 	memcpy(tiny + sizeof(target), &target, sizeof(target));
@@ -371,7 +361,7 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 		at = dat_group_stage(group, from, group->round.base) +
 		     group->config.rank * sizeof(place);
 	memcpy(&place, at, sizeof(place)); /* it may change at any time */
-	if (!group->config.ways || place.n >> 31) {
+	if (!group->way.classes || place.n >> 31) {
 		dat_group_fail(group);
 		return 0;
 	}

@@ -16,6 +16,155 @@
 #include "dat/evd/evd.h"
 #include "node/arm.h"
 #include "node/put.h"
+#include "node/route_class.h"
+
+#define DAT_GROUP_SCRATCH 16384
+
+/* Operations that are posted, oldest first. */
+typedef struct dat_group_queue {
+	dat_group_op *ops; /* [room], and behind them the lists: [room][2][size] */
+	uint32_t room;     /* a power of two */
+	uint32_t head;     /* the oldest is in place head % room */
+	uint32_t posted;   /* how many */
+	uint32_t running;  /* 1: the oldest has begun */
+} dat_group_queue;
+
+typedef struct dat_group_round {
+	uint64_t base;  /* the round in which the oldest operation begins, or the next one will */
+	uint64_t free;  /* all members are done with rounds before this one */
+	uint64_t check; /* of the oldest operation, while it runs, as the parts below */
+} dat_group_round;
+
+/* move.c */
+typedef struct dat_group_moving {
+	uint32_t wrote;                 /* rounds that this member has published */
+	uint32_t rounds;                /* for which it has data */
+	uint32_t all;                   /* of the operation, as far as known */
+	uint32_t own;                   /* 1: the part that stays at this member was copied */
+	uint32_t huge;                  /* 1: all members together receive more than caches hold */
+	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
+	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
+	uint64_t total[DAT_GROUP_MOST]; /* bytes that each member has for this one */
+} dat_group_moving;
+
+/* reduce.c */
+typedef struct dat_group_reducing {
+	uint32_t staged, reduced,
+		taken;          /* blocks: published, reduced, the result of which is here */
+	uint32_t input, result; /* the member whose card is looked for next, of each kind */
+	uint64_t part;          /* bytes of its part that are reduced, of elements that stay */
+	unsigned char *scratch; /* [DAT_GROUP_SCRATCH] */
+} dat_group_reducing;
+
+/* way.c */
+typedef struct dat_group_way {
+	node_route_class (*classes)[DAT_GROUP_CLASSES]; /* by kind; NULL: not all read each other */
+	uint32_t current;                               /* which this member's data go, DAT_WAY_ */
+	uint32_t how;                                   /* DAT_CARD_ bits of its first card */
+	uint32_t timing;                                /* 0, DAT_TIMING_ */
+	uint32_t best; /* the way that was last found to be the faster of some class */
+	/* what was last decided holds for so many more operations whose check is alike's */
+	uint32_t holds, held;
+	uint64_t alike;
+	uint64_t weight; /* bytes by which the class is found */
+	uint64_t begun;  /* ns */
+	uint64_t told;   /* the round before which others were last told that this one is done */
+	uint64_t first;  /* the operation's first round */
+} dat_group_way;
+
+/* feed.c */
+typedef struct dat_group_feeding {
+	uint32_t asking; /* 1 more than the rank of whom it is asking; 0: nobody */
+	uint32_t feeds;  /* 1 more than the rank that reads the answer; 0: none does */
+	uint64_t fed;    /* bytes of what it asks for that have come */
+	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
+} dat_group_feeding;
+
+/* give.c */
+typedef struct dat_group_giving {
+	uint32_t gives; /* 1: it has still to write the other's memory */
+	uint32_t rest;  /* 1: it has read what the other does not write; 2: in an earlier turn */
+} dat_group_giving;
+
+struct dat_group {
+	dat_group_config config; /* but that a member that is gone has no peer and no link */
+	dat_group *next;         /* of dat_groups */
+	uint64_t last;           /* reading of the clock */
+	uint32_t engine;
+	uint32_t failed; /* everything that is posted fails */
+	uint32_t lost;   /* a member's process is gone: what is posted from now on fails */
+	uint32_t news;   /* 1: this turn has stored something that others may wait for */
+	dat_group_queue queue;
+	dat_group_round round;
+	dat_group_moving move;
+	dat_group_reducing reduce;
+	dat_group_way way;
+	dat_group_feeding feed;
+	dat_group_giving give;
+};
+
+/* current: not known yet; through the stage; each reader copies straight from the program's memory;
+ * of two members who sends writes all of it to the other's memory, or half if that one sends
+ * nothing; so, and the part that an allgather leaves at a member passes its caches */
+#define DAT_WAY_OPEN 0
+#define DAT_WAY_STAGE 1
+#define DAT_WAY_COPY 2
+#define DAT_WAY_GIVE 3
+#define DAT_WAY_STREAM 4
+#define DAT_WAYS 5
+#define DAT_HOLDS_AT 4
+#define DAT_DECIDED_AT 16
+/* timing: it waits until all are done with what was before; it runs */
+#define DAT_TIMING_WAITS 1
+#define DAT_TIMING_RUNS 2
+
+/* What a buffer of an operation is. */
+enum {
+	DAT_BUFFER_NONE,
+	DAT_BUFFER_ONE,
+	DAT_BUFFER_PARTS,  /* a part for each rank, of one length */
+	DAT_BUFFER_LIST,   /* a part for each rank, of its own length */
+	DAT_BUFFER_COUNTED /* the same, of which this member has its own alone */
+};
+
+/* What is a kind's. */
+enum {
+	DAT_RULE_ROOT = 1,
+	DAT_RULE_FROM_ROOT =
+		2,            /* the root alone sends; in place there is nothing to receive into */
+	DAT_RULE_TO_ROOT = 4, /* the root alone receives */
+	DAT_RULE_EQUAL = 8, /* what is sent is as long as this member's part of what is received */
+	DAT_RULE_REDUCES = 16
+};
+
+typedef struct dat_rule {
+	uint8_t send, recv; /* DAT_BUFFER_ */
+	uint8_t is;         /* DAT_RULE_ */
+} dat_rule;
+
+/* call.c: by kind, from that of set_clock on. */
+#define DAT_RULE_FIRST DAT_IB_COLLECTIVE_CLOCK_SET_STATUS
+extern const dat_rule dat_rules[];
+
+static inline const dat_rule *dat_rule_of(const dat_group_op *op)
+{
+	return &dat_rules[op->kind - DAT_RULE_FIRST];
+}
+
+static inline int dat_group_reduces(const dat_group_op *op)
+{
+	return dat_rule_of(op)->is & DAT_RULE_REDUCES;
+}
+
+/* One member alone has data, or gets them. */
+static inline int dat_group_has_root(const dat_group_op *op)
+{
+	return (dat_rule_of(op)->is & (DAT_RULE_ROOT | DAT_RULE_REDUCES)) == DAT_RULE_ROOT;
+}
+
+/* Reads a call into op and its lists, [2][size]; 0: it is not legal. */
+int dat_group_read_call(const dat_group *group, const uint64_t *arguments, dat_group_op *op,
+                        dat_span *lists);
 
 static inline dat_seat *dat_group_seat(const dat_group *group, uint32_t rank)
 {
@@ -38,13 +187,13 @@ static inline dat_card *dat_group_card_at(const dat_group *group, uint32_t rank,
 
 static inline dat_group_op *dat_group_op_at(const dat_group *group, uint32_t index)
 {
-	return (dat_group_op *)(uintptr_t)group->queue.ops + index % group->queue.room;
+	return group->queue.ops + index % group->queue.room;
 }
 
 /* The list of parts of an operation: to send, or to receive. */
 static inline dat_span *dat_group_list(const dat_group *group, uint32_t index, int receive)
 {
-	return (dat_span *)(uintptr_t)group->queue.lists +
+	return (dat_span *)(void *)(group->queue.ops + group->queue.room) +
 	       (uint64_t)(index % group->queue.room * 2 + (receive != 0)) * group->config.size;
 }
 
@@ -64,8 +213,12 @@ static inline dat_span dat_group_part(const dat_group *group, const dat_group_op
 
 /* Goes on with what is posted to a group: 1 if others may have waited for what was done. */
 int dat_group_turn(dat_group *group);
-/* The operation, and the group, fail: core tells. */
+/* The group fails: everything that is posted, when the turn is over. */
 void dat_group_fail(dat_group *group);
+/* What is posted fails, and the others hear of it: of a group that has failed. */
+void dat_group_end(dat_group *group);
+/* group.c: sets the clock, unless it is past that. */
+void dat_group_set_clock(const dat_group *group, uint64_t value);
 /* 1 if what lies before round upto may be published. */
 int dat_group_has_room(dat_group *group, uint64_t upto);
 /*
@@ -111,7 +264,7 @@ int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next);
  * stages while others still read the one before, or already copy the next; by one copy it cannot,
  * so that is the better only if it is faster by more than such a time shows.
  */
-uint64_t dat_group_way_time(uint32_t kind, uint32_t way, uint64_t ns);
+uint64_t dat_group_way_time(const dat_group_op *op, uint32_t way, uint64_t ns);
 
 /* What is read of a member's memory: n bytes at addr there, which are at an offset of what it sends
  * or, of a reduction (what), of its elements or results. */
@@ -153,20 +306,5 @@ int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next);
 dat_span dat_group_move_target(const dat_group *group, const dat_group_op *op, uint32_t from);
 dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, uint32_t to);
 dat_span dat_group_reduce_place(const dat_group_op *op, uint64_t what);
-
-/* One member alone has data, or gets them. */
-static inline int dat_group_has_root(uint32_t kind)
-{
-	return kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
-	       kind == DAT_IB_COLLECTIVE_SCATTER_STATUS ||
-	       kind == DAT_IB_COLLECTIVE_SCATTERV_STATUS ||
-	       kind == DAT_IB_COLLECTIVE_GATHER_STATUS || kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
-}
-
-static inline int dat_group_reduces(const dat_group_op *op)
-{
-	return op->kind >= DAT_IB_COLLECTIVE_REDUCE_STATUS &&
-	       op->kind <= DAT_IB_COLLECTIVE_SCAN_STATUS;
-}
 
 #endif

@@ -143,7 +143,7 @@ void dat_group_reduce_begin(dat_group *group, const dat_group_op *op)
 
 	group->reduce.staged = group->reduce.reduced = group->reduce.taken = 0;
 	group->reduce.input = group->reduce.result = 0;
-	group->way.part = 0;
+	group->reduce.part = 0;
 	dat_group_way_begin(group, op, first_round(group, op), n, n);
 }
 
@@ -168,7 +168,7 @@ static int stage_block(dat_group *group, const dat_group_op *op)
 static void combine(const dat_group *group, const dat_group_op *op, uint64_t round, uint64_t whole,
                     uint64_t at, uint64_t n, unsigned char *out)
 {
-	unsigned char *sum = (unsigned char *)(uintptr_t)group->config.scratch;
+	unsigned char *sum = group->reduce.scratch;
 	uint32_t count = operands(group, op), i;
 	size_t elements = n / coll_type_size((int)op->op, (int)op->type);
 	const unsigned char *left = dat_group_data(group, 0, round, whole) + at;
@@ -209,7 +209,7 @@ static int reduce_block(dat_group *group, const dat_group_op *op)
 	for (at = 0; at < part.n; at += STEP) {
 		uint64_t n = part.n - at < STEP ? part.n - at : STEP;
 		unsigned char *out =
-			to ? (unsigned char *)(uintptr_t)group->config.scratch + STEP
+			to ? group->reduce.scratch + STEP
 			   : dat_group_stage(group, group->config.rank, round) + part.addr + at;
 
 		combine(group, op, round, block.n, part.addr + at, n, out);
@@ -355,10 +355,11 @@ static int reduce_places(dat_group *group, const dat_group_op *op)
 	size_t size = coll_type_size((int)op->op, (int)op->type);
 	uint64_t step = group->config.unit / size * size;
 
-	for (; group->way.part < part.n; group->way.part += step) {
-		uint64_t left = part.n - group->way.part;
+	for (; group->reduce.part < part.n; group->reduce.part += step) {
+		uint64_t left = part.n - group->reduce.part;
 
-		if (!reduce_step(group, op, part.addr + group->way.part, left < step ? left : step))
+		if (!reduce_step(group, op, part.addr + group->reduce.part,
+		                 left < step ? left : step))
 			return 0;
 	}
 	return 1;

@@ -5,9 +5,6 @@
 
 #include "node/arm.h"
 
-/* core's operations, in the check of a card */
-#define CHECK_CORE UINT64_C(0xff)
-
 int dat_groups_crowd;
 
 void dat_group_fail(dat_group *group)
@@ -18,7 +15,6 @@ void dat_group_fail(dat_group *group)
 	/* release: whoever finds it sees all cards */
 	__atomic_store_n(&dat_group_seat(group, group->config.rank)->ended, 1, __ATOMIC_RELEASE);
 	group->news = 1;
-	dat_the_lane.go_groups = 1;
 }
 
 int dat_group_has_ended(const dat_group *group, uint32_t rank)
@@ -143,52 +139,54 @@ typedef struct group_event {
 
 _Static_assert(sizeof(void *) < 8 || sizeof(group_event) == sizeof(DAT_EVENT), "it is one");
 
-/* 0: the event is core's to post. */
-static int tell(const dat_group *group, const dat_group_op *op)
+/* The oldest operation is over: its event, if it has one, and the turn of the next one. */
+static void complete(dat_group *group)
 {
+	const dat_group_op *op = dat_group_op_at(group, group->queue.head);
+	int failed = group->failed || op->flags & DAT_GROUP_SHORT;
 	const group_event event = {.number = DAT_IB_COLLECTIVE_EVENT,
 	                           .evd = group->config.evd,
 	                           .kind = op->kind,
-	                           .status = op->flags & DAT_GROUP_SHORT ? DAT_IB_COLL_COMP_ERR
-	                                                                 : DAT_OP_SUCCESS,
+	                           .status = failed ? DAT_IB_COLL_COMP_ERR : DAT_OP_SUCCESS,
 	                           .group = group->config.handle,
 	                           .context = op->context};
 	DAT_EVENT *at;
 
-	if (op->flags & DAT_GROUP_QUIET && !(op->flags & DAT_GROUP_SHORT))
-		return 1;
-	if (!(at = evd_place(group->config.evd)))
-		return 0;
-	memcpy(at, &event, sizeof(event));
-	evd_placed(group->config.evd, DCNT_EVD_CONN_CALLBACK, 0);
-	return 1;
+	group->queue.running = 0;
+	group->queue.head++;
+	group->queue.posted--;
+	if (op->flags & DAT_GROUP_QUIET && !failed)
+		return;
+	if ((at = evd_place(event.evd))) {
+		memcpy(at, &event, sizeof(event));
+		evd_placed(event.evd, DCNT_EVD_CONN_CALLBACK, 0);
+	} else {
+		evd_post(event.evd, (const evd_event *)(const void *)&event, 0); /* it overflows */
+	}
 }
 
-static uint64_t check_of(const dat_group_op *op)
+void dat_group_end(dat_group *group)
 {
-	if (op->flags & DAT_GROUP_OF_CORE)
-		return CHECK_CORE;
-	return (uint64_t)op->kind | (uint64_t)op->op << 8 | (uint64_t)op->type << 16 |
-	       (uint64_t)op->root << 24 | op->n << 32;
+	uint32_t other = !group->config.rank;
+	const node_peer *peer = (const node_peer *)(uintptr_t)group->config.peers[other];
+
+	/* the program has its memory back when it hears of the failure (give.c) */
+	if (group->config.size == 2 && peer)
+		node_await_copy(peer, &dat_group_seat(group, other)->giving);
+	while (group->queue.posted)
+		complete(group);
+	wake(group);
 }
 
-/* Begins the oldest operation. An operation of core's has a card, too: so that members that call
- * different ones hear of it. */
+/* Begins the oldest operation. */
 static int begin(dat_group *group, dat_group_op *op)
 {
 	if (!dat_group_has_room(group, group->round.base + 1))
 		return 0;
-	group->round.check = check_of(op);
+	group->round.check = op->check;
 	group->move.rounds = 1;
 	group->way.how = 0;
-	if (op->flags & DAT_GROUP_OF_CORE) {
-		dat_group_publish(group, group->round.base++, 0, NULL);
-		dat_group_done(group, group->round.base);
-		group->state = DAT_GROUP_CORE;
-		dat_the_lane.go_groups = 1;
-		return 1;
-	}
-	group->state = DAT_GROUP_RUNS;
+	group->queue.running = 1;
 	if (dat_group_reduces(op))
 		dat_group_reduce_begin(group, op);
 	else
@@ -196,59 +194,57 @@ static int begin(dat_group *group, dat_group_op *op)
 	return 1;
 }
 
-/* One step of the oldest operation; 0: it waits. */
+/* One step of the oldest operation; 0: it waits, or the group has failed. */
 static int step(dat_group *group)
 {
 	dat_group_op *op = dat_group_op_at(group, group->queue.head);
 	uint64_t next;
-	int over;
 
-	if (group->state == DAT_GROUP_WAITS && !begin(group, op))
-		return 0;
-	if (group->state != DAT_GROUP_RUNS)
-		return 0;
-	over = dat_group_reduces(op) ? dat_group_reduce(group, op, &next)
-	                             : dat_group_move(group, op, &next);
-	if (group->failed || !over)
-		return 0;
-	group->round.base = next;
-	dat_group_done(group, next);
-	if (!tell(group, op)) {
-		group->state = DAT_GROUP_OVER;
-		dat_the_lane.go_groups = 1;
+	if (op->flags & DAT_GROUP_LOST) {
+		dat_group_fail(group);
 		return 0;
 	}
-	group->state = DAT_GROUP_WAITS;
-	group->queue.head++;
-	group->queue.posted--;
+	if (op->kind == DAT_IB_COLLECTIVE_CLOCK_SET_STATUS) {
+		dat_group_set_clock(group, op->n);
+	} else {
+		if (!group->queue.running && !begin(group, op))
+			return 0;
+		if (!(dat_group_reduces(op) ? dat_group_reduce(group, op, &next)
+		                            : dat_group_move(group, op, &next)) ||
+		    group->failed)
+			return 0;
+		group->round.base = next;
+		dat_group_done(group, next);
+	}
+	complete(group);
 	return 1;
 }
 
 int dat_group_turn(dat_group *group)
 {
-	if (!group->queue.posted || group->failed)
+	if (!group->queue.posted)
 		return 0;
 	group->news = 0;
-	while (group->queue.posted && step(group))
+	while (group->queue.posted && !group->failed && step(group))
 		;
-	if (group->news)
+	if (group->failed)
+		dat_group_end(group);
+	else if (group->news)
 		wake(group);
 	return (int)group->news;
 }
 
 uint32_t dat_groups_turn(void)
 {
-	const uint64_t *groups = (const uint64_t *)(uintptr_t)dat_the_lane.groups;
-	uint32_t i, flags = 0;
+	dat_group *group;
+	uint32_t flags = 0;
 
 	dat_groups_crowd = 0;
-	for (i = 0; i < dat_the_lane.num_groups; i++) {
-		dat_group *group = (dat_group *)(uintptr_t)groups[i];
-
+	for (group = dat_groups; group; group = group->next) {
 		if (dat_group_turn(group))
 			flags = DAT_LANE_MADE;
 		if (group->queue.posted && group->config.crowded)
 			dat_groups_crowd = 1;
 	}
-	return dat_the_lane.go_groups ? flags | DAT_LANE_CORE : flags;
+	return flags;
 }

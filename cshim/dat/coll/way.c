@@ -30,13 +30,11 @@ static uint32_t decider(const dat_group_op *op)
 
 static node_route_class *class_of(const dat_group *group, const dat_group_op *op)
 {
-	node_route_class *classes = (node_route_class *)(uintptr_t)group->config.ways;
 	uint32_t class =
 		node_route_class_of(group->way.weight) - node_route_class_of(DAT_GROUP_COPY_MIN);
 
-	return classes +
-	       (op->kind - DAT_IB_COLLECTIVE_SCATTER_STATUS) * (uint64_t)DAT_GROUP_CLASSES +
-	       (class < DAT_GROUP_CLASSES ? class : DAT_GROUP_CLASSES - 1);
+	return &group->way.classes[op->kind - DAT_IB_COLLECTIVE_SCATTER_STATUS]
+	                          [class < DAT_GROUP_CLASSES ? class : DAT_GROUP_CLASSES - 1];
 }
 
 /* LAPI_ROUTE, of the link to a member; NODE_ROUTES: none is forced. */
@@ -108,7 +106,7 @@ static uint32_t choose(dat_group *group, const dat_group_op *op)
 	if (route < NODE_ROUTES)
 		return forced_way(group, op, route);
 	if (group->config.random) /* the others do as they read, so these coins are this member's */
-		return way_of(group, op, DAT_WAY_STAGE + (group->queue.count * 2654435761u >> 30));
+		return way_of(group, op, DAT_WAY_STAGE + (group->queue.head * 2654435761u >> 30));
 	return choose_class(group, op);
 }
 
@@ -116,8 +114,7 @@ static uint32_t choose(dat_group *group, const dat_group_op *op)
  * ended without that fails the group. */
 static int all_done(dat_group *group, const dat_group_op *op, uint64_t round)
 {
-	int to_root = op->kind == DAT_IB_COLLECTIVE_GATHER_STATUS ||
-	              op->kind == DAT_IB_COLLECTIVE_GATHERV_STATUS;
+	int to_root = !dat_group_reduces(op) && dat_rule_of(op)->is & DAT_RULE_TO_ROOT;
 	uint32_t i;
 
 	for (i = 0; i < group->config.size; i++) {
@@ -141,7 +138,7 @@ void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t roun
 	group->way.timing = 0;
 	group->way.weight = weight;
 	group->way.current =
-		group->config.ways && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
+		group->way.classes && most >= DAT_GROUP_COPY_MIN ? DAT_WAY_OPEN : DAT_WAY_STAGE;
 	if (group->round.check != group->way.alike || group->way.current != DAT_WAY_OPEN)
 		group->way.holds = 0;
 	group->way.alike = group->round.check;
@@ -213,16 +210,15 @@ int dat_group_way_known(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
-uint64_t dat_group_way_time(uint32_t kind, uint32_t way, uint64_t ns)
+uint64_t dat_group_way_time(const dat_group_op *op, uint32_t way, uint64_t ns)
 {
-	return way != DAT_WAY_STAGE && dat_group_has_root(kind) ? ns + ns / 4 : ns;
+	return way != DAT_WAY_STAGE && dat_group_has_root(op) ? ns + ns / 4 : ns;
 }
 
 static void learn(dat_group *group, const dat_group_op *op)
 {
 	node_route_class *class = class_of(group, op);
-	uint64_t ns =
-		dat_group_way_time(op->kind, group->way.current, node_now_ns() - group->way.begun);
+	uint64_t ns = dat_group_way_time(op, group->way.current, node_now_ns() - group->way.begun);
 
 	group->way.timing = 0;
 	node_class_timed(class, routes[group->way.current],

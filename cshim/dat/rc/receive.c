@@ -288,7 +288,7 @@ static uint32_t go_on(void)
 
 	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
 		send_waiting();
-	if (dat_the_lane.num_groups)
+	if (dat_groups)
 		flags |= dat_groups_turn();
 	if (dat_the_lane.go_work || dat_the_lane.stuck ||
 	    (dat_the_lane.adapters && ((int (*)(void))(uintptr_t)dat_the_lane.adapters)()))

@@ -1,0 +1,178 @@
+package dat
+
+import (
+	"math/bits"
+	"runtime"
+
+	"lapi/core/dat/codes"
+	"lapi/core/dat/coll"
+	view "lapi/cshim/dat/coll"
+	"lapi/transport"
+	"lapi/transport/layout"
+)
+
+// A group's operations are done by one of two engines, from its making to its end: C's, where all
+// members are processes of one node that have mapped the group's memory (cshim/dat/coll), or the
+// plan's (coll), over links. C has a view of each group, as it reads the arguments of its calls; an
+// operation of the plan's comes back from there (PostJudged).
+
+// unitsLeast is how many units a stage has at least: members of large groups go on by turns.
+const unitsLeast = 8
+
+// groupUnits is how many units a member's stage has in a group of so many, and how large they are.
+// A small group has as many as the memory lets: what a member writes next is then long gone from its
+// own cache to the one that all share, from where others have it sooner.
+func groupUnits(size int) (units, unit int) {
+	each := layout.DatGroupAll / size
+	units = min(max(floorPower(each/layout.DatGroupUnit), unitsLeast), layout.DatGroupUnits)
+	return units, min(layout.DatGroupUnit, floorPower(each/units))
+}
+
+// floorPower is the largest power of two that is at most n, at least 1.
+func floorPower(n int) int { return 1 << max(bits.Len(uint(n))-1, 0) }
+
+// groupSeats is how much of the area seats take, groupSize all of it.
+func groupSeats(size int) int {
+	return (size*layout.DatSeatSize + layout.Page - 1) &^ (layout.Page - 1)
+}
+
+func groupSize(size int) int {
+	units, unit := groupUnits(size)
+	return groupSeats(size) + size*units*unit
+}
+
+// isCrowded says whether members share processors.
+func isCrowded(size int) bool { return size > runtime.NumCPU() }
+
+// nodePeer is what C has of the link to a member; nil: it is none of another process of this node.
+func (f *fellow) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
+	if f.peer == nil {
+		return nil, nil
+	}
+	link, ep := f.peer.link(f.c.ia.library)
+	lane, ok := link.(laneLink)
+	if !ok {
+		return nil, nil
+	}
+	peer, _ := lane.NodePeer(ep)
+	return lane.Node(), peer
+}
+
+// readsAll says whether this process can read the memory of all other members.
+func (c *Collective) readsAll() bool {
+	for _, f := range c.fellows {
+		if f.rank == c.group.Self {
+			continue
+		}
+		if _, peer := f.nodePeer(); peer == nil || peer.Direct == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// openView makes C's view of a group whose members are all connected; false: there is no memory.
+// Where there is none for the node's engine, the group goes without that.
+func (c *Collective) openView() bool {
+	size := c.group.Size
+	config := layout.DatGroupConfig{Handle: uint64(c.handle), Evd: uint64(c.EVD.handle),
+		Size: uint32(size), Rank: uint32(c.group.Self), Crowded: uint32(flag(c.crowded))}
+	if c.area != nil {
+		units, unit := groupUnits(size)
+		config.Seats = addressOf(c.area)
+		config.Stages = config.Seats + uint64(groupSeats(size))
+		config.Units, config.Unit = uint32(units), uint32(unit)
+		if c.isRandom() {
+			config.Random = c.seed | 1
+		}
+		for _, f := range c.fellows {
+			link, peer := f.nodePeer()
+			config.Links[f.rank], config.Peers[f.rank] = uint64At(link), uint64At(peer)
+		}
+		if c.view = view.Open(&config); c.view == nil {
+			c.closeArea()
+			config.Seats = 0
+		}
+	}
+	if c.view == nil {
+		c.view = view.Open(&config)
+	}
+	return c.view != nil
+}
+
+// settle chooses the engine, as all other members do: by what all have told of the group's memory
+// and, where LAPI_FASTLANE is random at some, by the first member's coin.
+func (c *Collective) settle() {
+	all, some := c.group.Told()
+	c.node = all&areaMapped != 0 && (some&areaRandom == 0 || c.seed>>16&1 == 0)
+	if !c.node {
+		c.view.Settle(layout.DatEnginePlan, false)
+		c.closeArea()
+		return
+	}
+	c.view.Settle(layout.DatEngineNode, all&areaReads != 0)
+	c.EVD.useByCore(-1)
+	c.ia.library.groups.countCrowded()
+}
+
+// closeView ends C's view: what is posted there fails, and the members of the node hear of it.
+func (c *Collective) closeView() {
+	if c.view != nil {
+		c.view.Close()
+		c.view = nil
+	}
+	c.closeArea()
+	c.ia.library.groups.countCrowded()
+}
+
+func (c *Collective) closeArea() {
+	if c.area != nil {
+		c.ia.library.network.(AreaMaker).CloseTable(c.area, -1)
+		c.area = nil
+	}
+}
+
+// Crowded says whether there is a group of one node whose members share processors.
+func (l *Library) Crowded() bool { return l.groups.crowded }
+
+func (g *groupTable) countCrowded() {
+	g.crowded = false
+	for _, c := range g.list {
+		g.crowded = g.crowded || c != nil && c.node && c.view != nil && c.crowded
+	}
+}
+
+// ReadClock is dat_collective_read_clock.
+func (c *Collective) ReadClock() uint64 {
+	if c.node {
+		return c.view.Clock()
+	}
+	return c.group.ReadClock()
+}
+
+// PostJudged posts an operation that C has read. Where its flags say so, parts has one for each rank
+// to send, and then one for each to receive.
+func (c *Collective) PostJudged(o *layout.DatGroupOp, parts []layout.DatSpan) codes.Return {
+	n := c.group.Size
+	a := &coll.Args{Kind: coll.Kind(o.Kind), Check: o.Check, Root: int(o.Root), Op: int(int32(o.Op)),
+		Type: int(int32(o.Type)), Context: o.Context, Clock: o.N,
+		Suppress: o.Flags&layout.DatGroupQuiet != 0,
+		Send:     coll.Parts{One: spanOf(o.Send), Stride: o.SendStride},
+		Recv:     coll.Parts{One: spanOf(o.Recv), Stride: o.RecvStride}}
+	if o.Flags&layout.DatGroupSendList != 0 {
+		a.Send.List = spansOf(parts[:n])
+	}
+	if o.Flags&layout.DatGroupRecvList != 0 {
+		a.Recv.List = spansOf(parts[n:])
+	}
+	return c.Post(a)
+}
+
+func spanOf(s layout.DatSpan) coll.Span { return coll.Span{Addr: transport.Addr(s.Addr), N: s.N} }
+
+func spansOf(list []layout.DatSpan) (spans []coll.Span) {
+	for _, s := range list {
+		spans = append(spans, spanOf(s))
+	}
+	return spans
+}

@@ -1,0 +1,159 @@
+/* group.c - a group from its making to its end, and the posts of operations (coll.h). */
+#include "dat/coll/private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dat/calls.h"
+#include "dat/godat.h"
+#include "node/timed.h"
+
+/* Operations that there is room for at first, and at most. */
+enum { ROOM_FIRST = 64, ROOM_MOST = 1 << 16 };
+
+dat_group *dat_groups;
+
+/* Makes room for twice as many operations, or, of the plan's, for the one that is being read; 0:
+ * there is no memory. */
+static int grow(dat_group *group)
+{
+	dat_group_queue *old = &group->queue, queue = *old;
+	size_t lists = 2 * group->config.size * sizeof(dat_span);
+	uint32_t i;
+
+	queue.room = !group->config.seats ? 1 : queue.room ? 2 * queue.room : ROOM_FIRST;
+	queue.ops = queue.room > ROOM_MOST ? NULL : calloc(queue.room, sizeof(*queue.ops) + lists);
+	if (!queue.ops)
+		return 0;
+	for (i = 0; i < old->posted; i++) {
+		const dat_span *from = dat_group_list(group, old->head + i, 0);
+
+		queue.ops[(old->head + i) % queue.room] = *dat_group_op_at(group, old->head + i);
+		memcpy((unsigned char *)(queue.ops + queue.room) +
+		               (old->head + i) % queue.room * lists,
+		       from, lists);
+	}
+	free(old->ops);
+	*old = queue;
+	return 1;
+}
+
+dat_group *dat_group_open(const void *config)
+{
+	dat_group *group = calloc(1, sizeof(*group));
+
+	if (!group)
+		return NULL;
+	group->config = *(const dat_group_config *)config;
+	if (group->config.seats) {
+		group->reduce.scratch = aligned_alloc(64, DAT_GROUP_SCRATCH);
+		group->way.classes = calloc(DAT_GROUP_KINDS, sizeof(*group->way.classes));
+	}
+	if (grow(group) && (!group->config.seats || (group->reduce.scratch && group->way.classes)))
+		return group;
+	dat_group_close(group);
+	return NULL;
+}
+
+void dat_group_settle(dat_group *group, uint32_t engine, int reads)
+{
+	group->engine = engine;
+	if (!reads) {
+		free(group->way.classes);
+		group->way.classes = NULL;
+	}
+	dat_slot_at(group->config.handle)->lane = (uintptr_t)group;
+	if (engine == DAT_ENGINE_PLAN) {
+		group->config.seats = 0; /* they are core's again */
+		return;
+	}
+	group->next = dat_groups;
+	dat_groups = group;
+}
+
+void dat_group_lose(dat_group *group, uint32_t rank)
+{
+	if (!group->config.seats)
+		return;
+	group->config.peers[rank] = group->config.links[rank] = 0;
+	group->lost = 1;
+	__atomic_store_n(&dat_group_seat(group, rank)->ended, 1, __ATOMIC_RELEASE);
+}
+
+void dat_group_close(dat_group *group)
+{
+	dat_group **at = &dat_groups;
+
+	while (*at && *at != group)
+		at = &(*at)->next;
+	if (*at)
+		*at = group->next;
+	if (group->config.seats) {
+		dat_group_fail(group);
+		dat_group_end(group);
+	}
+	if (group->engine)
+		dat_slot_at(group->config.handle)->lane = 0;
+	free(group->queue.ops);
+	free(group->reduce.scratch);
+	free(group->way.classes);
+	free(group);
+}
+
+/* How much the clock is ahead of CLOCK_MONOTONIC. It begins when some member first looks. Each
+ * member sees what another has set once it hears of that: the word changes by itself (relaxed). */
+static uint64_t *clock_of(const dat_group *group, uint64_t now)
+{
+	uint64_t *ahead = &dat_group_seat(group, 0)->clock, none = 0;
+
+	if (!__atomic_load_n(ahead, __ATOMIC_RELAXED))
+		__atomic_compare_exchange_n(ahead, &none, -now, 0, __ATOMIC_RELAXED,
+		                            __ATOMIC_RELAXED);
+	return ahead;
+}
+
+uint64_t dat_group_clock(dat_group *group)
+{
+	uint64_t now = node_now_ns();
+	uint64_t reading = now + __atomic_load_n(clock_of(group, now), __ATOMIC_RELAXED);
+
+	group->last = reading > group->last ? reading : group->last + 1;
+	return group->last;
+}
+
+void dat_group_set_clock(const dat_group *group, uint64_t value)
+{
+	uint64_t now = node_now_ns(), *ahead = clock_of(group, now);
+	uint64_t was = __atomic_load_n(ahead, __ATOMIC_RELAXED);
+
+	while (value > now + was &&
+	       !__atomic_compare_exchange_n(ahead, &was, value - now, 0, __ATOMIC_RELAXED,
+	                                    __ATOMIC_RELAXED))
+		;
+}
+
+DAT_RETURN dat_groups_post(const uint64_t *arguments)
+{
+	const dat_slot *slot = handle_find((const void *)(uintptr_t)arguments[DAT_COLL_GROUP],
+	                                   DAT_IB_HANDLE_TYPE_COLLECTIVE);
+	dat_group *group = slot ? (dat_group *)(uintptr_t)slot->lane : NULL;
+	dat_group_op *op;
+	uint32_t place;
+
+	if (!group)
+		return DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE1;
+	if (group->queue.posted == group->queue.room && !grow(group))
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+	place = group->queue.head + group->queue.posted;
+	op = dat_group_op_at(group, place);
+	if (!dat_group_read_call(group, arguments, op, dat_group_list(group, place, 0)))
+		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
+	if (group->engine == DAT_ENGINE_PLAN)
+		return godat_call(DAT_CALL_collective,
+		                  (uint64_t[]){arguments[DAT_COLL_GROUP], (uintptr_t)op,
+		                               (uintptr_t)dat_group_list(group, place, 0)});
+	op->flags |= group->lost ? DAT_GROUP_LOST : 0;
+	group->queue.posted++;
+	dat_group_turn(group);
+	return DAT_SUCCESS;
+}
