@@ -21,7 +21,7 @@
 //	node.go           those of this node
 //	group.go          groups of collective operations; collective.go their operations
 //	group_area.go     memory that the members of a group on one node share
-//	group_engine.go      which engine does its operations
+//	group_engine.go   which engine does its operations
 //	question.go       whether a member that has not come is there
 //	member.go         members: their addresses, and the connections to them
 //	group_info.go     what a program says of the nodes

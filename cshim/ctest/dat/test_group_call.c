@@ -137,6 +137,9 @@ static void lists_refused(void)
 	CHECK(!legal());
 	listed(1, eights, places);
 	CHECK(legal());
+	call(DAT_IB_COLLECTIVE_ALLGATHERV_STATUS, RANKS, b, 4, c, 0);
+	listed(1, eights, places);
+	CHECK(!legal()); /* as all others expect 8 */
 	call(DAT_IB_COLLECTIVE_SCATTERV_STATUS, WHOLE, without, 0, c, 8);
 	listed(0, eights, NULL);
 	CHECK(!legal());
@@ -176,6 +179,9 @@ static void queued(void)
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INVALID_HANDLE);
 	dat_group_settle(group, DAT_ENGINE_NODE, 0);
 	CHECK(dat_groups == group);
+	CHECK(dat_collective_post(post) == DAT_SUCCESS);
+	fake_barrier(1);
+	CHECK(dat_groups_turn() && fake_status(0, ANY_KIND) == DAT_OP_SUCCESS);
 	for (k = 0; k < MANY; k++) {
 		post[DAT_COLL_CONTEXT] = k;
 		CHECK(dat_collective_post(post) == DAT_SUCCESS);
