@@ -57,7 +57,7 @@ static int legal(void)
 #define RANKS DAT_COLL_OF_RANK
 #define WHOLE DAT_COLL_WHOLE
 
-/* What is legal, and what becomes of it. */
+/* Legal calls, and the operations that they become. */
 static void taken(void)
 {
 	CHECK(LEGAL(SCATTER, WHOLE, b, 24, c, 8) && op.send.n == 8 && op.send_stride == 8);
@@ -259,7 +259,7 @@ static void clocks(void)
 	fake_group_close();
 }
 
-/* What is posted after a member's process is gone fails, in its turn. */
+/* An operation posted after a member's process is gone fails, in its turn. */
 static void lost(void)
 {
 	fake_group_open(3, 0, 0);

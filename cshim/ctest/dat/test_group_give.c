@@ -167,7 +167,7 @@ static void ended(void)
 	fake_group_close();
 }
 
-static int written; /* by who was in the middle of a copy (release) */
+static int written; /* the writer's copy is over (release) */
 
 static void *writer(void *argument)
 {
@@ -181,7 +181,7 @@ static void *writer(void *argument)
 	return NULL;
 }
 
-/* A program hears of its group's failure when nobody is about to write its memory any more. */
+/* A failure is reported only when no other member writes the program's memory any more. */
 static void awaited(void)
 {
 	pthread_t thread;

@@ -1,6 +1,6 @@
 /*
- * collective.c - the collective calls (docs/dat.md, "Collectives"), by name and by number. What
- * arguments mean is coll's to say.
+ * collective.c - the collective calls (docs/dat.md, "Collectives"), by name and by number. coll
+ * judges their arguments.
  *
  * There are two sets of names with the same operations. They differ in what a size is of, and in
  * where the parts of the v-calls are, so a call says which set it is of: nobody concludes that from

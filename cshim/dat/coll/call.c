@@ -1,6 +1,6 @@
 /*
- * call.c - the arguments of all collective calls, for either engine: what a call says becomes a
- * dat_group_op and its lists, if it is legal. What differs between the operations is in one table.
+ * call.c - the arguments of all collective calls, for either engine: a legal call becomes a
+ * dat_group_op and its lists. One table has the differences between the operations.
  */
 #include <string.h>
 

@@ -48,8 +48,8 @@ extern int dat_groups_crowd;
 /*
  * For core. Makes a group, as config says, which is a dat_group_config; NULL: there is no memory.
  * The engine is settled once, when all members have agreed: DAT_ENGINE_; reads: all members read
- * each other's memory. From then on the handle takes operations. A member's process is gone. The
- * group ends: what is posted fails before that returns, and the others hear of it.
+ * each other's memory. From then on the handle takes operations. dat_group_lose: a member's process
+ * is gone. dat_group_close fails the posted operations before it returns, and wakes the others.
  */
 dat_group *dat_group_open(const void *config);
 void dat_group_settle(dat_group *group, uint32_t engine, int reads);

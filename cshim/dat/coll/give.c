@@ -37,7 +37,7 @@ int dat_group_may_give(const dat_group *group, const dat_group_op *op)
 	return group->config.size == 2 && !dat_group_reduces(op);
 }
 
-/* 1 if the part that stays is the one that is sent: an allgather. */
+/* 1 if the part that stays is also sent: an allgather. */
 static int keeps_what_it_sends(const dat_group_op *op)
 {
 	return dat_rule_of(op)->is & DAT_RULE_EQUAL;

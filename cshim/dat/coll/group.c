@@ -13,8 +13,8 @@ enum { ROOM_FIRST = 64, ROOM_MOST = 1 << 16 };
 
 dat_group *dat_groups;
 
-/* Makes room for twice as many operations, or, of the plan's, for the one that is being read; 0:
- * there is no memory. */
+/* Makes room for twice as many operations, or, for the plan's engine, for a single call; 0: there
+ * is no memory. */
 static int grow(dat_group *group)
 {
 	dat_group_queue *old = &group->queue, queue = *old;
@@ -100,8 +100,8 @@ void dat_group_close(dat_group *group)
 	free(group);
 }
 
-/* How much the clock is ahead of CLOCK_MONOTONIC. It begins when some member first looks. Each
- * member sees what another has set once it hears of that: the word changes by itself (relaxed). */
+/* How much the clock is ahead of CLOCK_MONOTONIC. It begins when some member first looks. Only the
+ * word itself counts, so its order with other memory does not matter (relaxed). */
 static uint64_t *clock_of(const dat_group *group, uint64_t now)
 {
 	uint64_t *ahead = &dat_group_seat(group, 0)->clock, none = 0;

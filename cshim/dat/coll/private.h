@@ -118,7 +118,7 @@ struct dat_group {
 #define DAT_TIMING_WAITS 1
 #define DAT_TIMING_RUNS 2
 
-/* What a buffer of an operation is. */
+/* The kinds of buffers. */
 enum {
 	DAT_BUFFER_NONE,
 	DAT_BUFFER_ONE,
@@ -127,13 +127,13 @@ enum {
 	DAT_BUFFER_COUNTED /* the same, of which this member has its own alone */
 };
 
-/* What is a kind's. */
+/* Properties of a kind of operation. */
 enum {
 	DAT_RULE_ROOT = 1,
 	DAT_RULE_FROM_ROOT =
 		2,            /* the root alone sends; in place there is nothing to receive into */
 	DAT_RULE_TO_ROOT = 4, /* the root alone receives */
-	DAT_RULE_EQUAL = 8, /* what is sent is as long as this member's part of what is received */
+	DAT_RULE_EQUAL = 8,   /* the data sent are as long as this member's part of the result */
 	DAT_RULE_REDUCES = 16
 };
 
@@ -215,7 +215,7 @@ static inline dat_span dat_group_part(const dat_group *group, const dat_group_op
 int dat_group_turn(dat_group *group);
 /* The group fails: everything that is posted, when the turn is over. */
 void dat_group_fail(dat_group *group);
-/* What is posted fails, and the others hear of it: of a group that has failed. */
+/* Ends a group that has failed: completes its posted operations, and wakes the other members. */
 void dat_group_end(dat_group *group);
 /* group.c: sets the clock, unless it is past that. */
 void dat_group_set_clock(const dat_group *group, uint64_t value);

@@ -170,7 +170,7 @@ void dat_group_end(dat_group *group)
 	uint32_t other = !group->config.rank;
 	const node_peer *peer = (const node_peer *)(uintptr_t)group->config.peers[other];
 
-	/* the program has its memory back when it hears of the failure (give.c) */
+	/* the program reuses its memory once the failure is reported (give.c) */
 	if (group->config.size == 2 && peer)
 		node_await_copy(peer, &dat_group_seat(group, other)->giving);
 	while (group->queue.posted)
