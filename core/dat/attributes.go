@@ -16,11 +16,10 @@ type Interface struct {
 	Running  bool   // it has a carrier
 }
 
-// interfaceOf is the interface and address of an adapter of that name: those that device names, an
-// interface or one of its addresses; else those that the name ends with; else the first that are
-// not the loopback's.
-func (l *Library) interfaceOf(name, device string) Interface {
-	list := l.cfg.Interfaces()
+// interfaceOf is the interface and address, in a list, of an adapter of that name: those that device
+// names, an interface or one of its addresses; else those that the name ends with; else the first
+// that are not the loopback's.
+func interfaceOf(list []Interface, name, device string) Interface {
 	at, err := netip.ParseAddr(device)
 	for _, i := range list {
 		if device != "" && i.Name == device || err == nil && i.Addr == at.Unmap() {

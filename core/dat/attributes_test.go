@@ -53,7 +53,7 @@ func TestInterfaceOf(t *testing.T) {
 		{"ib0", "six", all, "six"}, {"lapi-lo", "four", all, "four"},
 		{"ib0", "2001:db8::17", all, "six"}, {"ib0", "mlx5_0", all, "four"}} {
 		l := New(Config{Interfaces: func() []Interface { return c.list }})
-		if got := l.interfaceOf(c.name, c.device); got.Name != c.want || !got.Addr.IsValid() {
+		if got := interfaceOf(l.cfg.Interfaces(), c.name, c.device); got.Name != c.want || !got.Addr.IsValid() {
 			t.Errorf("%s of %d: %+v", c.name, len(c.list), got)
 		}
 	}

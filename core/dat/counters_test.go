@@ -206,7 +206,7 @@ func countFailures(w *world, all tally) {
 		if len(b) > 0 && cm.Kind(b[8]) == cm.Reject {
 			b = bytes.Clone(b)
 			copy(b[24:32], w.seen[len(w.seen)-1][16:24])
-			p.l.OnPacket(cm.Own, p.addr, netip.AddrPortFrom(q.addr, ownPort), b)
+			arrivals{p.l}.OnPacket(cm.Own, p.addr, netip.AddrPortFrom(q.addr, ownPort), b)
 			break
 		}
 	}

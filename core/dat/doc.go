@@ -2,6 +2,9 @@
 // has the whole picture.
 //
 //	library.go        Library: what all adapters of the process share; progress
+//	arrivals.go       gives what comes by the network to its part of the library
+//	conns.go          what connections of rc notify
+//	block.go          memory that the program sees
 //	object_unsafe.go  handles, and how they are found
 //	ia.go             adapters, their names and addresses
 //	attributes.go     what an adapter tells of its network interface

@@ -149,7 +149,7 @@ func (ia *IA) start(params string) error {
 		}
 	}
 	ia.engine, ia.limits = links{ia}, linkLimits
-	ia.port = l.interfaceOf(ia.Name, name)
+	ia.port = interfaceOf(l.cfg.Interfaces(), ia.Name, name)
 	ia.Addr = ia.port.Addr
 	if ia.query || l.network != nil {
 		return nil

@@ -94,7 +94,7 @@ func (h deviceHost) Count(c device.Counter) { h.ia.count(deviceCounters[c]) }
 func (h deviceHost) Broken() { h.ia.asyncError(EventIACatastrophic, h.ia.handle, 0) }
 
 func (h deviceHost) Silent(qualifier uint64, to netip.Addr, text string) {
-	h.ia.library.reportSilence(qualifier, to, text)
+	h.ia.library.silence.report(qualifier, to, text)
 }
 
 func (k *deviceEngine) openZone(p *PZ) (r codes.Return) {

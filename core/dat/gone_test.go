@@ -196,7 +196,7 @@ func FuzzDatagram(f *testing.F) {
 			binary.LittleEndian.PutUint32(header, e.ep.ud.qpn)
 		}
 		copy(p.memory[100:], "guard")
-		p.l.onDatagram(&transport.Msg{Hdr: header, Data: data})
+		p.l.ud.onDatagram(&transport.Msg{Hdr: header, Data: data})
 		n := e.recv.Len()
 		if n > 1 || n == 1 && !known {
 			t.Errorf("%d receives were taken", n)

@@ -117,7 +117,7 @@ func (l *Library) TellLane() {
 	if l.network == nil { // the lane knows nothing of RDMA adapters
 		return
 	}
-	work := n.GoWork != 0 || l.busy || l.engine.Waiting() || len(l.ended) > 0 ||
+	work := n.GoWork != 0 || l.busy || l.engine.Waiting() || len(l.conns.ended) > 0 ||
 		l.machine.NextTimeout() != 0 || len(l.ud) > 0
 	if w, ok := l.self.(transport.Waiter); ok {
 		work = work || w.NextTimeout() != 0

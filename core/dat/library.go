@@ -2,10 +2,8 @@ package dat
 
 import (
 	"encoding/binary"
-	"net/netip"
 
 	"lapi/core/dat/cm"
-	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/core/progress"
 	"lapi/transport"
@@ -36,7 +34,7 @@ type Library struct {
 	// other processes of this node, and whether there can be any
 	neighbours []*neighbour
 	door       bool
-	ud         map[uint32]*EP // by number
+	ud         datagramEnds
 	tickAt     int64
 	ticks      int
 	pingAt     int64 // on links of the node
@@ -46,17 +44,17 @@ type Library struct {
 	// silence
 	asleep, added, untimed bool
 
-	receiving bool     // from links: what ends is kept in ended
-	ended     []ending // empty between calls
+	conns connections
 
-	groups groupTable
-	silent map[netip.Addr]bool // addresses whose silence was reported
+	groups  groupTable
+	silence silence
 }
 
 // New makes the library without an adapter.
 func New(cfg Config) *Library {
 	l := &Library{cfg: cfg, host: cfg.Host}
-	l.engine = rc.NewEngine(l, l.random)
+	l.silence.cfg = &l.cfg
+	l.engine = rc.NewEngine(&l.conns, l.random)
 	return l
 }
 
@@ -78,8 +76,10 @@ func (l *Library) open() (err error) {
 		binary.LittleEndian.PutUint64(l.process[i:], l.random())
 	}
 	l.machine = cm.New(cm.Config{Outlet: l.network, Key: cm.NewKey(l.random),
-		Shared: l.cfg.Shared, Random: l.random, Unanswered: l.unanswered})
-	l.peers = map[peerKey]*peer{}
+		Shared: l.cfg.Shared, Random: l.random,
+		Unanswered: func(c *cm.Conn) { l.silence.unanswered(c, l.network) }})
+	l.peers, l.ud = map[peerKey]*peer{}, datagramEnds{}
+	l.ud.attach(l.self)
 	l.engine.Attach(l.self)
 	l.attachGroups(l.self)
 	l.openDoor()
@@ -129,7 +129,7 @@ func (l *Library) drainWithdrawn() {
 			return
 		}
 		l.network.Woken()
-		l.network.Receive(progressBatch, l)
+		l.network.Receive(progressBatch, arrivals{l})
 		l.machine.OnTimeout(now)
 	}
 }
@@ -194,7 +194,7 @@ func (l *Library) Progress() (n int) {
 // progressLinks receives. A peer's connections that have ended end here after those that it has
 // made before were told, though the two come by different sockets: programs count on that order.
 func (l *Library) progressLinks() (n int) {
-	l.receiving = true
+	l.conns.receiving = true
 	n = l.self.Progress(progressBatch)
 	l.turns++
 	for _, d := range l.links {
@@ -205,33 +205,23 @@ func (l *Library) progressLinks() (n int) {
 			n += d.link.Progress(most)
 		}
 	}
-	l.receiving = false
-	if len(l.ended) > 0 {
+	l.conns.receiving = false
+	if len(l.conns.ended) > 0 {
 		l.network.Woken()
 	}
-	for turn := 0; turn == 0 || len(l.ended) > 0 && turn < turnsMax; turn++ {
-		got := l.network.Receive(progressBatch, l)
+	for turn := 0; turn == 0 || len(l.conns.ended) > 0 && turn < turnsMax; turn++ {
+		got := l.network.Receive(progressBatch, arrivals{l})
 		n += got
 		if got == 0 { // fewer than a batch means little: a look is at some of the sockets only
 			break
 		}
 	}
-	for i, o := range l.ended {
-		l.ended[i].e = nil
-		o.e.ended(o.how)
-	}
-	l.ended = l.ended[:0]
+	l.conns.report()
 	return n
 }
 
 // turnsMax bounds how much the connection manager may receive before ends are told.
 const turnsMax = 64
-
-// ending is a connection that has ended, and is still to be told of.
-type ending struct {
-	e   *EP
-	how rc.Ending
-}
 
 // push sends what calls and arrivals have brought.
 func (l *Library) push() int {
@@ -242,7 +232,7 @@ func (l *Library) push() int {
 		l.added = true
 		l.setUntimed(false)
 	}
-	l.busy = !l.sendWaiting() || busy || waiting
+	l.busy = !l.ud.sendWaiting() || busy || waiting
 	for _, d := range l.links {
 		if p, ok := d.link.(transport.Pusher); ok {
 			p.Push()
@@ -356,91 +346,3 @@ func (l *Library) Disarm() {
 
 // Now is the time of the library's clock, ns.
 func (l *Library) Now() int64 { return l.cfg.Clock() }
-
-// OnPacket implements Arrivals.
-func (l *Library) OnPacket(at cm.Port, local netip.Addr, from netip.AddrPort, b []byte) {
-	l.machine.OnPacket(l.cfg.Clock(), at, local, from, b)
-}
-
-// OnRefused implements Arrivals.
-func (l *Library) OnRefused(to netip.AddrPort) { l.machine.Refused(l.cfg.Clock(), to) }
-
-// Access implements rc.Owner.
-func (l *Library) Access(c *rc.Conn, context uint32, addr transport.Addr, n uint64,
-	right rc.Right) (transport.Addr, bool) {
-	e := c.Owner.(*EP)
-	return e.ia.remote(e.PZ, context, addr, n, right)
-}
-
-// Usable implements rc.Owner.
-func (l *Library) Usable(c *rc.Conn, owner any) bool {
-	return c.Owner.(*EP).ia.usable(owner.(*posted))
-}
-
-// Invalidate implements rc.Owner: a peer may make its own window useless.
-func (l *Library) Invalidate(c *rc.Conn, context uint32) bool {
-	e := c.Owner.(*EP)
-	r := e.ia.contexts.find(context)
-	if r == nil || r.pz != e.PZ {
-		return false
-	}
-	if r.rmr == nil {
-		return false
-	}
-	r.rmr.unbind()
-	return true
-}
-
-// Completed implements rc.Owner.
-func (l *Library) Completed(c *rc.Conn, r *rc.Request) { c.Owner.(*EP).completed(r) }
-
-// Received implements rc.Owner.
-func (l *Library) Received(c *rc.Conn, r *rc.Receive) { c.Owner.(*EP).received(r) }
-
-// Ended implements rc.Owner.
-func (l *Library) Ended(c *rc.Conn, how rc.Ending) {
-	if e := c.Owner.(*EP); l.receiving {
-		l.ended = append(l.ended, ending{e, how})
-	} else {
-		e.ended(how)
-	}
-}
-
-// blockAddress is where a block's memory is.
-func blockAddress(m *memoryBlock) uint64 {
-	if m.b == nil {
-		return 0
-	}
-	return uint64(memory.AddrOf(m.b))
-}
-
-// memoryBlock is memory that the consumer sees, at an address that stays.
-type memoryBlock struct {
-	ia *IA
-	b  []byte
-}
-
-// keep copies data to memory of its own, for an adapter.
-func (m *memoryBlock) keep(ia *IA, data []byte) (address uint64, r codes.Return) {
-	m.release()
-	if len(data) == 0 {
-		return 0, codes.Success
-	}
-	b, err := ia.library.memory.Get(len(data))
-	if err != nil {
-		return 0, codes.InsufficientResources.With(codes.ResourceMemory)
-	}
-	m.ia, m.b = ia, b
-	ia.count(iaMemAlloc)
-	ia.counters[iaMemAllocData] += uint64(len(data))
-	copy(b, data)
-	return uint64(memory.AddrOf(b)), codes.Success
-}
-
-func (m *memoryBlock) release() {
-	if m.b != nil {
-		m.ia.library.memory.Put(m.b)
-		m.ia.count(iaMemFree)
-		m.b = nil
-	}
-}

@@ -195,8 +195,8 @@ func (l *Library) join(n *neighbour, g *greeting, m *wire.Message) bool {
 	return p.opened && l.mapTable(n, m)
 }
 
-// OnLine implements Arrivals.
-func (l *Library) OnLine(line Line, m *wire.Message) {
+// onLine takes a message that has come by a line.
+func (l *Library) onLine(line Line, m *wire.Message) {
 	g, ok := readGreeting(m.Data)
 	var n *neighbour
 	for _, o := range l.neighbours {
@@ -275,9 +275,9 @@ func (l *Library) confirm(n *neighbour) {
 	}
 }
 
-// OnLineEnd implements Arrivals: the other process has ended, or does not want the link. What it
-// has sent before comes first.
-func (l *Library) OnLineEnd(line Line) {
+// onLineEnd: the other process has ended, or does not want the link. What it has sent before comes
+// first.
+func (l *Library) onLineEnd(line Line) {
 	for _, n := range l.neighbours {
 		if n.line == line {
 			n.ended = true

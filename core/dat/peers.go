@@ -5,7 +5,6 @@ import (
 	"net/netip"
 
 	"lapi/core/dat/cm"
-	"lapi/core/dat/rc"
 	"lapi/transport"
 	"lapi/transport/udp"
 )
@@ -117,7 +116,7 @@ func (l *Library) dataLinkAt(local netip.Addr) (*dataLink, error) {
 		return nil, err
 	}
 	l.attach(d.link)
-	l.attachUDTo(d.link)
+	l.ud.attach(d.link)
 	l.links = append(l.links, d)
 	l.host.Changed()
 	return d, nil
@@ -372,5 +371,3 @@ func (l *Library) tick(now int64) {
 		}
 	}
 }
-
-var _ rc.Owner = (*Library)(nil)

@@ -185,9 +185,6 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	return b.region.keys.Remote, codes.Success
 }
 
-// Bind implements rc.Owner.
-func (l *Library) Bind(_ *rc.Conn, owner any) bool { return owner.(*posted).bind.apply() }
-
 // bound tells the consumer of a bind.
 func (e *EP) bound(r *rc.Request, p *posted) {
 	m := p.bind.rmr

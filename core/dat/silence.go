@@ -16,32 +16,38 @@ type Reasoner interface {
 	LastError(to netip.AddrPort) error
 }
 
-// unanswered reports, once for each address, a connection whose requests nothing answers.
-func (l *Library) unanswered(c *cm.Conn) {
+// silence reports peers that do not answer, each address once.
+type silence struct {
+	cfg      *Config
+	reported map[netip.Addr]bool
+}
+
+// unanswered reports a connection by a network whose requests nothing answers.
+func (s *silence) unanswered(c *cm.Conn, by Network) {
 	why := "nothing has come back: is a firewall in the way of UDP?"
-	if r, ok := l.network.(Reasoner); ok {
+	if r, ok := by.(Reasoner); ok {
 		if err := r.LastError(c.Peer); err != nil {
 			why = fmt.Sprintf("the kernel says: %v", err)
 		}
 	}
 	from := "this host"
-	for _, i := range l.cfg.Interfaces() {
+	for _, i := range s.cfg.Interfaces() {
 		if i.Addr == c.Local {
 			from = fmt.Sprintf("%v (%s)", i.Addr, i.Name)
 		}
 	}
-	l.reportSilence(c.Qualifier, c.Peer.Addr(),
+	s.report(c.Qualifier, c.Peer.Addr(),
 		fmt.Sprintf("UDP from %s to %v: %s", from, c.Peer, why))
 }
 
-// reportSilence reports, once for each of the first addresses, that nothing answers there.
-func (l *Library) reportSilence(qualifier uint64, to netip.Addr, text string) {
-	if l.cfg.Attention == nil || l.silent[to] || len(l.silent) == reportsMax {
+// report reports, once for each of the first addresses, that nothing answers there.
+func (s *silence) report(qualifier uint64, to netip.Addr, text string) {
+	if s.cfg.Attention == nil || s.reported[to] || len(s.reported) == reportsMax {
 		return
 	}
-	if l.silent == nil {
-		l.silent = map[netip.Addr]bool{}
+	if s.reported == nil {
+		s.reported = map[netip.Addr]bool{}
 	}
-	l.silent[to] = true
-	l.cfg.Attention(fmt.Sprintf("connecting to qualifier %d: no answer for 5 s: %s", qualifier, text))
+	s.reported[to] = true
+	s.cfg.Attention(fmt.Sprintf("connecting to qualifier %d: no answer for 5 s: %s", qualifier, text))
 }

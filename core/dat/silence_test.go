@@ -32,8 +32,8 @@ func TestUnansweredAddressIsReportedOnce(t *testing.T) {
 	l.network = refusing{to: first}
 	for to, i := first.Addr(), 0; i < 2*reportsMax; to, i = to.Next(), i+1 {
 		c := &cm.Conn{Peer: netip.AddrPortFrom(to, 7), Local: local, Qualifier: 11}
-		l.unanswered(c)
-		l.unanswered(c)
+		l.silence.unanswered(c, l.network)
+		l.silence.unanswered(c, l.network)
 	}
 	if len(lines) != reportsMax || lines[0] != "connecting to qualifier 11: no answer for 5 s: UDP "+
 		"from 10.0.0.9 (eth0) to 10.0.0.1:7: the kernel says: not permitted" ||

@@ -29,6 +29,9 @@ const (
 	MaxDatagram = 1024
 )
 
+// datagramEnds are the UD endpoints of adapters whose data goes over links, by their numbers.
+type datagramEnds map[uint32]*EP
+
 // udState is what a UD endpoint has in place of a connection.
 type udState struct {
 	qpn      uint32 // its number, by which peers name it
@@ -63,10 +66,6 @@ type datagram struct {
 // openUD gives the endpoint a number.
 func (e *EP) openUD() {
 	l := e.ia.library
-	if l.ud == nil {
-		l.ud = map[uint32]*EP{}
-		l.attachUDTo(l.self)
-	}
 	q := uint32(l.random())&0xffffff | 1
 	for l.ud[q] != nil {
 		q = uint32(l.random())&0xffffff | 1
@@ -322,8 +321,8 @@ func (e *EP) sentUD(d *datagram, status rc.Status) {
 }
 
 // sendWaiting sends datagrams that have waited for room; false: some still do.
-func (l *Library) sendWaiting() bool {
-	for _, e := range l.ud {
+func (t datagramEnds) sendWaiting() bool {
+	for _, e := range t {
 		for len(e.ud.waiting) > 0 {
 			if !e.ud.waiting[0].send() {
 				return false
@@ -334,19 +333,20 @@ func (l *Library) sendWaiting() bool {
 	return true
 }
 
-func (l *Library) attachUDTo(link transport.Link) {
+// attach takes the datagrams of a link.
+func (t datagramEnds) attach(link transport.Link) {
 	link.Handle(msgDatagram, func(m *transport.Msg) transport.Verdict {
-		l.onDatagram(m)
+		t.onDatagram(m)
 		return transport.Accept
 	})
 }
 
 // onDatagram takes a datagram. One that finds no endpoint or receive is dropped.
-func (l *Library) onDatagram(m *transport.Msg) {
+func (t datagramEnds) onDatagram(m *transport.Msg) {
 	if len(m.Hdr) != datagramHeader || len(m.Data) > MaxDatagram {
 		return
 	}
-	e := l.ud[binary.LittleEndian.Uint32(m.Hdr)]
+	e := t[binary.LittleEndian.Uint32(m.Hdr)]
 	if e == nil {
 		return
 	}
