@@ -19,7 +19,7 @@ func (a arrivals) OnPacket(at cm.Port, local netip.Addr, from netip.AddrPort, b 
 func (a arrivals) OnRefused(to netip.AddrPort) { a.l.machine.Refused(a.l.cfg.Clock(), to) }
 
 // OnLine implements Arrivals.
-func (a arrivals) OnLine(line Line, m *wire.Message) { a.l.onLine(line, m) }
+func (a arrivals) OnLine(line Line, m *wire.Message) { a.l.node.onLine(line, m) }
 
 // OnLineEnd implements Arrivals.
-func (a arrivals) OnLineEnd(line Line) { a.l.onLineEnd(line) }
+func (a arrivals) OnLineEnd(line Line) { a.l.node.onLineEnd(line) }

@@ -52,7 +52,7 @@ func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8,
 	if err != nil {
 		return nil, nil, codes.RefusedBy(err, codes.Unreachable)
 	}
-	d, err := l.dataLinkAt(local)
+	d, err := l.peers.dataLinkAt(local)
 	if err != nil {
 		return nil, nil, codes.RefusedBy(err, codes.InsufficientResources.With(codes.ResourceDevice))
 	}
@@ -68,7 +68,7 @@ func (l *Library) dial(e caller, to netip.Addr, qualifier uint64, service uint8,
 }
 
 // Accepted implements cm.Owner: data to a process of this node waits for a link.
-func (e *EP) Accepted(c *cm.Conn) bool { return e.ud != nil || e.ia.library.accepted(c) }
+func (e *EP) Accepted(c *cm.Conn) bool { return e.ud != nil || e.ia.library.node.accepted(c) }
 
 // Established implements cm.Owner.
 func (e *EP) Established(c *cm.Conn, private []byte) {
@@ -77,13 +77,13 @@ func (e *EP) Established(c *cm.Conn, private []byte) {
 		e.establishedUD(c, private)
 		return
 	}
-	d, err := l.dataLinkAt(c.Local)
+	d, err := l.peers.dataLinkAt(c.Local)
 	if err != nil {
 		e.failed(EventBroken, nil)
 		return
 	}
 	theirs := readCard(&c.PeerCard)
-	p := l.peerOf(c, d, &theirs)
+	p := l.node.peerOf(c, d, &theirs)
 	if p == nil {
 		e.failed(EventBroken, nil)
 		return
@@ -222,4 +222,35 @@ func (e *EP) Duplicate(of *EP, timeout int64, private []byte) codes.Return {
 		return codes.InvalidState.With(why[of.State])
 	}
 	return e.Connect(of.Remote.Addr(), of.Qualifier, timeout, private)
+}
+
+// cardOf is what e tells its peer.
+func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
+	c := e.ia.library.node.cardOf(d, p)
+	c.reads = uint16(min(e.Attr.MaxReadsIn, MaxReads))
+	c.conn, c.tag = e.conn.Name()
+	if e.ud != nil {
+		c.qpn = e.ud.qpn
+	}
+	return c.bytes()
+}
+
+// join opens e's connection to the endpoint that a card names.
+func (e *EP) join(p *peer, c *card) {
+	link, ep := p.link()
+	e.peer = p
+	p.use(1)
+	e.conn.Open(link, ep, c.conn, c.tag, int(min(uint16(e.Attr.MaxReadsOut), c.reads)))
+}
+
+// leavePeer counts a connection out.
+func (e *EP) leavePeer() {
+	if e.conn == nil {
+		return
+	}
+	e.closeEnd()
+	if p := e.peer; p != nil {
+		e.peer = nil
+		p.use(-1)
+	}
 }

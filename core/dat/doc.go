@@ -21,7 +21,8 @@
 //	silence.go        reports of peers that do not answer
 //	passive.go        service points, connection requests
 //	peers.go          other processes, and the links to them
-//	node.go           those of this node
+//	node.go           those of this node; greeting.go the messages that make a link
+//	users.go          what the library does with links and processes
 //	group.go          groups of collective operations; collective.go their operations
 //	group_area.go     memory that the members of a group on one node share
 //	group_engine.go   which engine does its operations

@@ -74,11 +74,11 @@ func (w linkWay) change(_, to *EP) codes.Return {
 
 func (w linkWay) meet(a attempt) codes.Return {
 	c, l := a.(*cm.Conn), w.e.ia.library
-	d, err := l.dataLinkAt(c.Local)
+	d, err := l.peers.dataLinkAt(c.Local)
 	if err != nil {
 		return codes.InsufficientResources.With(codes.ResourceDevice)
 	}
-	p := l.findPeer(d, c)
+	p := l.peers.findPeer(d, c)
 	if p == nil {
 		return codes.InsufficientResources.With(codes.ResourceDevice)
 	}

@@ -161,7 +161,7 @@ func peerGone(t *testing.T, seed uint64, who, steps int, dies bool) bool {
 	case stays.l.machine.Conns() != 0:
 		t.Fatalf("step %d: %d connections are left", steps, stays.l.machine.Conns())
 	}
-	for _, p := range stays.l.peers {
+	for _, p := range stays.l.peers.known {
 		if p.conns != 0 {
 			t.Fatalf("step %d: %d connections to who is gone", steps, p.conns)
 		}

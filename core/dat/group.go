@@ -268,13 +268,13 @@ func (c *Collective) Send(to int, header []byte, op *transport.Op) (transport.St
 	if f.peer == nil {
 		return transport.Done, transport.ErrUnreachable
 	}
-	link, ep := f.peer.link(c.ia.library)
+	link, ep := f.peer.link()
 	return link.Send(ep, msgCollective, header, op)
 }
 
 // SendMax implements coll.Owner.
 func (c *Collective) SendMax(to int) int {
-	link, _ := c.fellows[to].peer.link(c.ia.library)
+	link, _ := c.fellows[to].peer.link()
 	return link.Limits().SendMax
 }
 
@@ -306,27 +306,25 @@ func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.
 		}
 		return transport.Refuse
 	}
-	if of, ep := f.peer.link(l); of == link && ep == m.From {
+	if of, ep := f.peer.link(); of == link && ep == m.From {
 		c.group.OnMessage(f.rank, &h, m.Data)
 		c.spoilt()
 	}
 	return transport.Accept
 }
 
-// memberGone: a process is.
-func (l *Library) memberGone(p *peer) {
-	for _, f := range slices.Clone(p.fellows) {
-		if f.peer != p {
-			continue // its group has ended meanwhile
-		}
-		f.part()
-		f.gone = true
-		if f.c.view != nil {
-			f.c.view.Lose(f.rank)
-		}
-		f.c.group.Lost(f.rank)
-		f.c.spoilt()
+// processGone implements processUser.
+func (f *fellow) processGone(p *peer) {
+	if f.peer != p {
+		return // its group has ended meanwhile
 	}
+	f.part()
+	f.gone = true
+	if f.c.view != nil {
+		f.c.view.Lose(f.rank)
+	}
+	f.c.group.Lost(f.rank)
+	f.c.spoilt()
 }
 
 // pump lets groups go on that can. waiting: some wait for room in a link.

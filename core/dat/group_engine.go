@@ -49,7 +49,7 @@ func (f *fellow) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
 	if f.peer == nil {
 		return nil, nil
 	}
-	link, ep := f.peer.link(f.c.ia.library)
+	link, ep := f.peer.link()
 	lane, ok := link.(laneLink)
 	if !ok {
 		return nil, nil

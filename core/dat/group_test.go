@@ -161,8 +161,8 @@ func TestGroup(t *testing.T) {
 						t.Error("a group that was freed stays")
 					}
 				}
-				for _, o := range p.l.peers {
-					if len(o.fellows)+len(p.l.groups.making) > 0 {
+				for _, o := range p.l.peers.known {
+					if len(o.members)+len(p.l.groups.making) > 0 {
 						t.Error("a member of a group that was freed stays")
 					}
 				}
@@ -485,7 +485,7 @@ func FuzzCollective(f *testing.F) {
 			binary.LittleEndian.PutUint32(header, c.index)
 			binary.LittleEndian.PutUint32(header[4:], c.tag)
 		}
-		link, ep := c.fellows[1].peer.link(c.ia.library)
+		link, ep := c.fellows[1].peer.link()
 		c.ia.library.onCollective(link, &transport.Msg{From: ep, Hdr: header,
 			Data: bytes.Clone(data)})
 		for _, m := range list {

@@ -16,7 +16,7 @@ import (
 func thieves(t *testing.T) (w *world, server, alice, thief *proc) {
 	w = newWorld(t, 11, 3, simnet.Way{})
 	server, alice, thief = w.procs[0], w.procs[1], w.procs[2]
-	thief.l.process = alice.l.process
+	thief.l.node.name = alice.l.node.name
 	return w, server, alice, thief
 }
 
@@ -112,15 +112,15 @@ func TestClaimedNumberOfDatagrams(t *testing.T) {
 // full uses up the numbers of the server's link: with half of them given to attempts
 // that came to nothing, half to processes that have no connection.
 func full(p *proc) *dataLink {
-	d, err := p.l.dataLinkAt(p.addr)
+	d, err := p.l.peers.dataLinkAt(p.addr)
 	if err != nil {
 		p.w.t.Fatal(err)
 	}
 	for d.made < peersMax {
-		o := &peer{library: p.l, key: peerKey{cm.PublicKey{byte(d.made), byte(d.made >> 8)}, p.addr},
+		o := &peer{of: &p.l.peers, key: peerKey{cm.PublicKey{byte(d.made), byte(d.made >> 8)}, p.addr},
 			data: d, ep: d.made, remote: -1}
 		d.peers[d.made] = o
-		p.l.peers[o.key] = o
+		p.l.peers.known[o.key] = o
 		d.made++
 	}
 	d.free = nil
@@ -139,11 +139,11 @@ func TestPeersReclaimed(t *testing.T) {
 	w.must("disconnect", idle[0].ep.Disconnect(false))
 	w.expect(idle[0].con, EventDisconnected)
 	w.expect(idle[1].con, EventDisconnected)
-	generation := w.procs[2].l.links[0].peers[0].remoteGeneration
+	generation := w.procs[2].l.peers.links[0].peers[0].remoteGeneration
 	d := full(server)
-	server.l.reclaim(d)
-	if len(server.l.peers) != 1 || d.opened != 1 {
-		t.Fatalf("%d peers are left, %d open", len(server.l.peers), d.opened)
+	server.l.peers.reclaim(d)
+	if len(server.l.peers.known) != 1 || d.opened != 1 {
+		t.Fatalf("%d peers are left, %d open", len(server.l.peers.known), d.opened)
 	}
 	if !w.send(kept[0], kept[1], "still here") {
 		t.Error("a connection is lost")
@@ -155,7 +155,7 @@ func TestPeersReclaimed(t *testing.T) {
 			t.Error("a forgotten peer does not come back")
 		}
 	}
-	if p := w.procs[2].l.links[0].peers[0]; p.remoteGeneration == generation {
+	if p := w.procs[2].l.peers.links[0].peers[0]; p.remoteGeneration == generation {
 		t.Error("the first session is used again")
 	}
 }
@@ -174,13 +174,13 @@ func TestUnfinishedAttempts(t *testing.T) {
 	w.must("accept", request.Accept(b.ep.Handle(), nil))
 	client.kill()
 	d := full(server)
-	if server.l.reclaim(d); len(server.l.peers) != 1 {
-		t.Fatalf("%d peers, while an attempt has told one its number", len(server.l.peers))
+	if server.l.peers.reclaim(d); len(server.l.peers.known) != 1 {
+		t.Fatalf("%d peers, while an attempt has told one its number", len(server.l.peers.known))
 	}
 	w.expect(b.con, EventAcceptCompletionError)
 	w.until(func() bool { return server.l.machine.Conns() == 0 })
-	if server.l.reclaim(d); len(server.l.peers) != 0 {
-		t.Errorf("%d peers are left of an attempt that has failed", len(server.l.peers))
+	if server.l.peers.reclaim(d); len(server.l.peers.known) != 0 {
+		t.Errorf("%d peers are left of an attempt that has failed", len(server.l.peers.known))
 	}
 }
 

@@ -44,7 +44,7 @@ func TestLaneKeeps(t *testing.T) {
 	l.self, l.network = &turnLink{}, noNetwork{}
 	link := &turnLink{}
 	d := &dataLink{link: link, node: &neighbour{state: joined}}
-	l.links = []*dataLink{d}
+	l.peers.links = []*dataLink{d}
 	expect := func(what string, leave uint32, want ...int) {
 		t.Helper()
 		link.asked, lane.Leave = nil, leave

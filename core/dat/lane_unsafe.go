@@ -77,7 +77,7 @@ func (l *Library) tellLinks() {
 		return
 	}
 	n.NumLinks = 0
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		if link, ok := d.link.(laneLink); ok && d.node != nil && d.node.state != parted &&
 			int(n.NumLinks) < len(n.Links) {
 			n.Links[n.NumLinks] = uint64At(link.Node())
@@ -122,11 +122,11 @@ func (l *Library) TellLane() {
 	if w, ok := l.self.(transport.Waiter); ok {
 		work = work || w.NextTimeout() != 0
 	}
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		link, ok := d.link.(laneLink)
 		work = work || d.node == nil && d.used > 0 || ok && link.Busy()
 	}
-	for _, o := range l.neighbours {
+	for _, o := range l.node.list {
 		work = work || o.state != joined || o.ended
 	}
 	n.GoWork = 0

@@ -42,7 +42,7 @@ func TestNothingLeft(t *testing.T) {
 		for i, l := range []*Library{p.l, q.l} {
 			n[i] = amounts{handles: l.handles.inUse, attempts: l.machine.Conns(),
 				conns: l.engine.Conns(), contexts: len(l.ias[0].contexts.places),
-				peers:  len(l.peers),
+				peers:  len(l.peers.known),
 				blocks: int(l.ias[0].counters[iaMemAlloc] - l.ias[0].counters[iaMemFree])}
 		}
 		runtime.GC()

@@ -1,8 +1,6 @@
 package dat
 
 import (
-	"encoding/binary"
-
 	"lapi/core/dat/cm"
 	"lapi/core/dat/rc"
 	"lapi/core/progress"
@@ -28,18 +26,11 @@ type Library struct {
 	self    transport.Link
 	machine *cm.Machine
 	engine  *rc.Engine
-	process [16]byte // names this process's socket on the node
-	links   []*dataLink
-	peers   map[peerKey]*peer
-	// other processes of this node, and whether there can be any
-	neighbours []*neighbour
-	door       bool
-	ud         datagramEnds
-	tickAt     int64
-	ticks      int
-	pingAt     int64 // on links of the node
-	turns      uint
-	busy       bool // a link had no room
+	peers   peers
+	node    neighbourhood
+	ud      datagramEnds
+	turns   uint
+	busy    bool // a link had no room
 	// a thread sleeps; there is something since that it must hear of; it wakes for no peer's
 	// silence
 	asleep, added, untimed bool
@@ -72,17 +63,19 @@ func (l *Library) open() (err error) {
 		l.self.Close()
 		return err
 	}
-	for i := 0; i < len(l.process); i += 8 {
-		binary.LittleEndian.PutUint64(l.process[i:], l.random())
-	}
+	name := newName(l.random)
 	l.machine = cm.New(cm.Config{Outlet: l.network, Key: cm.NewKey(l.random),
 		Shared: l.cfg.Shared, Random: l.random,
 		Unanswered: func(c *cm.Conn) { l.silence.unanswered(c, l.network) }})
-	l.peers, l.ud = map[peerKey]*peer{}, datagramEnds{}
+	l.peers = peers{users: linkUse{l}, network: l.network, machine: l.machine, self: l.self,
+		host: l.host, random: l.random, known: map[peerKey]*peer{}}
+	l.node = neighbourhood{peers: &l.peers, name: name, clock: l.cfg.Clock,
+		timeout: l.cfg.Timeout}
+	l.ud = datagramEnds{}
 	l.ud.attach(l.self)
 	l.engine.Attach(l.self)
 	l.attachGroups(l.self)
-	l.openDoor()
+	l.node.openDoor()
 	l.openLane()
 	return nil
 }
@@ -96,28 +89,13 @@ func (l *Library) drain() {
 		if _, waiting := l.groups.pump(); !waiting { // all members hear of the ends of groups
 			break
 		}
-		for _, d := range l.links {
-			d.link.Progress(progressBatch)
-		}
+		l.peers.progress()
 	}
 	l.drainWithdrawn()
 	pending := 0
-	for _, d := range l.links {
-		for _, p := range d.peers[:d.made] {
-			if p == nil || !p.opened {
-				continue
-			}
-			op := &transport.Op{Done: func(*transport.Op, error) { pending-- }}
-			status, err := d.link.Flush(p.ep, op)
-			if err == nil && status == transport.Queued {
-				pending++
-			}
-		}
-	}
+	l.peers.flush(&pending)
 	for end := l.cfg.Clock() + drainTime; pending > 0 && l.cfg.Clock() < end; {
-		for _, d := range l.links {
-			d.link.Progress(progressBatch)
-		}
+		l.peers.progress()
 	}
 }
 
@@ -139,19 +117,13 @@ func (l *Library) close() {
 	memory.Guard()
 	l.drain()
 	l.closeLane()
-	for _, d := range l.links {
-		if d.node == nil {
-			d.link.Close()
-		}
-	}
-	for _, n := range l.neighbours {
-		l.network.CloseLink(n.data.link)
-		l.unmapTable(n)
-	}
+	l.peers.close()
+	l.node.close()
 	l.self.Close()
 	l.network.Close()
-	l.neighbours, l.door, l.added, l.asleep = nil, false, false, false
-	l.links, l.peers, l.network, l.self, l.machine, l.ud = nil, nil, nil, nil, nil, nil
+	l.added, l.asleep = false, false
+	l.peers, l.node, l.ud = peers{}, neighbourhood{}, nil
+	l.network, l.self, l.machine = nil, nil, nil
 	l.groups.close()
 	l.memory.Release()
 }
@@ -181,12 +153,7 @@ func (l *Library) Progress() (n int) {
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
 	l.groups.onTimeout(now)
-	if now >= l.tickAt {
-		l.tick(now)
-	}
-	if len(l.neighbours) > 0 {
-		l.visit(now)
-	}
+	l.node.onTimeout(now)
 	n += l.push()
 	return n
 }
@@ -197,7 +164,7 @@ func (l *Library) progressLinks() (n int) {
 	l.conns.receiving = true
 	n = l.self.Progress(progressBatch)
 	l.turns++
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		if d.node == nil && d.opened == 0 && l.turns%idleTurns != 0 {
 			continue
 		}
@@ -233,7 +200,7 @@ func (l *Library) push() int {
 		l.setUntimed(false)
 	}
 	l.busy = !l.ud.sendWaiting() || busy || waiting
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		if p, ok := d.link.(transport.Pusher); ok {
 			p.Push()
 		}
@@ -251,10 +218,8 @@ func (l *Library) Push() {
 
 const (
 	progressBatch = 64
-	tickPause     = 50e6 // ns between looks for peers that have left
-	pingTicks     = 20   // of these from one ping of idle peers to the next
-	idleTurns     = 16   // calls that share one look, a system call, at a link that nobody uses
-	roomPause     = 1e6  // ns until a link without room is asked again
+	idleTurns     = 16  // calls that share one look, a system call, at a link that nobody uses
+	roomPause     = 1e6 // ns until a link without room is asked again
 )
 
 // NextTimeout is when Progress must run even if nothing arrives; 0: never.
@@ -268,20 +233,20 @@ func (l *Library) NextTimeout() (next int64) {
 	if l.added {
 		return 1
 	}
-	next = progress.Earlier(next, progress.Earlier(l.machine.NextTimeout(), l.nextVisit()))
+	next = progress.Earlier(next, progress.Earlier(l.machine.NextTimeout(), l.node.nextVisit()))
 	next = progress.Earlier(next, l.groups.nextTimeout(l.busy))
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		if w, ok := d.link.(transport.Waiter); ok {
 			next = progress.Earlier(next, w.NextTimeout())
 		}
 		switch {
 		case d.used == 0:
 		case d.node != nil: // the line tells of an end at once
-			if l.asks(d) {
-				next = progress.Earlier(next, l.pingAt)
+			if l.node.asks(d) {
+				next = progress.Earlier(next, l.node.pingAt)
 			}
 		default:
-			next = progress.Earlier(next, l.tickAt)
+			next = progress.Earlier(next, l.node.tickAt)
 		}
 	}
 	if l.busy || l.cfg.Lane != nil && l.cfg.Lane.Unsent+l.cfg.Lane.Stuck > 0 {
@@ -300,7 +265,7 @@ func (l *Library) Arm() (until int64, ok bool) {
 		}
 	}
 	l.added = false
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		if w, is := d.link.(transport.Waiter); is && w.Arm() {
 			l.Disarm()
 			return 0, false
@@ -314,9 +279,9 @@ func (l *Library) Arm() (until int64, ok bool) {
 
 // timed says whether a thread that sleeps wakes by itself to look after the processes of the node.
 func (l *Library) timed() bool {
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		if w, ok := d.link.(transport.Waiter); ok && d.node != nil &&
-			(w.NextTimeout() != 0 || l.asks(d)) {
+			(w.NextTimeout() != 0 || l.node.asks(d)) {
 			return true
 		}
 	}
@@ -337,7 +302,7 @@ func (l *Library) Disarm() {
 	for _, d := range l.devices {
 		d.Disarm()
 	}
-	for _, d := range l.links {
+	for _, d := range l.peers.links {
 		if w, ok := d.link.(transport.Waiter); ok {
 			w.Disarm()
 		}
@@ -346,3 +311,9 @@ func (l *Library) Disarm() {
 
 // Now is the time of the library's clock, ns.
 func (l *Library) Now() int64 { return l.cfg.Clock() }
+
+// Neighbours is to how many processes of this node data goes through shared memory; for tests.
+func (l *Library) Neighbours() int { return l.node.joined() }
+
+// Process is the number that names this process's socket on the node, while an adapter is open.
+func (l *Library) Process() [16]byte { return l.node.name }

@@ -243,10 +243,10 @@ func (f *fellow) dial() {
 // accept takes the request of a member of higher rank. A newer one replaces an older one.
 func (f *fellow) accept(c *cm.Conn) {
 	l := f.c.ia.library
-	d, err := l.dataLinkAt(c.Local)
+	d, err := l.peers.dataLinkAt(c.Local)
 	var p *peer
 	if err == nil {
-		p = l.findPeer(d, c)
+		p = l.peers.findPeer(d, c)
 	}
 	if p == nil {
 		_ = c.Reject(l.cfg.Clock(), nil)
@@ -265,22 +265,22 @@ func (f *fellow) accept(c *cm.Conn) {
 
 // cardOf implements caller.
 func (f *fellow) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
-	c := f.c.ia.library.cardOf(d, p)
+	c := f.c.ia.library.node.cardOf(d, p)
 	c.conn, c.tag = f.c.index, f.c.tag
 	return c.bytes()
 }
 
 // Accepted implements cm.Owner.
-func (f *fellow) Accepted(c *cm.Conn) bool { return f.c.ia.library.accepted(c) }
+func (f *fellow) Accepted(c *cm.Conn) bool { return f.c.ia.library.node.accepted(c) }
 
 // Established implements cm.Owner.
 func (f *fellow) Established(c *cm.Conn, _ []byte) {
 	l := f.c.ia.library
 	theirs := readCard(&c.PeerCard)
-	d, err := l.dataLinkAt(c.Local)
+	d, err := l.peers.dataLinkAt(c.Local)
 	var p *peer
 	if err == nil && f.mayBe(c) {
-		p = l.peerOf(c, d, &theirs)
+		p = l.node.peerOf(c, d, &theirs)
 	}
 	if p == nil || f.c.over || f.peer != nil {
 		f.c.fail()
@@ -299,13 +299,13 @@ func (f *fellow) Established(c *cm.Conn, _ []byte) {
 // meet and part connect a member to its process.
 func (f *fellow) meet(p *peer) {
 	f.peer = p
-	p.fellows = append(p.fellows, f)
+	p.members = append(p.members, f)
 	p.use(1)
 }
 
 func (f *fellow) part() {
 	p := f.peer
-	p.fellows = slices.DeleteFunc(p.fellows, func(o *fellow) bool { return o == f })
+	p.members = slices.DeleteFunc(p.members, func(o processUser) bool { return o == f })
 	p.use(-1)
 	f.peer = nil
 }

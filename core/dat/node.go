@@ -1,8 +1,6 @@
 package dat
 
 import (
-	"bytes"
-	"crypto/hmac"
 	"encoding/binary"
 	"slices"
 
@@ -40,7 +38,9 @@ type Line interface {
 const (
 	// neighboursMax is to how many processes of its node a process has such links.
 	neighboursMax = 64
-	meetTimeout   = 2e9 // ns
+	meetTimeout   = 2e9  // ns
+	tickPause     = 50e6 // ns between looks for peers that have left
+	pingTicks     = 20   // of these from one ping of idle peers to the next
 )
 
 type meetState uint8
@@ -51,6 +51,20 @@ const (
 	joined                   // both ends stand
 	parted                   // to be closed
 )
+
+// neighbourhood is the other processes of this node: it finds them, makes links to them, and chooses
+// by which link a connection's data goes. Like all of the library it runs under its lock.
+type neighbourhood struct {
+	*peers
+	clock   transport.Clock
+	timeout int64    // ns after which a silent peer is gone
+	name    [16]byte // of this process's socket on the node
+	door    bool     // there is that socket
+	list    []*neighbour
+	tickAt  int64
+	ticks   int
+	pingAt  int64 // on links of the node
+}
 
 // neighbour is another process of this node, and the link to it.
 type neighbour struct {
@@ -71,11 +85,19 @@ type neighbour struct {
 // peer is the one peer of its link.
 func (n *neighbour) peer() *peer { return n.data.peers[n.data.made-1] }
 
+// newName makes a name for this process's socket.
+func newName(random func() uint64) (name [16]byte) {
+	for i := 0; i < len(name); i += 8 {
+		binary.LittleEndian.PutUint64(name[i:], random())
+	}
+	return name
+}
+
 // openDoor makes this process one that others of its node can share memory with, if it may be.
-func (l *Library) openDoor() {
-	err := l.network.Door(l.process)
-	if l.door = err == nil; !l.door {
-		l.host.Message("data to processes of this node goes over UDP: " + err.Error())
+func (h *neighbourhood) openDoor() {
+	err := h.network.Door(h.name)
+	if h.door = err == nil; !h.door {
+		h.host.Message("data to processes of this node goes over UDP: " + err.Error())
 	}
 }
 
@@ -83,9 +105,9 @@ func (l *Library) openDoor() {
 // not given up.
 func (n *neighbour) runs() bool { return n.line != nil && !n.ended && n.line.Runs() }
 
-// Neighbours is to how many processes of this node data goes through shared memory; for tests.
-func (l *Library) Neighbours() (count int) {
-	for _, n := range l.neighbours {
+// joined is how many neighbours data goes to through shared memory.
+func (h *neighbourhood) joined() (count int) {
+	for _, n := range h.list {
 		if n.state == joined {
 			count++
 		}
@@ -93,12 +115,9 @@ func (l *Library) Neighbours() (count int) {
 	return count
 }
 
-// Process is the number that names this process's socket on the node, while an adapter is open.
-func (l *Library) Process() [16]byte { return l.process }
-
 // neighbourAt is the neighbour of that process for which is is true; nil: there is none.
-func (l *Library) neighbourAt(process cm.PublicKey, is func(n *neighbour) bool) *neighbour {
-	for _, n := range l.neighbours {
+func (h *neighbourhood) neighbourAt(process cm.PublicKey, is func(n *neighbour) bool) *neighbour {
+	for _, n := range h.list {
 		if n.process == process && n.state != parted && is(n) {
 			return n
 		}
@@ -108,18 +127,18 @@ func (l *Library) neighbourAt(process cm.PublicKey, is func(n *neighbour) bool) 
 
 // accepted says whether data of an active connection can flow as soon as it is established: data to
 // a process of this node waits for a link.
-func (l *Library) accepted(c *cm.Conn) bool {
+func (h *neighbourhood) accepted(c *cm.Conn) bool {
 	theirs := readCard(&c.PeerCard)
-	if !l.door || !theirs.door || c.PeerKey == l.machine.PublicKey() {
+	if !h.door || !theirs.door || c.PeerKey == h.machine.PublicKey() {
 		return true
 	}
-	n := l.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state != offered })
-	known := l.peers[peerKey{c.PeerKey, c.Local}]
+	n := h.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state != offered })
+	known := h.known[peerKey{c.PeerKey, c.Local}]
 	switch {
 	case n != nil && n.state == joined, n == nil && known != nil && known.elsewhere:
 		return true
 	case n == nil:
-		if n = l.sayHello(theirs.process, c.PeerKey, c.Pair); n == nil {
+		if n = h.sayHello(theirs.process, c.PeerKey, c.Pair); n == nil {
 			return true
 		}
 	}
@@ -128,62 +147,62 @@ func (l *Library) accepted(c *cm.Conn) bool {
 }
 
 // newNeighbour makes this side's end of a link, as task me; nil: there cannot be one.
-func (l *Library) newNeighbour(me int, process cm.PublicKey, pair cm.Secret) *neighbour {
-	if len(l.neighbours) >= neighboursMax {
+func (h *neighbourhood) newNeighbour(me int, process cm.PublicKey, pair cm.Secret) *neighbour {
+	if len(h.list) >= neighboursMax {
 		return nil
 	}
 	n := &neighbour{process: process, pair: pair}
-	link, err := l.network.NodeLink(me, n.runs, func(transport.Endpoint, error) { l.part(n) })
+	link, err := h.network.NodeLink(me, n.runs, func(transport.Endpoint, error) { h.part(n) })
 	if err != nil {
-		l.host.Message("data to a process of this node goes over UDP: " + err.Error())
+		h.host.Message("data to a process of this node goes over UDP: " + err.Error())
 		return nil
 	}
 	other := transport.Endpoint(1 - me)
 	n.data = dataLink{link: link, node: n, made: other + 1, peers: make([]*peer, other+1)}
-	n.data.peers[other] = &peer{library: l, key: peerKey{public: process}, data: &n.data,
+	n.data.peers[other] = &peer{of: h.peers, key: peerKey{public: process}, data: &n.data,
 		ep: other, remote: -1, pair: pair}
-	l.attach(link)
-	l.neighbours = append(l.neighbours, n)
+	h.users.attach(link, true)
+	h.list = append(h.list, n)
 	return n
 }
 
 // sayHello begins a link with a process that may be of this node, at the socket of that name; nil:
 // it is not, or there cannot be one. Of another process that has the name there comes no proof.
-func (l *Library) sayHello(name [16]byte, process cm.PublicKey, pair cm.Secret) *neighbour {
-	line, err := l.network.Dial(name)
+func (h *neighbourhood) sayHello(name [16]byte, process cm.PublicKey, pair cm.Secret) *neighbour {
+	line, err := h.network.Dial(name)
 	if err != nil {
 		return nil
 	}
-	n := l.newNeighbour(0, process, pair)
+	n := h.newNeighbour(0, process, pair)
 	if n == nil {
 		line.Close()
 		return nil
 	}
-	now := l.cfg.Clock()
-	n.line, n.until, n.patience = line, now+meetTimeout, now+l.cfg.Timeout/2
+	now := h.clock()
+	n.line, n.until, n.patience = line, now+meetTimeout, now+h.timeout/2
 	for n.number == 0 {
-		n.number = uint32(l.random())
+		n.number = uint32(h.random())
 	}
-	if !l.greet(n, wire.Hello) {
-		l.part(n)
+	if !h.greet(n, wire.Hello) {
+		h.part(n)
 		return nil
 	}
 	return n
 }
 
 // greet sends this side's end of a neighbour's link, and its protection table if there is one.
-func (l *Library) greet(n *neighbour, kind wire.Kind) bool {
+func (h *neighbourhood) greet(n *neighbour, kind wire.Kind) bool {
 	a := n.data.link.Address()
-	g := greeting{from: l.machine.PublicKey(), to: n.process, address: a.Bytes}
+	g := greeting{from: h.machine.PublicKey(), to: n.process, address: a.Bytes}
 	return n.line.Send(wire.Message{Kind: kind, Number: n.number,
-		Data: g.seal(n.pair, kind, n.number), Files: l.withTable(n, kind, a.Files)})
+		Data: g.seal(n.pair, kind, n.number), Files: h.users.withTable(n, kind, a.Files)})
 }
 
 // linkFiles is how many files the address of a link has.
 const linkFiles = 2
 
 // join connects this side's end to the peer's.
-func (l *Library) join(n *neighbour, g *greeting, m *wire.Message) bool {
+func (h *neighbourhood) join(n *neighbour, g *greeting, m *wire.Message) bool {
 	p := n.peer()
 	if len(m.Files) < linkFiles {
 		return false
@@ -192,66 +211,66 @@ func (l *Library) join(n *neighbour, g *greeting, m *wire.Message) bool {
 		transport.Address{Bytes: g.address, Files: m.Files[:linkFiles]})
 	m.Files = m.Files[linkFiles:] // the link has taken the others over
 	p.opened = err == nil
-	return p.opened && l.mapTable(n, m)
+	return p.opened && h.users.mapTable(n, m)
 }
 
 // onLine takes a message that has come by a line.
-func (l *Library) onLine(line Line, m *wire.Message) {
+func (h *neighbourhood) onLine(line Line, m *wire.Message) {
 	g, ok := readGreeting(m.Data)
 	var n *neighbour
-	for _, o := range l.neighbours {
+	for _, o := range h.list {
 		if o.line == line {
 			n = o
 		}
 	}
 	switch {
 	case ok && n == nil && m.Kind == wire.Hello:
-		ok = l.onHello(line, m, &g)
+		ok = h.onHello(line, m, &g)
 	case ok && n != nil && n.state == meeting && m.Kind == wire.Welcome:
-		ok = n.number == m.Number && g.from == n.process && g.proved(n.pair, l.machine.PublicKey(), m) &&
-			l.join(n, &g, m)
+		ok = n.number == m.Number && g.from == n.process && g.proved(n.pair, h.machine.PublicKey(), m) &&
+			h.join(n, &g, m)
 		if ok {
 			n.state = joined
-			l.use(n)
-			l.confirm(n)
+			h.use(n)
+			h.confirm(n)
 		}
 	case ok && n != nil && n.state != meeting && m.Kind == shareArea:
-		ok = l.onArea(n, m, &g)
+		ok = h.users.onArea(n, m, &g)
 	default:
 		ok = false
 	}
 	switch {
 	case ok:
 	case n != nil:
-		l.part(n)
+		h.part(n)
 	default:
 		line.Close()
 	}
 }
 
 // onHello takes the link of a process that a connection was accepted from; false: it is none.
-func (l *Library) onHello(line Line, m *wire.Message, g *greeting) bool {
-	pair, ok := l.pairWith(g.from)
-	if !ok || m.Number == 0 || !g.proved(pair, l.machine.PublicKey(), m) ||
-		l.neighbourAt(g.from, func(n *neighbour) bool { return n.number == m.Number }) != nil {
+func (h *neighbourhood) onHello(line Line, m *wire.Message, g *greeting) bool {
+	pair, ok := h.pairWith(g.from)
+	if !ok || m.Number == 0 || !g.proved(pair, h.machine.PublicKey(), m) ||
+		h.neighbourAt(g.from, func(n *neighbour) bool { return n.number == m.Number }) != nil {
 		return false
 	}
-	n := l.newNeighbour(1, g.from, pair)
+	n := h.newNeighbour(1, g.from, pair)
 	if n == nil {
 		return false
 	}
 	n.line, n.number, n.state = line, m.Number, offered
-	if !l.join(n, g, m) || !l.greet(n, wire.Welcome) {
-		l.part(n)
+	if !h.join(n, g, m) || !h.greet(n, wire.Welcome) {
+		h.part(n)
 		return true // the line is the neighbour's
 	}
-	l.use(n)
+	h.use(n)
 	return true
 }
 
 // pairWith is the secret with a process that a connection was accepted from.
-func (l *Library) pairWith(process cm.PublicKey) (s cm.Secret, ok bool) {
-	for _, p := range l.peers {
+func (h *neighbourhood) pairWith(process cm.PublicKey) (s cm.Secret, ok bool) {
+	for _, p := range h.known {
 		if p.key.public == process && p.data != nil {
 			return p.pair, true
 		}
@@ -260,14 +279,13 @@ func (l *Library) pairWith(process cm.PublicKey) (s cm.Secret, ok bool) {
 }
 
 // use makes a link that stands one of the library's. A thread that sleeps has not armed it.
-func (l *Library) use(n *neighbour) {
-	l.links = append(l.links, &n.data)
-	l.tellLinks()
-	l.added = l.asleep
+func (h *neighbourhood) use(n *neighbour) {
+	h.links = append(h.links, &n.data)
+	h.users.linkAdded()
 }
 
 // confirm goes on with the connections that have waited for the outcome.
-func (l *Library) confirm(n *neighbour) {
+func (h *neighbourhood) confirm(n *neighbour) {
 	list := n.waiting
 	n.waiting = nil
 	for _, c := range list {
@@ -277,12 +295,12 @@ func (l *Library) confirm(n *neighbour) {
 
 // onLineEnd: the other process has ended, or does not want the link. What it has sent before comes
 // first.
-func (l *Library) onLineEnd(line Line) {
-	for _, n := range l.neighbours {
+func (h *neighbourhood) onLineEnd(line Line) {
+	for _, n := range h.list {
 		if n.line == line {
 			n.ended = true
 			if n.state == meeting {
-				l.part(n)
+				h.part(n)
 			}
 		}
 	}
@@ -290,7 +308,7 @@ func (l *Library) onLineEnd(line Line) {
 
 // part ends a neighbour's link: connections over it are broken, those that wait for it go over UDP.
 // It is closed by reap, as the link may be at work.
-func (l *Library) part(n *neighbour) {
+func (h *neighbourhood) part(n *neighbour) {
 	if n.state == parted {
 		return
 	}
@@ -298,51 +316,57 @@ func (l *Library) part(n *neighbour) {
 	before := n.state
 	n.state = parted
 	if before != meeting {
-		how := l.engine.PeerFailed
-		if left, ok := n.data.link.(leaver); ok && p.opened && left.HasLeft(p.ep) {
-			how = l.engine.PeerLeft
-		}
-		how(n.data.link, p.ep)
-		l.memberGone(p)
+		left, ok := n.data.link.(leaver)
+		p.gone(ok && p.opened && left.HasLeft(p.ep))
 		n.data.link.Disconnect(p.ep, transport.ErrUnreachable)
 	}
-	for _, o := range l.peers { // their numbers, if the process was never reached by them
+	for _, o := range h.known { // their numbers, if the process was never reached by them
 		if o.key.public == n.process && o.data != nil && !o.opened && before == joined {
-			l.forget(o)
+			h.forget(o)
 		}
 	}
 }
 
 // visit is a part of Progress: what has become of the neighbours. n is how much has come by links.
-func (l *Library) visit(now int64) {
-	for _, n := range l.neighbours {
+func (h *neighbourhood) visit(now int64) {
+	for _, n := range h.list {
 		late := n.state == meeting && now >= n.until
 		if late && now < n.patience && n.runs() { // over UDP nobody could know that
 			n.until, late = min(now+meetTimeout, n.patience), false
 		}
 		if n.ended && n.data.link.Progress(progressBatch) == 0 || late {
-			l.part(n)
+			h.part(n)
 		}
 	}
-	for i := 0; i < len(l.neighbours); {
-		n := l.neighbours[i]
+	for i := 0; i < len(h.list); {
+		n := h.list[i]
 		if n.state != parted {
 			i++
 			continue
 		}
-		l.neighbours = slices.Delete(l.neighbours, i, i+1)
-		l.links = slices.DeleteFunc(l.links, func(d *dataLink) bool { return d == &n.data })
-		l.tellLinks()
+		h.list = slices.Delete(h.list, i, i+1)
+		h.links = slices.DeleteFunc(h.links, func(d *dataLink) bool { return d == &n.data })
+		h.users.linkRemoved()
 		n.line.Close()
-		l.network.CloseLink(n.data.link)
-		l.unmapTable(n)
-		l.confirm(n)
+		h.network.CloseLink(n.data.link)
+		h.users.unmapTable(n)
+		h.confirm(n)
+	}
+}
+
+// onTimeout looks after the processes that this one has links to.
+func (h *neighbourhood) onTimeout(now int64) {
+	if now >= h.tickAt {
+		h.tick(now)
+	}
+	if len(h.list) > 0 {
+		h.visit(now)
 	}
 }
 
 // nextVisit is when visit must run; 0: never.
-func (l *Library) nextVisit() (next int64) {
-	for _, n := range l.neighbours {
+func (h *neighbourhood) nextVisit() (next int64) {
+	for _, n := range h.list {
 		switch {
 		case n.state == parted || n.ended:
 			return 1
@@ -353,40 +377,83 @@ func (l *Library) nextVisit() (next int64) {
 	return next
 }
 
-// greeting is what a message by a line holds: the public keys of the sender and the receiver, where
-// the sender's end of the link is; and, behind it, what proves it.
-type greeting struct {
-	from, to cm.PublicKey
-	address  []byte
-	body     []byte // without the proof
-	proof    []byte
-}
-
-const proofSize = 32
-
-func (g *greeting) seal(pair cm.Secret, kind wire.Kind, number uint32) []byte {
-	b := bytes.Join([][]byte{g.from[:], g.to[:], g.address}, nil)
-	return append(b, proofOf(pair, kind, number, b)...)
-}
-
-func proofOf(pair cm.Secret, kind wire.Kind, number uint32, body []byte) []byte {
-	b := binary.LittleEndian.AppendUint32([]byte{byte(kind)}, number)
-	return pair.Proof("lapi dat node", append(b, body...))
-}
-
-// readGreeting takes a message apart; false: it is none. It proves nothing.
-func readGreeting(b []byte) (g greeting, ok bool) {
-	n := len(b) - proofSize
-	if n < len(g.from)+len(g.to) {
-		return g, false
+// peerOf is the process at the other end of a connection that is being established, as it is
+// reached by the way that the active side has chosen; nil: it cannot be.
+func (h *neighbourhood) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
+	var n *neighbour
+	switch {
+	case c.Active:
+		n = h.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state == joined })
+	case theirs.node != 0:
+		n = h.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.number == theirs.node })
+		if n == nil || n.state == meeting {
+			return nil
+		}
+		n.state = joined
 	}
-	copy(g.from[:], b)
-	copy(g.to[:], b[len(g.from):])
-	g.address, g.body, g.proof = b[len(g.from)+len(g.to):n], b[:n], b[n:]
-	return g, true
+	if n != nil {
+		return n.peer()
+	}
+	p := h.findPeer(d, c)
+	if p == nil || !p.reach(c.Peer.Addr(), theirs) {
+		return nil
+	}
+	p.elsewhere = p.elsewhere || c.Active
+	return p
 }
 
-// proved says whether the greeting in m is from who shares pair, for process me.
-func (g *greeting) proved(pair cm.Secret, me cm.PublicKey, m *wire.Message) bool {
-	return g.to == me && hmac.Equal(g.proof, proofOf(pair, m.Kind, m.Number, g.body))
+// cardOf is the card of this process for a peer. p is the peer, once it is known.
+func (h *neighbourhood) cardOf(d *dataLink, p *peer) card {
+	c := card{process: h.name, port: d.address.Port(), number: noNumber, door: h.door}
+	switch {
+	case p == nil || p.data == nil:
+	case p.data.node != nil:
+		c.node = p.data.node.number
+	default:
+		c.number, c.generation = uint16(p.ep), p.generation
+	}
+	return c
+}
+
+// asks says whether the process at the other end of a link of the node is to be asked for a sign of
+// life: if nobody reports its end, or if it owes something and may have been stopped.
+func (h *neighbourhood) asks(d *dataLink) bool {
+	n := d.node
+	return n.line == nil || !n.line.Watched() || len(n.peer().members) > 0 || h.users.owed(d.link)
+}
+
+// tick looks for peers that have left, and now and then asks idle ones for a sign of life, so that
+// one that has died is noticed.
+func (h *neighbourhood) tick(now int64) {
+	h.tickAt = now + tickPause
+	h.ticks++
+	late := now >= h.pingAt // of links of the node, for which ticks may be rare
+	if late {
+		h.pingAt = now + pingTicks*tickPause
+	}
+	for _, d := range h.links {
+		left, _ := d.link.(leaver)
+		for _, p := range d.peers[:d.made] {
+			switch {
+			case p == nil || !p.opened:
+			case left != nil && left.HasLeft(p.ep) && d.node != nil:
+				h.part(d.node)
+			case left != nil && left.HasLeft(p.ep):
+				h.users.gone(p, true)
+				h.failed(d, p.ep)
+			case p.conns > 0 && (d.node == nil && h.ticks%pingTicks == 0 ||
+				d.node != nil && late && h.asks(d)):
+				op := &transport.Op{Done: func(*transport.Op, error) {}}
+				_, _ = d.link.Send(p.ep, msgPing, nil, op)
+			}
+		}
+	}
+}
+
+// close closes the links of the node.
+func (h *neighbourhood) close() {
+	for _, n := range h.list {
+		h.network.CloseLink(n.data.link)
+		h.users.unmapTable(n)
+	}
 }

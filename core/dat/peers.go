@@ -3,8 +3,10 @@ package dat
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"lapi/core/dat/cm"
+	"lapi/core/job/wire"
 	"lapi/transport"
 	"lapi/transport/udp"
 )
@@ -25,6 +27,39 @@ type dataLink struct {
 	made    transport.Endpoint
 }
 
+// peers are the processes that this one exchanges data with, itself too, and the links to them.
+// Those of links of the node are here as well, but neighbourhood makes and ends them.
+type peers struct {
+	users   linkUsers
+	network Network
+	machine *cm.Machine
+	self    transport.Link
+	host    Host
+	random  func() uint64
+	links   []*dataLink
+	known   map[peerKey]*peer // not those of links of the node
+}
+
+// linkUsers are the parts of the library above links and the processes at their other ends.
+type linkUsers interface {
+	// attach takes the messages of a link: of one of the node, node.
+	attach(link transport.Link, node bool)
+	// gone ends what there is with a process: it has left in good order, or has not.
+	gone(p *peer, left bool)
+	// owed says whether something is due from the process at the other end of a link of the node.
+	owed(link transport.Link) bool
+	// linkAdded and linkRemoved: there are other links of the node than before.
+	linkAdded()
+	linkRemoved()
+	// withTable adds the file of this process's protection table to the files of a greeting, and
+	// mapTable maps the peer's. False: the peer counts on it, and it cannot be mapped.
+	withTable(n *neighbour, kind wire.Kind, files []int) []int
+	mapTable(n *neighbour, m *wire.Message) bool
+	unmapTable(n *neighbour)
+	// onArea takes the message that passes a group's memory. False: it is none.
+	onArea(n *neighbour, m *wire.Message, g *greeting) bool
+}
+
 // peerKey finds a peer. Which process it is its public key alone says: a process number, a port or
 // an address can be anybody's.
 type peerKey struct {
@@ -32,22 +67,24 @@ type peerKey struct {
 	local  netip.Addr
 }
 
+// processUser is notified when the process that it uses is gone: a member of a group.
+type processUser interface{ processGone(p *peer) }
+
 // peer is another process, or this one. It stays as long as both processes do, unless others need
 // its place (reclaim).
 type peer struct {
-	library *Library
-	key     peerKey
-	data    *dataLink // nil: this process
-	ep      transport.Endpoint
-	remote  int // the number that it has given this process; -1: not known
+	of     *peers
+	key    peerKey
+	data   *dataLink // nil: this process
+	ep     transport.Endpoint
+	remote int // the number that it has given this process; -1: not known
 	// of the number that this process has given the peer, and of the peer's: one that was given
 	// anew, even to the same process, has another
 	generation, remoteGeneration uint32
 	pair                         cm.Secret
 	conns                        int
 	opened                       bool
-	// members of groups that are reached there
-	fellows []*fellow
+	members                      []processUser
 	// data to the process does not go by shared memory: it is not of this node, or it cannot
 	elsewhere bool
 }
@@ -98,80 +135,48 @@ func readCard(b *[cm.CardSize]byte) (c card) {
 }
 
 // dataLinkAt is the link at an address, made when it is first needed.
-func (l *Library) dataLinkAt(local netip.Addr) (*dataLink, error) {
-	for _, d := range l.links {
+func (ps *peers) dataLinkAt(local netip.Addr) (*dataLink, error) {
+	for _, d := range ps.links {
 		if d.node == nil && d.local == local {
 			return d, nil
 		}
 	}
 	d := &dataLink{local: local, peers: make([]*peer, peersMax)}
 	var err error
-	d.link, d.address, err = l.network.Link(local, LinkConfig{Peers: peersMax,
+	d.link, d.address, err = ps.network.Link(local, LinkConfig{Peers: peersMax,
 		Pair: func(ep transport.Endpoint) (int, []byte) {
 			p := d.peers[ep]
 			return p.remote, p.pair.Derive("lapi dat session", 32)
 		},
-		Failed: func(ep transport.Endpoint, _ error) { l.peerFailed(d, ep) }})
+		Failed: func(ep transport.Endpoint, _ error) { ps.failed(d, ep) }})
 	if err != nil {
 		return nil, err
 	}
-	l.attach(d.link)
-	l.ud.attach(d.link)
-	l.links = append(l.links, d)
-	l.host.Changed()
+	ps.users.attach(d.link, false)
+	ps.links = append(ps.links, d)
+	ps.host.Changed()
 	return d, nil
-}
-
-// attach makes the library take the messages of a link to other processes.
-func (l *Library) attach(link transport.Link) {
-	l.engine.Attach(link)
-	l.attachGroups(link)
-	link.Handle(msgPing, func(*transport.Msg) transport.Verdict { return transport.Accept })
 }
 
 // msgPing asks for a sign of life.
 const msgPing transport.MsgID = 20
 
-// cardOf is what this process tells a peer. p is the peer, once it is known.
-func (l *Library) cardOf(d *dataLink, p *peer) card {
-	c := card{process: l.process, port: d.address.Port(), number: noNumber, door: l.door}
-	switch {
-	case p == nil || p.data == nil:
-	case p.data.node != nil:
-		c.node = p.data.node.number
-	default:
-		c.number, c.generation = uint16(p.ep), p.generation
-	}
-	return c
-}
-
-// cardOf is what e tells its peer.
-func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
-	c := e.ia.library.cardOf(d, p)
-	c.reads = uint16(min(e.Attr.MaxReadsIn, MaxReads))
-	c.conn, c.tag = e.conn.Name()
-	if e.ud != nil {
-		c.qpn = e.ud.qpn
-	}
-	return c.bytes()
-}
-
 // findPeer is the process at the other end of c, by the link d; a new one gets a number. That it has
 // the key c.PeerKey is proved when c is established; c.Pair is the secret with whoever has it.
-func (l *Library) findPeer(d *dataLink, c *cm.Conn) *peer {
-	if c.PeerKey == l.machine.PublicKey() {
-		return l.myself()
+func (ps *peers) findPeer(d *dataLink, c *cm.Conn) *peer {
+	if c.PeerKey == ps.machine.PublicKey() {
+		return ps.myself()
 	}
 	key := peerKey{c.PeerKey, d.local}
-	p := l.peers[key]
+	p := ps.known[key]
 	if p != nil {
 		return p
 	}
 	if len(d.free) == 0 && d.made == peersMax {
-		l.reclaim(d)
+		ps.reclaim(d)
 	}
-	p = &peer{library: l, key: key, data: d, remote: -1, pair: c.Pair,
-		generation: uint32(l.random())}
+	p = &peer{of: ps, key: key, data: d, remote: -1, pair: c.Pair,
+		generation: uint32(ps.random())}
 	switch n := len(d.free); {
 	case n > 64 || n > 0 && d.made == peersMax:
 		p.ep = d.free[0]
@@ -183,42 +188,17 @@ func (l *Library) findPeer(d *dataLink, c *cm.Conn) *peer {
 		d.made++
 	}
 	d.peers[p.ep] = p
-	l.peers[key] = p
-	return p
-}
-
-// peerOf is the process at the other end of a connection that is being established, as it is
-// reached by the way that the active side has chosen; nil: it cannot be.
-func (l *Library) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
-	var n *neighbour
-	switch {
-	case c.Active:
-		n = l.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state == joined })
-	case theirs.node != 0:
-		n = l.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.number == theirs.node })
-		if n == nil || n.state == meeting {
-			return nil
-		}
-		n.state = joined
-	}
-	if n != nil {
-		return n.peer()
-	}
-	p := l.findPeer(d, c)
-	if p == nil || !p.reach(c.Peer.Addr(), theirs) {
-		return nil
-	}
-	p.elsewhere = p.elsewhere || c.Active
+	ps.known[key] = p
 	return p
 }
 
 // myself is this process as its own peer.
-func (l *Library) myself() *peer {
-	key := peerKey{public: l.machine.PublicKey()}
-	p := l.peers[key]
+func (ps *peers) myself() *peer {
+	key := peerKey{public: ps.machine.PublicKey()}
+	p := ps.known[key]
 	if p == nil {
-		p = &peer{library: l, key: key, opened: l.self.Connect(0, l.self.Address()) == nil}
-		l.peers[key] = p
+		p = &peer{of: ps, key: key, opened: ps.self.Connect(0, ps.self.Address()) == nil}
+		ps.known[key] = p
 	}
 	return p
 }
@@ -247,9 +227,8 @@ func (p *peer) reach(from netip.Addr, c *card) bool {
 
 // close ends data to a peer; its number stays.
 func (p *peer) close() {
-	l, link := p.library, p.data.link
-	l.engine.PeerFailed(link, p.ep)
-	l.memberGone(p)
+	link := p.data.link
+	p.gone(false)
 	link.Disconnect(p.ep, transport.ErrUnreachable)
 	if p.opened {
 		p.opened = false
@@ -257,32 +236,20 @@ func (p *peer) close() {
 	}
 }
 
-// link is by which link p is reached, and as whom.
-func (p *peer) link(l *Library) (transport.Link, transport.Endpoint) {
+// gone ends what there is with a process.
+func (p *peer) gone(left bool) {
+	p.of.users.gone(p, left)
+	for _, m := range slices.Clone(p.members) {
+		m.processGone(p)
+	}
+}
+
+// link is the link by which p is reached, and its endpoint there.
+func (p *peer) link() (transport.Link, transport.Endpoint) {
 	if p.data == nil {
-		return l.self, 0
+		return p.of.self, 0
 	}
 	return p.data.link, p.ep
-}
-
-// join opens e's connection to the endpoint that a card names.
-func (e *EP) join(p *peer, c *card) {
-	link, ep := p.link(e.ia.library)
-	e.peer = p
-	p.use(1)
-	e.conn.Open(link, ep, c.conn, c.tag, int(min(uint16(e.Attr.MaxReadsOut), c.reads)))
-}
-
-// leavePeer counts a connection out.
-func (e *EP) leavePeer() {
-	if e.conn == nil {
-		return
-	}
-	e.closeEnd()
-	if p := e.peer; p != nil {
-		e.peer = nil
-		p.use(-1)
-	}
 }
 
 // use counts connections to p.
@@ -293,42 +260,42 @@ func (p *peer) use(n int) {
 	}
 }
 
-// peerFailed: a process is gone.
-func (l *Library) peerFailed(d *dataLink, ep transport.Endpoint) {
+// failed: a process is gone.
+func (ps *peers) failed(d *dataLink, ep transport.Endpoint) {
 	p := d.peers[ep]
 	if p == nil {
 		return
 	}
 	p.close()
-	l.forget(p)
+	ps.forget(p)
 }
 
 // reclaim makes room on a link all of whose numbers are given: to peers that have no connection, and
 // that no attempt has named to the peer. So requests that come to nothing, and processes that end
 // without a word when nothing connects them, keep nobody out.
-func (l *Library) reclaim(d *dataLink) {
+func (ps *peers) reclaim(d *dataLink) {
 	named := map[transport.Endpoint]bool{}
-	for c := range l.machine.All() {
+	for c := range ps.machine.All() {
 		if own := readCard(&c.Card); c.Local == d.local && own.number != noNumber {
 			named[transport.Endpoint(own.number)] = true
 		}
 	}
 	for _, p := range d.peers[:d.made] {
 		switch {
-		case p == nil || p.conns > 0 || len(p.fellows) > 0 || named[p.ep]:
+		case p == nil || p.conns > 0 || len(p.members) > 0 || named[p.ep]:
 		case p.opened:
-			l.peerFailed(d, p.ep)
+			ps.failed(d, p.ep)
 		default:
-			l.forget(p)
+			ps.forget(p)
 		}
 	}
 }
 
 // forget gives the number of a peer back.
-func (l *Library) forget(p *peer) {
+func (ps *peers) forget(p *peer) {
 	p.data.peers[p.ep] = nil
 	p.data.free = append(p.data.free, p.ep)
-	delete(l.peers, p.key)
+	delete(ps.known, p.key)
 }
 
 // leaver is a link that knows whether a peer has closed its end in good order.
@@ -336,38 +303,34 @@ type leaver interface {
 	HasLeft(ep transport.Endpoint) bool
 }
 
-// asks says whether the process at the other end of a link of the node is to be asked for a sign of
-// life: one whose end nobody tells of, and one that owes something, which may have been stopped.
-func (l *Library) asks(d *dataLink) bool {
-	n := d.node
-	return n.line == nil || !n.line.Watched() || len(n.peer().fellows) > 0 || l.engine.Owed(d.link) ||
-		l.cfg.Lane != nil && l.cfg.Lane.SomeWaiting != 0
+// progress lets all links go on.
+func (ps *peers) progress() {
+	for _, d := range ps.links {
+		d.link.Progress(progressBatch)
+	}
 }
 
-// tick looks for peers that have left, and now and then asks idle ones for a sign of life, so that
-// one that has died is noticed.
-func (l *Library) tick(now int64) {
-	l.tickAt = now + tickPause
-	l.ticks++
-	late := now >= l.pingAt // of links of the node, for which ticks may be rare
-	if late {
-		l.pingAt = now + pingTicks*tickPause
-	}
-	for _, d := range l.links {
-		left, _ := d.link.(leaver)
+// flush has the peers acknowledge what was sent to them; pending counts those that have not yet.
+func (ps *peers) flush(pending *int) {
+	for _, d := range ps.links {
 		for _, p := range d.peers[:d.made] {
-			switch {
-			case p == nil || !p.opened:
-			case left != nil && left.HasLeft(p.ep) && d.node != nil:
-				l.part(d.node)
-			case left != nil && left.HasLeft(p.ep):
-				l.engine.PeerLeft(d.link, p.ep)
-				l.peerFailed(d, p.ep)
-			case p.conns > 0 && (d.node == nil && l.ticks%pingTicks == 0 ||
-				d.node != nil && late && l.asks(d)):
-				op := &transport.Op{Done: func(*transport.Op, error) {}}
-				_, _ = d.link.Send(p.ep, msgPing, nil, op)
+			if p == nil || !p.opened {
+				continue
 			}
+			op := &transport.Op{Done: func(*transport.Op, error) { *pending-- }}
+			status, err := d.link.Flush(p.ep, op)
+			if err == nil && status == transport.Queued {
+				*pending++
+			}
+		}
+	}
+}
+
+// close closes the links to other nodes.
+func (ps *peers) close() {
+	for _, d := range ps.links {
+		if d.node == nil {
+			d.link.Close()
 		}
 	}
 }

@@ -83,6 +83,6 @@ func (q *question) Failed(c *cm.Conn, why cm.Reason, _ []byte) {
 
 // cardOf implements caller.
 func (q *question) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
-	c := q.f.c.ia.library.cardOf(d, p)
+	c := q.f.c.ia.library.node.cardOf(d, p)
 	return c.bytes()
 }

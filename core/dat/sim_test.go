@@ -124,7 +124,7 @@ func (w *world) start(i int) *proc {
 		PZ: p.pz.Handle(), Privileges: simAll})
 	w.must("lmr", r)
 	p.node.Attach(p.turn, p.next)
-	if _, err := p.l.dataLinkAt(p.addr); err != nil { // who takes what comes for one before it
+	if _, err := p.l.peers.dataLinkAt(p.addr); err != nil { // who takes what comes for one before it
 		w.t.Fatal(err)
 	}
 	for len(w.procs) <= i {
@@ -160,10 +160,10 @@ func (w *world) close() {
 // kill ends a process without a word to anybody.
 func (p *proc) kill() {
 	p.open = false
-	for _, d := range p.l.links {
+	for _, d := range p.l.peers.links {
 		d.link.(*simnet.Link).Abandon()
 	}
-	p.l.links = nil // what it still calls goes nowhere
+	p.l.peers.links = nil // what it still calls goes nowhere
 	p.node.Detach(false)
 }
 
@@ -196,7 +196,7 @@ func (p *proc) turn() {
 		return
 	}
 	if p.closing {
-		for _, d := range p.l.links {
+		for _, d := range p.l.peers.links {
 			d.link.Progress(progressBatch)
 		}
 		return
@@ -207,7 +207,7 @@ func (p *proc) turn() {
 func (p *proc) next() int64 {
 	if p.closing || !p.open {
 		next := int64(0)
-		for _, d := range p.l.links {
+		for _, d := range p.l.peers.links {
 			next = progress.Earlier(next, d.link.(transport.Waiter).NextTimeout())
 		}
 		return next

@@ -62,7 +62,7 @@ func (t *peerTable) copies() *uint64 { return &t.table().Copies }
 func (l *Library) openTable() {
 	t := &ownTable{file: -1, library: l}
 	var err error
-	if maker, ok := l.network.(TableMaker); ok && l.door {
+	if maker, ok := l.network.(TableMaker); ok && l.node.door {
 		if t.bytes, t.file, err = maker.Table(tableSize); err != nil {
 			t.file = -1
 		}
@@ -186,7 +186,7 @@ func (e *EP) lastDone() uint32 {
 
 // awaitCopies waits for the copies that are under way.
 func (l *Library) awaitCopies() {
-	for _, n := range l.neighbours {
+	for _, n := range l.node.list {
 		if n.table.bytes != nil {
 			l.awaitCopy(n)
 		}

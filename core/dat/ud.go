@@ -100,10 +100,10 @@ func (e *EP) closeUD() {
 func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	l := e.ia.library
 	theirs := readCard(&c.PeerCard)
-	d, err := l.dataLinkAt(c.Local)
+	d, err := l.peers.dataLinkAt(c.Local)
 	var p *peer
 	if err == nil {
-		p = l.findPeer(d, c)
+		p = l.peers.findPeer(d, c)
 	}
 	if p == nil || !p.reach(c.Peer.Addr(), &theirs) {
 		e.failedUD(c, false, nil)
@@ -290,7 +290,7 @@ func (d *datagram) release() {
 
 // send gives it to the link; false: there is no room.
 func (d *datagram) send() bool {
-	link, ep := d.p.link(d.e.ia.library)
+	link, ep := d.p.link()
 	op := &transport.Op{N: uint64(d.n), Done: func(*transport.Op, error) { d.release() }}
 	if d.n > 0 {
 		op.Local = memory.AddrOf(d.data)

@@ -1,0 +1,51 @@
+package dat
+
+import (
+	"lapi/core/job/wire"
+	"lapi/transport"
+)
+
+// linkUse is what the library does with links and the processes at their other ends. It implements
+// linkUsers.
+type linkUse struct{ l *Library }
+
+func (u linkUse) attach(link transport.Link, node bool) {
+	u.l.engine.Attach(link)
+	u.l.attachGroups(link)
+	link.Handle(msgPing, func(*transport.Msg) transport.Verdict { return transport.Accept })
+	if !node {
+		u.l.ud.attach(link)
+	}
+}
+
+func (u linkUse) gone(p *peer, left bool) {
+	end := u.l.engine.PeerFailed
+	if left {
+		end = u.l.engine.PeerLeft
+	}
+	end(p.data.link, p.ep)
+}
+
+func (u linkUse) owed(link transport.Link) bool {
+	return u.l.engine.Owed(link) || u.l.cfg.Lane != nil && u.l.cfg.Lane.SomeWaiting != 0
+}
+
+// linkAdded: a thread that sleeps has not armed the link.
+func (u linkUse) linkAdded() {
+	u.l.tellLinks()
+	u.l.added = u.l.asleep
+}
+
+func (u linkUse) linkRemoved() { u.l.tellLinks() }
+
+func (u linkUse) withTable(n *neighbour, kind wire.Kind, files []int) []int {
+	return u.l.withTable(n, kind, files)
+}
+
+func (u linkUse) mapTable(n *neighbour, m *wire.Message) bool { return u.l.mapTable(n, m) }
+
+func (u linkUse) unmapTable(n *neighbour) { u.l.unmapTable(n) }
+
+func (u linkUse) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
+	return u.l.onArea(n, m, g)
+}
