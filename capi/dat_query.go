@@ -112,9 +112,6 @@ func initAdapterCalls() {
 		return codes.Success
 	})
 	d[C.DAT_CALL_get_ia_handle] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
 		return made(c, 1, ia, codes.Success)
 	})
 	initQueries()

@@ -3,7 +3,8 @@
  * have the same results but for differences.txt; results are as documented (codes.txt); each code
  * is in the call's man page.
  *
- * Arguments: none: that; "run MODE [CALL]": prints the results over the engine that the environment
+ * Arguments: none: that; "device NAME": compares the node's engine with the RDMA adapter of that
+ * name; "run MODE [CALL]": prints the results over the engine that the environment
  * says, MODE 1 with the peer in a process of its own, 0 in a thread. SWEEP_IA names the adapter.
  */
 #define _GNU_SOURCE
@@ -56,6 +57,20 @@ static int collect(const struct engine *e, lines *l)
 	return status == 0;
 }
 
+/* Prints the differences of an RDMA adapter, whose results many documents leave to it. */
+static int compare_device(char *name)
+{
+	const struct engine device = {"device", "1", "SWEEP_IA", name};
+	row none[] = {{NULL, NULL, NULL}};
+	int bad;
+
+	if (!collect(&engines[0], &results[0]) || !collect(&device, &results[1]))
+		return 1;
+	bad = compare(&results[0], engines[0].name, &results[1], device.name, none, used);
+	printf("%d calls, %d differences\nsweep: compared\n", results[0].n, bad);
+	return 0;
+}
+
 static int compare_all(void)
 {
 	int i, bad = 0;
@@ -84,6 +99,8 @@ int main(int argc, char **argv)
 		return run(atoi(argv[3]), NULL, fdopen(atoi(argv[2]), "w+"));
 	if (argc > 2 && !strcmp(argv[1], "run"))
 		return run(atoi(argv[2]), argc > 3 ? argv[3] : NULL, stdout);
+	if (argc > 2 && !strcmp(argv[1], "device"))
+		return compare_device(argv[2]);
 	if (argc > 1)
 		return 2;
 	if (compare_all())
