@@ -24,6 +24,17 @@ func TestDeviceAfterFailure(t *testing.T) {
 	l.expect(a.con, EventBroken)
 }
 
+// TestDeviceReadsToNoWindow: a read to a context that names no window fails by its completion.
+func TestDeviceReadsToNoWindow(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	a, b := l.pair(nil)
+	l.must("read", a.Post(PostArgs{Op: rc.Read, ToRMR: true, Remote: b.h.remote(512, 8),
+		Triplets: []Triplet{{Addr: 1, N: 8, Context: 77}}}))
+	l.wantDTO(a.req, rc.LocalProtection, 0, dtoRead)
+	l.expect(a.con, EventBroken)
+}
+
 // TestDeviceBindsInOrder: a bind takes effect after the requests before it, and is told of where
 // the adapter knows nothing of it.
 func TestDeviceBindsInOrder(t *testing.T) {

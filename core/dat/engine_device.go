@@ -271,6 +271,9 @@ func (w deviceWay) Post(r *rc.Request) bool {
 	if p.bind != nil {
 		b = p.bind
 	}
+	if r.Bad { // a context in it may name nothing
+		return w.Pair.Post(r, nil, b)
+	}
 	return w.Pair.Post(r, w.k.segments(p), b)
 }
 
