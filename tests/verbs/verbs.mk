@@ -5,6 +5,7 @@
 #                          VERBS_FLAGS="-test.run TestNodesOutage" narrows the first
 #   make verbs-short-test  a selection of these in one boot of two machines, part of `make test`
 #   make verbs-dat-test    uDAPL alone; ROWS="1 5" are lines of tests/verbs/dat.rows
+#   make verbs-sweep-test  on demand: all uDAPL calls with all wrong arguments over the adapter
 #   make verbs-lapi-test   LAPI's programs on 1, 2 and 4 nodes, short; ports that fail
 #   make verbs-lapi-full   on demand: most conformance programs whole
 #   make bench-verbs       LAPI beside the programs of perftest; REPETITIONS=3
@@ -16,12 +17,16 @@ VERBS_CONFORM := $(addprefix $(CONFORM_BUILD)/,\
   $(shell sed -n 's/^\# programs: //p' tests/verbs/lapi))
 
 .PHONY: verbs-short-test verbs-test verbs-dat-test verbs-link-test verbs-lapi-test
-.PHONY: verbs-lapi-full bench-verbs
+.PHONY: verbs-lapi-full verbs-sweep-test bench-verbs
 verbs-test: verbs-link-test verbs-lapi-test verbs-dat-test
 
 verbs-dat-test: $(LIB) $(BUILD)/verbs/windows
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/dat $(BUILD) $(ROWS)
+
+verbs-sweep-test: $(LIB) $(BUILD)/dat/sweep
+	@scripts/setup.sh $(VERBS_TOOLS)
+	@tests/verbs/sweep $(BUILD)
 
 verbs-short-test: $(VERBS_LAPI) $(BUILD)/verbs/windows \
   $(addprefix $(CONFORM_BUILD)/,put rmw victim)

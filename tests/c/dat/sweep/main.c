@@ -57,18 +57,35 @@ static int collect(const struct engine *e, lines *l)
 	return status == 0;
 }
 
-/* Prints the differences of an RDMA adapter, whose results many documents leave to it. */
+/*
+ * Where one side breaks a connection of an RDMA adapter the other learns of the end only by the
+ * connection manager, which does not say why: that is no difference.
+ */
+static void take_end_for_broken(lines *l)
+{
+	static const char end[] = "there DISCONNECTED", broken[] = "there BROKEN";
+	int i;
+
+	for (i = 0; i < l->n; i++) {
+		char *at = strstr(l->of[i].result, end);
+
+		if (at) {
+			memmove(at + strlen(broken), at + strlen(end),
+			        strlen(at + strlen(end)) + 1);
+			memcpy(at, broken, strlen(broken));
+		}
+	}
+}
+
+/* Compares the node's engine with an RDMA adapter; the number of differences. */
 static int compare_device(char *name)
 {
 	const struct engine device = {"device", "1", "SWEEP_IA", name};
-	row none[] = {{NULL, NULL, NULL}};
-	int bad;
 
 	if (!collect(&engines[0], &results[0]) || !collect(&device, &results[1]))
 		return 1;
-	bad = compare(&results[0], engines[0].name, &results[1], device.name, none, used);
-	printf("%d calls, %d differences\nsweep: compared\n", results[0].n, bad);
-	return 0;
+	take_end_for_broken(&results[1]);
+	return compare(&results[0], engines[0].name, &results[1], device.name, justified, used);
 }
 
 static int compare_all(void)
@@ -84,7 +101,7 @@ static int compare_all(void)
 	bad += check_documented(&results[0], documented);
 	bad += check_pages(&results[0], pages);
 	for (i = 0; justified[i][0]; i++)
-		if (!used[i]) {
+		if (!used[i] && strcmp(justified[i][1], "device")) {
 			printf("there is no such difference: %s\n", justified[i][0]);
 			bad++;
 		}
@@ -93,6 +110,8 @@ static int compare_all(void)
 
 int main(int argc, char **argv)
 {
+	int status;
+
 	alarm(300);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 3 && !strcmp(argv[1], "into"))
@@ -100,10 +119,12 @@ int main(int argc, char **argv)
 	if (argc > 2 && !strcmp(argv[1], "run"))
 		return run(atoi(argv[2]), argc > 3 ? argv[3] : NULL, stdout);
 	if (argc > 2 && !strcmp(argv[1], "device"))
-		return compare_device(argv[2]);
-	if (argc > 1)
+		status = compare_device(argv[2]);
+	else if (argc > 1)
 		return 2;
-	if (compare_all())
+	else
+		status = compare_all();
+	if (status)
 		return 1;
 	printf("%d calls of each engine\nsweep: passed\n", results[0].n);
 	return 0;

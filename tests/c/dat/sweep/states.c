@@ -274,6 +274,8 @@ static DAT_EP_HANDLE raw_endpoint(int state)
 /* Brings an endpoint into a state; 0: that cannot be reached here. */
 static int bring(struct made *m, int state)
 {
+	DAT_EVENT event;
+
 	switch (state) {
 	case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
 		provide(m, 0);
@@ -319,6 +321,8 @@ static int bring(struct made *m, int state)
 	case DAT_EP_STATE_DISCONNECTED:
 		connected(m->ep, 0);
 		MUST(dat_ep_disconnect(m->ep, DAT_CLOSE_ABRUPT_FLAG));
+		CHECK(connection_event(mine.connection, m->ep, &event) ==
+		      DAT_CONNECTION_EVENT_DISCONNECTED);
 		break;
 	case DAT_EP_STATE_COMPLETION_PENDING:
 		return accept_of_stopped(m);
