@@ -29,7 +29,7 @@ type watched struct {
 func (datHost) Watch(fd int) {
 	w := &udapl.files
 	if w.epoll == 0 {
-		epoll, err := descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC))
+		epoll, err := descriptor.Own(descriptor.Epoll())
 		if err != nil {
 			datHost{}.Message("epoll_create1: " + err.Error())
 			return

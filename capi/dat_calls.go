@@ -164,7 +164,7 @@ func initEventCalls() {
 		case c.needs(2):
 			return codes.Arg(3)
 		}
-		fd, err := descriptor.Low(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK))
+		fd, err := descriptor.Event()
 		if err != nil {
 			return codes.InsufficientResources.With(codes.ResourceDevice)
 		}

@@ -128,11 +128,11 @@ func repairPoller() {
 	if C.cshim_descriptors_runtime_works() != 0 {
 		return
 	}
-	poller, err := descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC))
+	poller, err := descriptor.Own(descriptor.Epoll())
 	if err != nil {
 		return
 	}
-	event, err := descriptor.Own(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK))
+	event, err := descriptor.Own(descriptor.Event())
 	if err != nil {
 		unix.Close(poller)
 		return

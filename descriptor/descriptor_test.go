@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func opened(t *testing.T) int {
+func newEvent(t *testing.T) int {
 	t.Helper()
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	if err != nil {
@@ -59,12 +59,12 @@ func TestLeast(t *testing.T) {
 
 func TestOwn(t *testing.T) {
 	want := softLimit(t, 300)
-	first, err := Own(opened(t), nil)
+	first, err := Own(newEvent(t), nil)
 	if err != nil || first < 300 {
 		t.Fatalf("number %d, %v: not above the soft limit", first, err)
 	}
 	defer unix.Close(first)
-	all := []int{opened(t), opened(t)}
+	all := []int{newEvent(t), newEvent(t)}
 	old := append([]int{}, all...)
 	OwnAll(all)
 	for i, fd := range all {
@@ -93,7 +93,7 @@ func TestOwnWithoutRoom(t *testing.T) {
 		t.Skip(err)
 	}
 	defer limits(&was)
-	fd := opened(t)
+	fd := newEvent(t)
 	got, err := Own(fd, nil)
 	defer unix.Close(got)
 	if want := Least(was.Max, was.Max); err != nil || got < want {
@@ -125,7 +125,7 @@ func TestOwnCanBeHandedOver(t *testing.T) {
 		t.Skip(err)
 	}
 	for range room + 1 {
-		fd, err := Own(opened(t), nil)
+		fd, err := Own(newEvent(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestLow(t *testing.T) {
 	defer unix.Close(saved)
 	unix.Close(0)
 	defer unix.Dup3(saved, 0, 0)
-	fd, err := Low(opened(t), nil)
+	fd, err := Low(newEvent(t), nil)
 	if err != nil || fd < standard {
 		t.Fatalf("number %d, %v", fd, err)
 	}
@@ -163,7 +163,7 @@ func TestFileOf(t *testing.T) {
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
-	fd := opened(t)
+	fd := newEvent(t)
 	event, pipe := FileOf(fd), FileOf(ends[0])
 	unix.Close(fd)
 	none := FileOf(fd)
@@ -183,9 +183,19 @@ func bracket(t *testing.T) {
 		t.Skip("there is no standard input: ", err)
 	}
 	unix.Close(0)
-	held := -1
-	Bracket(func() { held, _ = unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0) },
-		func() { unix.Close(held) })
+	holders := 0
+	Bracket(func() {
+		holders++
+		if fd, _ := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0); fd >= standard {
+			unix.Close(fd)
+		}
+	}, func() {
+		holders--
+		flags, err := unix.FcntlInt(0, unix.F_GETFL, 0)
+		if holders == 0 && err == nil && flags&unix.O_PATH != 0 {
+			unix.Close(0)
+		}
+	})
 	t.Cleanup(func() {
 		Bracket(func() {}, func() {})
 		_ = unix.Dup3(saved, 0, 0)
@@ -196,13 +206,51 @@ func bracket(t *testing.T) {
 func TestAboveStandard(t *testing.T) {
 	bracket(t)
 	var fd int
-	AboveStandard(func() { fd = opened(t) })
+	AboveStandard(func() { fd = newEvent(t) })
 	if fd < standard {
 		t.Errorf("number %d", fd)
 	}
 	unix.Close(fd)
 	if _, err := unix.FcntlInt(0, unix.F_GETFD, 0); err != unix.EBADF {
 		t.Error("number 0 is open")
+	}
+}
+
+// TestNoFileOfTheProgramsIsTaken: the program closes number 0 when it is held, so that it is what the
+// library's call gets, and puts a file of its own there before the library looks. That is neither
+// used nor closed; without it the number is free afterwards.
+func TestNoFileOfTheProgramsIsTaken(t *testing.T) {
+	bracket(t)
+	own, err := os.Open("/dev/zero")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer own.Close()
+	for _, puts := range []bool{true, false} {
+		first := true
+		fd, err := opened(func() (int, error) {
+			if first {
+				unix.Close(0)
+			}
+			fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+			if first && puts {
+				_ = unix.Dup3(int(own.Fd()), 0, unix.O_CLOEXEC)
+			}
+			first = false
+			return fd, err
+		})
+		if err != nil || fd < standard || FileOf(fd).kind&unix.S_IFMT != 0 {
+			t.Errorf("number %d, %v, of %v", fd, err, FileOf(fd))
+		}
+		unix.Close(fd)
+		is, want := FileOf(0), File{}
+		if puts {
+			want = FileOf(int(own.Fd()))
+			unix.Close(0)
+		}
+		if is != want {
+			t.Errorf("number 0 is %v, not %v", is, want)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func LauncherValue(fd, socket int) (string, error) {
 func duplicate(files []int) ([]int, error) {
 	var dups []int
 	for _, fd := range files {
-		dup, err := descriptor.Own(unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0))
+		dup, err := descriptor.Own(descriptor.Dup(fd))
 		if err != nil {
 			closeAll(dups)
 			return nil, fmt.Errorf("duplicating descriptor %d: %w", fd, err)
@@ -99,7 +99,7 @@ type watch struct {
 }
 
 func newWatch() (*watch, error) {
-	fd, err := descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC))
+	fd, err := descriptor.Own(descriptor.Epoll())
 	if err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
 	}

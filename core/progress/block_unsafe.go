@@ -45,7 +45,7 @@ func NewBlock(words *layout.Progress, due *uint32) Block { return Block{words: w
 // become readable when the owner has something to do. spin and yield are for how many turns a
 // thread does so before it sleeps.
 func (b *Block) Open(spin, yield int, descriptors []int) error {
-	fd, err := descriptor.Own(unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK))
+	fd, err := descriptor.Own(descriptor.Event())
 	if err != nil {
 		return err
 	}

@@ -18,48 +18,50 @@
 enum { STANDARD = 3 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int held[STANDARD], num_held, holders; /* under the mutex */
+static int held[STANDARD], holders; /* under the mutex */
 
 static void hold(void)
 {
 	int fd;
 
 	/* open takes the lowest free number */
-	for (num_held = 0; num_held < STANDARD; num_held++) {
-		fd = open("/", O_PATH | O_CLOEXEC);
-		if (fd < 0)
-			return;
-		if (fd >= STANDARD) {
-			close(fd);
-			return;
-		}
-		held[num_held] = fd;
-	}
+	while ((fd = open("/", O_PATH | O_CLOEXEC)) >= 0 && fd < STANDARD)
+		held[fd] = 1;
+	if (fd >= 0)
+		close(fd);
 }
 
+/* Also what the program has closed since another holder took the free ones. */
 void cshim_descriptors_hold(void)
 {
 	pthread_mutex_lock(&mutex);
-	if (holders++ == 0)
-		hold();
+	holders++;
+	hold();
 	pthread_mutex_unlock(&mutex);
 }
 
-/* The program may have put a file of its own in its place meanwhile, as dup2 does. */
+/*
+ * The program may have put a file of its own in its place meanwhile, as dup2 does; the kernel has no
+ * call that closes a number only if it names one file.
+ */
 static void give_back(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
+	held[fd] = 0;
 	if (flags >= 0 && flags & O_PATH)
 		close(fd);
 }
 
 void cshim_descriptors_release(void)
 {
+	int fd;
+
 	pthread_mutex_lock(&mutex);
 	if (--holders == 0)
-		while (num_held > 0)
-			give_back(held[--num_held]);
+		for (fd = 0; fd < STANDARD; fd++)
+			if (held[fd])
+				give_back(fd);
 	pthread_mutex_unlock(&mutex);
 }
 

@@ -192,7 +192,7 @@ func (l *Link) create() error {
 	head.Task, head.Pid = int32(l.config.Task), int32(l.pid)
 	head.Size, head.Cookie = uint64(len(l.own.bytes)), l.cookie
 	l.locate()
-	l.bell, err = descriptor.Own(unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC))
+	l.bell, err = descriptor.Own(descriptor.Event())
 	return err
 }
 

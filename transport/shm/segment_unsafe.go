@@ -52,10 +52,10 @@ func chunkArea(rings int) uint64 {
 // createSegment makes this task's segment, zero. It takes memory only where it is touched, and can
 // never change its size, so that a mapping of it is always good.
 func createSegment(rings int) (segment, error) {
-	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	file, err := descriptor.Own(unix.MemfdCreate("lapi-shm", flags|unix.MFD_NOEXEC_SEAL))
+	const flags = unix.MFD_ALLOW_SEALING
+	file, err := descriptor.Own(descriptor.Memory("lapi-shm", flags|unix.MFD_NOEXEC_SEAL))
 	if err == unix.EINVAL { // before Linux 6.3
-		file, err = descriptor.Own(unix.MemfdCreate("lapi-shm", flags))
+		file, err = descriptor.Own(descriptor.Memory("lapi-shm", flags))
 	}
 	if err != nil {
 		return segment{file: -1}, os.NewSyscallError("memfd_create", err)

@@ -14,7 +14,7 @@ func (l *Link) openGate() (err error) {
 	if l.cfg.Reopen == nil {
 		return nil
 	}
-	if l.gate, err = descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC)); err != nil {
+	if l.gate, err = descriptor.Own(descriptor.Epoll()); err != nil {
 		return err
 	}
 	for _, pt := range l.ports {

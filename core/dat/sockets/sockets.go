@@ -63,7 +63,7 @@ func Open(cfg Config) (*Network, error) {
 	n := &Network{ports: map[cm.Port]*socket{}, byFD: map[int32]*socket{}, epoll: -1, cfg: cfg,
 		door: door{fd: -1}}
 	var err error
-	if n.epoll, err = descriptor.Own(unix.EpollCreate1(unix.EPOLL_CLOEXEC)); err == nil {
+	if n.epoll, err = descriptor.Own(descriptor.Epoll()); err == nil {
 		n.own, err = n.open(0, cm.Own)
 	}
 	if err != nil {
@@ -91,8 +91,8 @@ func (n *Network) open(port uint16, as cm.Port) (*socket, error) {
 const receiveBuffer = 4 << 20
 
 func (n *Network) bind(family int, a unix.Sockaddr) (*socket, error) {
-	fd, err := descriptor.Own(unix.Socket(family,
-		unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0))
+	fd, err := descriptor.Own(descriptor.Socket(family,
+		unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0))
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
@@ -344,7 +344,7 @@ func (n *Network) LocalFor(to netip.Addr) (netip.Addr, error) {
 	if s.v6 {
 		family = unix.AF_INET6
 	}
-	fd, err := descriptor.Low(unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0))
+	fd, err := descriptor.Socket(family, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return netip.Addr{}, err
 	}

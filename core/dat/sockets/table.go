@@ -16,10 +16,10 @@ const tableSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW
 
 // sealable makes a file in memory of that size.
 func sealable(size int) (file int, err error) {
-	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
-	file, err = descriptor.Own(unix.MemfdCreate("lapi-dat", flags|unix.MFD_NOEXEC_SEAL))
+	const flags = unix.MFD_ALLOW_SEALING
+	file, err = descriptor.Own(descriptor.Memory("lapi-dat", flags|unix.MFD_NOEXEC_SEAL))
 	if err == unix.EINVAL { // before Linux 6.3
-		file, err = descriptor.Own(unix.MemfdCreate("lapi-dat", flags))
+		file, err = descriptor.Own(descriptor.Memory("lapi-dat", flags))
 	}
 	if err != nil {
 		return -1, os.NewSyscallError("memfd_create", err)

@@ -5,8 +5,6 @@ import (
 	"io"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"lapi/core/job/wire"
 	"lapi/descriptor"
 	"lapi/invariant"
@@ -109,7 +107,7 @@ func (s *kept) copies(files []int) (all []int) {
 		return nil
 	}
 	for _, fd := range files {
-		dup, err := descriptor.Own(unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0))
+		dup, err := descriptor.Own(descriptor.Dup(fd))
 		if err == nil {
 			all = append(all, dup)
 		}

@@ -29,7 +29,7 @@ func Dial(address string, id int) (*Client, error) {
 	c := &Client{fd: -1}
 	var dup error
 	err = raw.Control(func(fd uintptr) {
-		c.fd, dup = descriptor.Own(unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0))
+		c.fd, dup = descriptor.Own(descriptor.Dup(int(fd)))
 	})
 	if err == nil {
 		err = dup

@@ -79,8 +79,8 @@ func Dial(name string) (fd, pid int, err error) {
 }
 
 func socket() (int, error) {
-	fd, err := descriptor.Own(unix.Socket(unix.AF_UNIX,
-		unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0))
+	fd, err := descriptor.Own(descriptor.Socket(unix.AF_UNIX,
+		unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK, 0))
 	if err != nil {
 		return -1, fmt.Errorf("socket: %w", err)
 	}

@@ -45,7 +45,7 @@ func (s *Socket) PathPayload(to netip.AddrPort) int {
 	if to.Addr().Is6() {
 		family, level, option = unix.AF_INET6, unix.IPPROTO_IPV6, unix.IPV6_MTU
 	}
-	fd, err := descriptor.Low(unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0))
+	fd, err := descriptor.Socket(family, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return 0
 	}

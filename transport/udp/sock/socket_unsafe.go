@@ -111,8 +111,8 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	if local.Addr().Unmap().Is6() {
 		family = unix.AF_INET6
 	}
-	s.fd, err = descriptor.Own(unix.Socket(family,
-		unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0))
+	s.fd, err = descriptor.Own(descriptor.Socket(family,
+		unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0))
 	if err != nil {
 		return os.NewSyscallError("socket", err)
 	}

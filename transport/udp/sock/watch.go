@@ -43,8 +43,8 @@ const (
 // NewWatch begins to hear of addrs, each of which counts as usable until the first Look. An error
 // means that the kernel tells nothing here.
 func NewWatch(addrs []netip.Addr) (*Watch, error) {
-	fd, err := descriptor.Own(unix.Socket(unix.AF_NETLINK,
-		unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE))
+	fd, err := descriptor.Own(descriptor.Socket(unix.AF_NETLINK,
+		unix.SOCK_RAW|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE))
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
