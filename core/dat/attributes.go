@@ -7,15 +7,6 @@ import (
 	"strings"
 )
 
-// Interface is one address of a network interface.
-type Interface struct {
-	Name     string
-	Addr     netip.Addr
-	Hardware []byte // the interface's hardware address; empty: it has none
-	MTU      int    // bytes
-	Running  bool   // it has a carrier
-}
-
 // interfaceOf is the interface and address, in a list, of an adapter of that name: those that device
 // names, an interface or one of its addresses; else those that the name ends with; else the first
 // that are not the loopback's.
@@ -72,20 +63,6 @@ func guid(hardware []byte) (g [8]byte) {
 		return [8]byte{} // the loopback's
 	}
 	return g
-}
-
-// identity is what an adapter's port is.
-type identity struct {
-	guid    [8]byte
-	gid     [16]byte
-	port    uint8
-	active  bool
-	atomics bool
-}
-
-func (k links) identity() identity {
-	return identity{guid: guid(k.ia.port.Hardware), gid: k.ia.Addr.As16(), // ::ffff:a.b.c.d of IPv4
-		port: 1, active: k.ia.port.Running, atomics: true}
 }
 
 // Attributes are the named attributes of the adapter's provider.

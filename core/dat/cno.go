@@ -35,6 +35,9 @@ func (c *CNO) Free() codes.Return {
 	return codes.Success
 }
 
+// discard implements Object.
+func (c *CNO) discard() { c.release() }
+
 // release frees it: EVDs that name it are freed before.
 func (c *CNO) release() {
 	evd.CloseCNO(uint64(c.handle))

@@ -3,6 +3,7 @@ package dat
 import (
 	"net/netip"
 
+	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 	"lapi/core/dat/coll"
 	"lapi/core/job/wire"
@@ -63,11 +64,44 @@ type Arrivals interface {
 	OnLineEnd(line Line)
 }
 
+// Line is a connection to another process of this node and this user.
+type Line interface {
+	// Send sends a message. Its files stay the sender's. False: it cannot go, and never will.
+	Send(m wire.Message) bool
+	// Runs says whether the process at the other end is known to live, and is not stopped.
+	Runs() bool
+	// Watched says whether OnLineEnd tells of the end of that process, whoever else has the
+	// line.
+	Watched() bool
+	Close()
+}
+
+// Adapters are the RDMA adapters of this machine.
+type Adapters interface {
+	// Find is the address of the adapter that a name means: of an adapter, of a network interface,
+	// or an address itself; false: it means none.
+	Find(name string) (netip.Addr, bool)
+	// Open opens it. The error says why it cannot be.
+	Open(addr netip.Addr) (adapter.Device, error)
+	// Look is the address of a function of C's, int (*)(void), that says whether some device has
+	// completions, or should be asked for other events; 0: there is none, and core asks.
+	Look() uintptr
+}
+
 // LinkConfig is what a link for data must know.
 type LinkConfig struct {
 	Peers  int
 	Pair   func(ep transport.Endpoint) (number int, key []byte)
 	Failed func(ep transport.Endpoint, err error)
+}
+
+// Interface is one address of a network interface.
+type Interface struct {
+	Name     string
+	Addr     netip.Addr
+	Hardware []byte // the interface's hardware address; empty: it has none
+	MTU      int    // bytes
+	Running  bool   // it has a carrier
 }
 
 // Config is what New needs.

@@ -8,11 +8,6 @@ import (
 	"lapi/core/dat/rc"
 )
 
-// PortOf is the port at which a qualifier is listened to. Two qualifiers may share one.
-func PortOf(qualifier uint64) cm.Port {
-	return cm.Port(1024 + (qualifier+1000)%(65536-1024))
-}
-
 // Connect is dat_ep_connect. timeout is in ns, 0: none.
 func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []byte) codes.Return {
 	switch {

@@ -202,29 +202,20 @@ func (s cmStats) Unexpected(c *cm.Conn) { s.count(c, false, iaCMUnexpected, iaCM
 // Full implements cm.Stats.
 func (s cmStats) Full() { s.ia.count(iaCMErrFullQ) }
 
+// counted is an object that counts what it does.
+type counted interface {
+	// counted is the counters, as they are now, and how many of them the object has.
+	counted() (c *counters, n int)
+}
+
 // Counters are those of an adapter, endpoint or EVD; nil of any other object. With reset they are 0
 // afterwards: the one of that number, or all if there is none such.
 func Counters(o Object, number int, reset bool) (list []uint64) {
-	var c *counters
-	n := 0
-	switch o := o.(type) {
-	case *IA:
-		o.readLinks()
-		for _, of := range o.objects {
-			if e, ok := of.(*EVD); ok {
-				e.collectCounters()
-			}
-		}
-		c, n = &o.counters, numIACounters
-	case *EP:
-		o.hearCounters()
-		c, n = &o.counters, numEPCounters
-	case *EVD:
-		o.collectCounters()
-		c, n = &o.counters, numEVDCounters
-	default:
+	of, ok := o.(counted)
+	if !ok {
 		return nil
 	}
+	c, n := of.counted()
 	list = append(list, c[:n]...)
 	switch {
 	case reset && number >= 0 && number < n:

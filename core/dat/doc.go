@@ -6,7 +6,8 @@
 //	conns.go          what connections of rc notify
 //	block.go          memory that the program sees
 //	object_unsafe.go  handles, and how they are found
-//	ia.go             adapters, their names and addresses
+//	open.go           adapters are opened and closed
+//	ia.go             their objects, names and addresses
 //	attributes.go     what an adapter tells of its network interface
 //	engine.go         what an adapter does by its own means; engine_links.go over links,
 //	                  engine_device.go by an RDMA adapter (engine_rmr.go its RMRs)

@@ -1,27 +1,12 @@
 package dat
 
 import (
-	"fmt"
 	"net/netip"
-	"strings"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 )
-
-// Adapters are the RDMA adapters of this machine.
-type Adapters interface {
-	// Find is the address of the adapter that a name means: of an adapter, of a network interface,
-	// or an address itself; false: it means none.
-	Find(name string) (netip.Addr, bool)
-	// Open opens it. The error says why it cannot be.
-	Open(addr netip.Addr) (adapter.Device, error)
-	// Look is the address of a function of C's, int (*)(void), that says whether some device has
-	// completions, or should be asked for other events; 0: there is none, and core asks.
-	Look() uintptr
-}
 
 // Limits are what an adapter takes, as queries tell it.
 type Limits struct {
@@ -67,6 +52,15 @@ type engine interface {
 		private []byte) (arrival, codes.Return)
 	identity() identity
 	close()
+}
+
+// identity is what an adapter's port is.
+type identity struct {
+	guid    [8]byte
+	gid     [16]byte
+	port    uint8
+	active  bool
+	atomics bool
 }
 
 // receiveQueue is the receives of an SRQ.
@@ -132,36 +126,3 @@ type arrival struct {
 func (l *Limits) lacks(a *PostArgs) bool {
 	return a.Invalidate && !l.Invalidates || a.Op >= rc.CompareSwap && !l.Atomics
 }
-
-// start gives the adapter its engine: that of an RDMA adapter where the first word of params, what
-// the registry knows of the name, means one.
-func (ia *IA) start(params string) error {
-	l := ia.library
-	name, _, _ := strings.Cut(strings.TrimSpace(params), " ")
-	if l.cfg.Adapters != nil && name != "" {
-		if addr, ok := l.cfg.Adapters.Find(name); ok {
-			d, err := l.cfg.Adapters.Open(addr)
-			if err != nil {
-				return fmt.Errorf("%s: %w", ia.Name, err)
-			}
-			ia.startDevice(d)
-			return nil
-		}
-	}
-	ia.engine, ia.limits = links{ia}, linkLimits
-	ia.port = interfaceOf(l.cfg.Interfaces(), ia.Name, name)
-	ia.Addr = ia.port.Addr
-	if ia.query || l.network != nil {
-		return nil
-	}
-	if err := l.open(); err != nil || l.Adapters() == 0 {
-		return err // the first adapter's descriptors are known before a thread sleeps
-	}
-	for _, fd := range l.network.Descriptors() {
-		l.host.Watch(fd)
-	}
-	return nil
-}
-
-// Limits are the adapter's.
-func (ia *IA) Limits() Limits { return ia.limits }

@@ -157,3 +157,8 @@ func (k links) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 }
 
 func (links) close() {}
+
+func (k links) identity() identity {
+	return identity{guid: guid(k.ia.port.Hardware), gid: k.ia.Addr.As16(), // ::ffff:a.b.c.d of IPv4
+		port: 1, active: k.ia.port.Running, atomics: true}
+}

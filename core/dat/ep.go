@@ -243,6 +243,9 @@ func (e *EP) release() {
 	e.ia.remove(e)
 }
 
+// discard implements Object.
+func (e *EP) discard() { e.release() }
+
 // giveUp ends an attempt to connect.
 func (e *EP) giveUp() {
 	e.closeAttempt()
@@ -279,4 +282,10 @@ func (e *EP) LocalAddress() uint64 {
 func (e *EP) Idle() (receives, requests int) {
 	e.way.Recall()
 	return e.receives, e.requests
+}
+
+// counted implements counted.
+func (e *EP) counted() (*counters, int) {
+	e.hearCounters()
+	return &e.counters, numEPCounters
 }

@@ -123,6 +123,9 @@ func (e *EVD) Free() codes.Return {
 	return codes.Success
 }
 
+// discard implements Object.
+func (e *EVD) discard() { e.release() }
+
 func (e *EVD) release() {
 	e.collectCounters()
 	evd.Close(uint64(e.handle))
@@ -185,3 +188,12 @@ func (e *EVD) collectCounters() {
 	e.ia.counters[iaAsyncCQError] += e.queue.Overflows
 	e.queue.Overflows = 0
 }
+
+// counted implements counted.
+func (e *EVD) counted() (*counters, int) {
+	e.collectCounters()
+	return &e.counters, numEVDCounters
+}
+
+// Mergeable says whether streams may share an EVD.
+func Mergeable(f EVDFlags) bool { return mergeable(f) }

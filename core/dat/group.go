@@ -218,6 +218,9 @@ func (c *Collective) Free() codes.Return {
 	return codes.Success
 }
 
+// discard implements Object.
+func (c *Collective) discard() { c.end() }
+
 // LeaveGroups is for a process that ends: its groups end, and the members have what was sent to
 // them before it returns, if they live.
 func (l *Library) LeaveGroups() {

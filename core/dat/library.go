@@ -2,6 +2,7 @@ package dat
 
 import (
 	"lapi/core/dat/cm"
+	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/core/progress"
 	"lapi/transport"
@@ -217,9 +218,8 @@ func (l *Library) Push() {
 }
 
 const (
-	progressBatch = 64
-	idleTurns     = 16  // calls that share one look, a system call, at a link that nobody uses
-	roomPause     = 1e6 // ns until a link without room is asked again
+	idleTurns = 16  // calls that share one look, a system call, at a link that nobody uses
+	roomPause = 1e6 // ns until a link without room is asked again
 )
 
 // NextTimeout is when Progress must run even if nothing arrives; 0: never.
@@ -317,3 +317,39 @@ func (l *Library) Neighbours() int { return l.node.joined() }
 
 // Process is the number that names this process's socket on the node, while an adapter is open.
 func (l *Library) Process() [16]byte { return l.node.name }
+
+// Adapters is how many are open, those for queries not counted.
+func (l *Library) Adapters() (n int) {
+	for _, ia := range l.ias {
+		if !ia.query {
+			n++
+		}
+	}
+	return n
+}
+
+// Shut closes the sockets, once no adapter is open.
+func (l *Library) Shut() {
+	switch {
+	case l.Adapters() > 0:
+	case l.network != nil:
+		l.close()
+	default: // RDMA adapters only
+		l.memory.Release()
+	}
+}
+
+// IsQuery says whether dat_ib_open_query has opened the adapter.
+func (ia *IA) IsQuery() bool { return ia.query }
+
+// Break reports to each adapter that the library cannot go on.
+func (l *Library) Break() {
+	for _, ia := range l.ias {
+		ia.asyncError(EventIACatastrophic, ia.handle, 0)
+	}
+}
+
+// IAOf is the adapter of a handle.
+func (l *Library) IAOf(h Handle) (*IA, codes.Return) {
+	return find[*IA](l, h, codes.InvalidHandleIA)
+}

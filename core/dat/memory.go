@@ -61,6 +61,9 @@ func (p *PZ) Free() codes.Return {
 	return codes.Success
 }
 
+// discard implements Object.
+func (p *PZ) discard() { p.Free() }
+
 // region is memory that a context names.
 type region struct {
 	addr       uint64
@@ -259,6 +262,9 @@ func (m *LMR) release() {
 	m.PZ.users--
 	m.ia.remove(m)
 }
+
+// discard implements Object.
+func (m *LMR) discard() { m.release() }
 
 // RMR is a remote memory region: a window of an LMR.
 type RMR struct {

@@ -113,23 +113,3 @@ func (ia *IA) provide() (*EP, bool) {
 	ia.count(iaEPCreate)
 	return e, true
 }
-
-// handleOf is an object's handle, 0 of none.
-func handleOf[T interface {
-	comparable
-	Handle() Handle
-}](o T) Handle {
-	var none T
-	if o == none {
-		return 0
-	}
-	return o.Handle()
-}
-
-// HandleOf is handleOf for those who fill structures of the program's.
-func HandleOf[T interface {
-	comparable
-	Handle() Handle
-}](o T) Handle {
-	return handleOf(o)
-}

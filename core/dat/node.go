@@ -23,18 +23,6 @@ import (
 // other at the same time there are two links; each connection uses the one that its Ready has
 // named.
 
-// Line is a connection to another process of this node and this user.
-type Line interface {
-	// Send sends a message. Its files stay the sender's. False: it cannot go, and never will.
-	Send(m wire.Message) bool
-	// Runs says whether the process at the other end is known to live, and is not stopped.
-	Runs() bool
-	// Watched says whether OnLineEnd tells of the end of that process, whoever else has the
-	// line.
-	Watched() bool
-	Close()
-}
-
 const (
 	// neighboursMax is to how many processes of its node a process has such links.
 	neighboursMax = 64

@@ -188,3 +188,43 @@ func findIn[T Object](ia *IA, handle Handle, subtype codes.Subtype, null bool) (
 func Find[T Object](l *Library, handle Handle, subtype codes.Subtype) (T, codes.Return) {
 	return find[T](l, handle, subtype)
 }
+
+// IA is the adapter that an object belongs to.
+func (b *base) IA() *IA { return b.ia }
+
+// Object is what a handle names.
+type Object interface {
+	object() *base
+	// discard frees an object that its adapter still has when it is closed abruptly. The users of
+	// the object are discarded before it.
+	discard()
+}
+
+// SetContext and Context are the consumer's context of an object.
+func SetContext(o Object, c uint64) { o.object().context = c }
+
+// Context is what SetContext set.
+func Context(o Object) uint64 { return o.object().context }
+
+// KindOf is an object's kind.
+func KindOf(o Object) Kind { return Kind(o.object().slot.Kind - 1) }
+
+// handleOf is an object's handle, 0 of none.
+func handleOf[T interface {
+	comparable
+	Handle() Handle
+}](o T) Handle {
+	var none T
+	if o == none {
+		return 0
+	}
+	return o.Handle()
+}
+
+// HandleOf is handleOf for structures of the program's.
+func HandleOf[T interface {
+	comparable
+	Handle() Handle
+}](o T) Handle {
+	return handleOf(o)
+}

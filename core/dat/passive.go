@@ -45,6 +45,11 @@ type CR struct {
 	gone bool // the active side has given up
 }
 
+// PortOf is the port at which a qualifier is listened to. Two qualifiers may share one.
+func PortOf(qualifier uint64) cm.Port {
+	return cm.Port(1024 + (qualifier+1000)%(65536-1024))
+}
+
 // listen opens a qualifier. stats counts the messages there; nil: nothing does.
 func (ia *IA) listen(qualifier uint64, service cm.Service, stats cm.Stats) (*cm.Listener,
 	codes.Return) {
@@ -131,6 +136,9 @@ func (p *PSP) Free() codes.Return {
 	return codes.Success
 }
 
+// discard implements Object.
+func (p *PSP) discard() { p.Free() }
+
 // NewRSP is dat_rsp_create.
 func (ia *IA) NewRSP(qualifier uint64, ep, evd Handle) (*RSP, codes.Return) {
 	e, r := findIn[*EP](ia, ep, codes.InvalidHandleEP, false)
@@ -175,6 +183,9 @@ func (s *RSP) Free() codes.Return {
 	s.ia.count(iaRSPFree)
 	return codes.Success
 }
+
+// discard implements Object.
+func (s *RSP) discard() { s.Free() }
 
 // Failed implements cm.Owner: the active side has given up.
 func (cr *CR) Failed(*cm.Conn, cm.Reason, []byte) { cr.gone = true }
@@ -377,6 +388,9 @@ func (cr *CR) decide(private []byte) {
 	}
 	cr.release()
 }
+
+// discard implements Object.
+func (cr *CR) discard() { cr.decide(nil) }
 
 // pspAt is the adapter's PSP at a qualifier; nil: there is none.
 func (ia *IA) pspAt(qualifier uint64) *PSP {

@@ -303,6 +303,9 @@ type leaver interface {
 	HasLeft(ep transport.Endpoint) bool
 }
 
+// progressBatch is how many messages are received from a link at once.
+const progressBatch = 64
+
 // progress lets all links go on.
 func (ps *peers) progress() {
 	for _, d := range ps.links {

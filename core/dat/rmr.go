@@ -46,6 +46,9 @@ func (m *RMR) Free() codes.Return {
 	return codes.Success
 }
 
+// discard implements Object.
+func (m *RMR) discard() { m.Free() }
+
 // end gives up what a freed one has.
 func (m *RMR) end() {
 	m.unbind()

@@ -52,6 +52,9 @@ func (s *SRQ) Free() codes.Return {
 	return codes.Success
 }
 
+// discard implements Object.
+func (s *SRQ) discard() { s.Free() }
+
 // Post is dat_srq_post_recv.
 func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
 	switch {

@@ -207,6 +207,9 @@ func (a *AH) release() {
 	a.ia.remove(a)
 }
 
+// discard implements Object.
+func (a *AH) discard() { a.release() }
+
 // PostUD is dat_ib_post_send_ud.
 func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	flags CompletionFlags) codes.Return {
