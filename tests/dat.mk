@@ -12,7 +12,7 @@
 DAT_DIR      := tests/c/dat/programs
 DAT_BUILD    := $(BUILD)/dat
 DAT_PROGRAMS := decided standard pointers sweep rules interrupted garbage proposal counters memory leaks threads lane direct forbidden provided
-DAT_COLL     := coll_moves coll_reductions coll_groups coll_life coll_random
+DAT_COLL     := coll_sweep coll_moves coll_reductions coll_groups coll_life coll_random
 DAT_CFLAGS   ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 DAT_LINK     := -L$(BUILD)/lib -ldat2 -lpthread -Wl,-rpath,'$$ORIGIN/../lib'
 
