@@ -16,29 +16,29 @@ import (
 // plan's (coll), over links. C has a view of each group, as it reads the arguments of its calls; an
 // operation of the plan's comes back from there (PostJudged).
 
-// unitsLeast is how many units a stage has at least: members of large groups go on by turns.
-const unitsLeast = 8
+// chunksLeast is how many chunks a staging buffer has at least: members of large groups go on by turns.
+const chunksLeast = 8
 
-// groupUnits is how many units a member's stage has in a group of so many, and how large they are.
+// groupChunks is how many chunks a member's staging buffer has in a group of so many, and how large they are.
 // A small group has as many as the memory lets: what a member writes next is then long gone from its
 // own cache to the one that all share, from where others have it sooner.
-func groupUnits(size int) (units, unit int) {
+func groupChunks(size int) (chunks, chunk int) {
 	each := layout.DatGroupAll / size
-	units = min(max(floorPower(each/layout.DatGroupUnit), unitsLeast), layout.DatGroupUnits)
-	return units, min(layout.DatGroupUnit, floorPower(each/units))
+	chunks = min(max(floorPower(each/layout.DatGroupChunk), chunksLeast), layout.DatGroupChunks)
+	return chunks, min(layout.DatGroupChunk, floorPower(each/chunks))
 }
 
 // floorPower is the largest power of two that is at most n, at least 1.
 func floorPower(n int) int { return 1 << max(bits.Len(uint(n))-1, 0) }
 
-// groupSeats is how much of the area seats take, groupSize all of it.
-func groupSeats(size int) int {
-	return (size*layout.DatSeatSize + layout.Page - 1) &^ (layout.Page - 1)
+// groupSlots is how much of the area rank slots take, groupSize all of it.
+func groupSlots(size int) int {
+	return (size*layout.DatRankSlotSize + layout.Page - 1) &^ (layout.Page - 1)
 }
 
 func groupSize(size int) int {
-	units, unit := groupUnits(size)
-	return groupSeats(size) + size*units*unit
+	chunks, chunk := groupChunks(size)
+	return groupSlots(size) + size*chunks*chunk
 }
 
 // isCrowded says whether members share processors.
@@ -78,10 +78,10 @@ func (c *Collective) openView() bool {
 	config := layout.DatGroupConfig{Handle: uint64(c.handle), Evd: uint64(c.EVD.handle),
 		Size: uint32(size), Rank: uint32(c.group.Self), Crowded: uint32(flag(c.crowded))}
 	if c.area != nil {
-		units, unit := groupUnits(size)
-		config.Seats = addressOf(c.area)
-		config.Stages = config.Seats + uint64(groupSeats(size))
-		config.Units, config.Unit = uint32(units), uint32(unit)
+		chunks, chunk := groupChunks(size)
+		config.Slots = addressOf(c.area)
+		config.Staging = config.Slots + uint64(groupSlots(size))
+		config.Chunks, config.Chunk = uint32(chunks), uint32(chunk)
 		if c.isRandom() {
 			config.Random = c.seed | 1
 		}
@@ -91,7 +91,7 @@ func (c *Collective) openView() bool {
 		}
 		if c.view = view.Open(&config); c.view == nil {
 			c.closeArea()
-			config.Seats = 0
+			config.Slots = 0
 		}
 	}
 	if c.view == nil {

@@ -548,12 +548,12 @@ type (
 	DatGroupConfig struct {
 		Handle  uint64
 		Evd     uint64
-		Seats   uint64
-		Stages  uint64
+		Slots   uint64
+		Staging uint64
 		Size    uint32
 		Rank    uint32
-		Units   uint32
-		Unit    uint32
+		Chunks  uint32
+		Chunk   uint32
 		Crowded uint32
 		Random  uint32
 		Peers   [64]uint64
@@ -749,15 +749,15 @@ const (
 	DatLeaveMessages = 0x1
 	DatLeaveLinks    = 0x2
 	DatGroupMost     = 0x40
-	DatGroupUnits    = 0x20
-	DatGroupUnit     = 0x10000
+	DatGroupChunks   = 0x20
+	DatGroupChunk    = 0x10000
 	DatGroupAll      = 0x400000
 	DatGroupQuiet    = 0x1
 	DatGroupSendList = 0x2
 	DatGroupRecvList = 0x4
 	DatEngineNode    = 0x1
 	DatEnginePlan    = 0x2
-	DatSeatSize      = 0x880
+	DatRankSlotSize  = 0x880
 	QueueWaiting     = 0x1
 	QueueBlocked     = 0x2
 	QueueUnwaitable  = 0x4

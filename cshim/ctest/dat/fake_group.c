@@ -14,17 +14,17 @@ struct fake_world fake_world;
 
 static unsigned char *area;
 
-static node_route_class ways[FAKE_MOST][DAT_GROUP_KINDS][DAT_GROUP_CLASSES];
+static node_route_class paths[FAKE_MOST][DAT_GROUP_KINDS][DAT_GROUP_CLASSES];
 static node_segment_head head = {.armed = NODE_AWAKE};
 
 /* The link to each other member leads to this process itself. */
-static void open_ways(fake_member *m)
+static void open_paths(fake_member *m)
 {
 	uint32_t i;
 
-	memset(ways[m->group.config.rank], 0, sizeof(ways[0]));
+	memset(paths[m->group.config.rank], 0, sizeof(paths[0]));
 	m->link.routes.forced = NODE_ROUTES;
-	m->group.way.classes = ways[m->group.config.rank];
+	m->group.path.classes = paths[m->group.config.rank];
 	for (i = 0; i < fake_world.size; i++) {
 		m->peer[i].pid = getpid();
 		m->peer[i].direct = 1;
@@ -45,12 +45,12 @@ static void open_member(uint32_t rank, uint64_t base, int crowded)
 	*m->evd_slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EVD, .lane = (uintptr_t)&m->queue};
 	m->group = (dat_group){.config.handle = (uintptr_t)m->group_slot,
 	                       .config.evd = (uintptr_t)m->evd_slot,
-	                       .config.seats = (uintptr_t)fake_world.seats,
-	                       .config.stages = (uintptr_t)fake_world.stages,
+	                       .config.slots = (uintptr_t)fake_world.slots,
+	                       .config.staging = (uintptr_t)fake_world.staging,
 	                       .config.size = fake_world.size,
 	                       .config.rank = rank,
-	                       .config.units = FAKE_UNITS,
-	                       .config.unit = FAKE_UNIT,
+	                       .config.chunks = FAKE_CHUNKS,
+	                       .config.chunk = FAKE_CHUNK,
 	                       .config.crowded = (uint32_t)crowded,
 	                       .engine = DAT_ENGINE_NODE,
 	                       .queue.ops = m->queued.ops,
@@ -61,8 +61,8 @@ static void open_member(uint32_t rank, uint64_t base, int crowded)
 	*m->group_slot = (dat_slot){.kind = 1 + (uint32_t)DAT_IB_HANDLE_TYPE_COLLECTIVE,
 	                            .lane = (uintptr_t)&m->group};
 	if (fake_world.copies)
-		open_ways(m);
-	fake_world.seats[rank].done = base;
+		open_paths(m);
+	fake_world.slots[rank].done = base;
 }
 
 void fake_group_open(uint32_t size, uint64_t base, int crowded)
@@ -73,13 +73,13 @@ void fake_group_open(uint32_t size, uint64_t base, int crowded)
 	memset(&dat_the_lane, 0, sizeof(dat_the_lane));
 	fake_world.size = size;
 	/* of their very size, so that the address sanitizer sees what goes beyond */
-	fake_world.seats = aligned_alloc(128, size * sizeof(dat_seat));
-	fake_world.stages = aligned_alloc(128, (size_t)size * FAKE_UNITS * FAKE_UNIT);
+	fake_world.slots = aligned_alloc(128, size * sizeof(dat_rank_slot));
+	fake_world.staging = aligned_alloc(128, (size_t)size * FAKE_CHUNKS * FAKE_CHUNK);
 	if (!area) /* an area of handles is one for good */
 		area = aligned_alloc(AREA, AREA);
-	CHECK(fake_world.seats && fake_world.stages && area);
-	memset(fake_world.seats, 0, size * sizeof(dat_seat));
-	memset(fake_world.stages, 0, (size_t)size * FAKE_UNITS * FAKE_UNIT);
+	CHECK(fake_world.slots && fake_world.staging && area);
+	memset(fake_world.slots, 0, size * sizeof(dat_rank_slot));
+	memset(fake_world.staging, 0, (size_t)size * FAKE_CHUNKS * FAKE_CHUNK);
 	memset(area, 0, AREA);
 	for (i = 0; i < size; i++)
 		open_member(i, base, crowded);
@@ -89,8 +89,8 @@ void fake_group_open(uint32_t size, uint64_t base, int crowded)
 
 void fake_group_close(void)
 {
-	free(fake_world.seats);
-	free(fake_world.stages);
+	free(fake_world.slots);
+	free(fake_world.staging);
 	memset(&dat_the_lane, 0, sizeof(dat_the_lane));
 }
 

@@ -12,7 +12,7 @@
 #include "dat/api/block.h"
 #include "dat/coll/private.h"
 
-enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_UNIT = 256, FAKE_UNITS = 8 };
+enum { FAKE_MOST = 8, FAKE_ROOM = 16, FAKE_CHUNK = 256, FAKE_CHUNKS = 8 };
 
 typedef struct fake_member {
 	dat_slot *group_slot, *evd_slot;
@@ -31,13 +31,13 @@ typedef struct fake_member {
 extern struct fake_world {
 	uint32_t size;
 	fake_member member[FAKE_MOST];
-	dat_seat *seats;
-	unsigned char *stages;
+	dat_rank_slot *slots;
+	unsigned char *staging;
 	int flags;  /* of all calls */
 	int copies; /* 1: groups that are opened can read each other's memory */
 } fake_world;
 
-/* Makes a group of so many, at round base, with a unit of FAKE_UNIT; ends it. */
+/* Makes a group of so many, at round base, with a chunk of FAKE_CHUNK; ends it. */
 void fake_group_open(uint32_t size, uint64_t base, int crowded);
 void fake_group_close(void);
 

@@ -1,4 +1,4 @@
-/* test_group.c - collective operations of a group on one node: rounds, reuse of stages, members
+/* test_group.c - collective operations of a group on one node: rounds, reuse of staging buffers, members
  * that are late, have ended, or write what they like. */
 #define _GNU_SOURCE
 #include "ctest/dat/fake_group.h"
@@ -18,7 +18,7 @@ enum {
 	SCAN = DAT_IB_COLLECTIVE_SCAN_STATUS,
 	ALLTOALL = DAT_IB_COLLECTIVE_ALLTOALL_STATUS,
 	GATHER = DAT_IB_COLLECTIVE_GATHER_STATUS,
-	LONG = 20 * FAKE_UNIT + 40, /* bytes: more than a stage holds */
+	LONG = 20 * FAKE_CHUNK + 40, /* bytes: more than a staging buffer holds */
 	COUNT = LONG / 8,
 	HOSTILE_RUNS = 3000
 };
@@ -101,7 +101,7 @@ static void all_sums(void)
 				sums(size, kinds[k], lengths[l], any() % 17, size > 3);
 }
 
-/* The root of a broadcast is ahead of who reads by no more than its stage. */
+/* The root of a broadcast is ahead of who reads by no more than its staging buffer. */
 static void slow_reader(void)
 {
 	uint32_t k;
@@ -115,7 +115,7 @@ static void slow_reader(void)
 		fake_turn(0);
 		fake_turn(1);
 	}
-	CHECK(fake_events(0) == 0 && fake_world.member[0].group.move.wrote == FAKE_UNITS);
+	CHECK(fake_events(0) == 0 && fake_world.member[0].group.move.wrote == FAKE_CHUNKS);
 	fake_broadcast(2, 0, out[2], LONG);
 	fake_turns();
 	for (k = 0; k < 3; k++) {
@@ -125,22 +125,22 @@ static void slow_reader(void)
 	fake_group_close();
 }
 
-/* Operations follow each other without a turn of the other: as many as there are cards. */
+/* Operations follow each other without a turn of the other: as many as there are descriptors. */
 static void ahead(void)
 {
-	double value[FAKE_UNITS + 2], got[FAKE_UNITS + 2];
+	double value[FAKE_CHUNKS + 2], got[FAKE_CHUNKS + 2];
 	uint32_t k;
 
 	fake_group_open(2, 0, 0);
-	for (k = 0; k < FAKE_UNITS + 2; k++) {
+	for (k = 0; k < FAKE_CHUNKS + 2; k++) {
 		value[k] = k;
 		fake_broadcast(0, 0, &value[k], sizeof(double));
 	}
-	CHECK(fake_events(0) == FAKE_UNITS);
-	for (k = 0; k < FAKE_UNITS + 2; k++)
+	CHECK(fake_events(0) == FAKE_CHUNKS);
+	for (k = 0; k < FAKE_CHUNKS + 2; k++)
 		fake_broadcast(1, 0, &got[k], sizeof(double));
 	fake_turns();
-	CHECK(fake_events(0) == FAKE_UNITS + 2 && fake_events(1) == FAKE_UNITS + 2);
+	CHECK(fake_events(0) == FAKE_CHUNKS + 2 && fake_events(1) == FAKE_CHUNKS + 2);
 	CHECK(memcmp(value, got, sizeof(value)) == 0);
 	fake_group_close();
 }
@@ -187,7 +187,7 @@ static void ended(void)
 	fake_barrier(0);
 	fake_barrier(1);
 	fake_barrier(2);
-	__atomic_store_n(&fake_world.seats[2].ended, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_world.slots[2].ended, 1, __ATOMIC_RELEASE);
 	fake_barrier(0);
 	fake_turns();
 	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS &&
@@ -205,14 +205,14 @@ static void lost(void)
 	fake_barrier(0);
 	fake_barrier(0);
 	fake_world.member[0].group.lost = 1;
-	__atomic_store_n(&fake_world.seats[2].ended, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_world.slots[2].ended, 1, __ATOMIC_RELEASE);
 	fake_turn(0);
 	CHECK(!fake_world.member[0].group.failed);
 	fake_barrier(1);
 	fake_turn(0);
 	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS);
 	CHECK(fake_world.member[0].group.failed);
-	CHECK(fake_world.seats[0].ended == 1); /* the others hear of it */
+	CHECK(fake_world.slots[0].ended == 1); /* the others hear of it */
 	fake_group_close();
 }
 
@@ -248,14 +248,14 @@ static void too_long(void)
 	fake_group_open(3, 0, 0);
 	fill();
 	memset(out, 0x77, sizeof(out));
-	fake_gather(0, 0, NULL, out[0], 3 * FAKE_UNIT);
-	fake_gather(1, 0, in[1], NULL, 3 * FAKE_UNIT);
-	fake_gather(2, 0, in[2], NULL, 3 * FAKE_UNIT + 8);
+	fake_gather(0, 0, NULL, out[0], 3 * FAKE_CHUNK);
+	fake_gather(1, 0, in[1], NULL, 3 * FAKE_CHUNK);
+	fake_gather(2, 0, in[2], NULL, 3 * FAKE_CHUNK + 8);
 	fake_turns();
 	CHECK(fake_status(0, GATHER) != DAT_OP_SUCCESS && fake_status(1, GATHER) == DAT_OP_SUCCESS);
-	CHECK(!memcmp((char *)out[0] + 3 * FAKE_UNIT, in[1], 3 * FAKE_UNIT));
-	CHECK(!memcmp((char *)out[0] + 6 * FAKE_UNIT, in[2], 3 * FAKE_UNIT));
-	for (k = 9 * FAKE_UNIT; k < sizeof(out[0]); k++)
+	CHECK(!memcmp((char *)out[0] + 3 * FAKE_CHUNK, in[1], 3 * FAKE_CHUNK));
+	CHECK(!memcmp((char *)out[0] + 6 * FAKE_CHUNK, in[2], 3 * FAKE_CHUNK));
+	for (k = 9 * FAKE_CHUNK; k < sizeof(out[0]); k++)
 		CHECK(((unsigned char *)out[0])[k] == 0x77);
 	for (k = 0; k < 3; k++)
 		fake_barrier(k);
@@ -279,36 +279,36 @@ static void bad_memory(void)
 /* What a member writes that keeps to nothing: near what is right, or anything. */
 static void vandalize(uint32_t rank, uint64_t base)
 {
-	dat_seat *seat = &fake_world.seats[rank];
-	dat_card *card = &seat->card[any() % FAKE_UNITS];
+	dat_rank_slot *slot = &fake_world.slots[rank];
+	dat_desc *desc = &slot->desc[any() % FAKE_CHUNKS];
 	uint64_t word = any() % 3 ? any() >> (any() % 64) : base + any() % 12;
-	unsigned char *stage = fake_world.stages + rank * FAKE_UNITS * FAKE_UNIT;
+	unsigned char *staging = fake_world.staging + rank * FAKE_CHUNKS * FAKE_CHUNK;
 
 	switch (any() % 8) {
 	case 0:
-		seat->done = word;
+		slot->done = word;
 		break;
 	case 1:
-		card->stamp = base + any() % 12;
+		desc->stamp = base + any() % 12;
 		break;
 	case 2:
-		card->rounds = (uint32_t)word;
+		desc->rounds = (uint32_t)word;
 		break;
 	case 3:
-		card->n = word;
+		desc->n = word;
 		break;
 	case 4:
-		card->check = fake_world.member[0].group.round.check;
-		card->stamp = base + any() % 12;
+		desc->check = fake_world.member[0].group.round.check;
+		desc->stamp = base + any() % 12;
 		break;
 	case 5: /* lengths in front of pieces */
-		memcpy(stage + any() % (FAKE_UNITS * FAKE_UNIT / 64) * 64, &word, sizeof(word));
+		memcpy(staging + any() % (FAKE_CHUNKS * FAKE_CHUNK / 64) * 64, &word, sizeof(word));
 		break;
 	case 6:
-		memset(card->tiny, (int)word, sizeof(card->tiny));
+		memset(desc->inlined, (int)word, sizeof(desc->inlined));
 		break;
 	default:
-		seat->ended = any() % 32 == 0;
+		slot->ended = any() % 32 == 0;
 	}
 }
 

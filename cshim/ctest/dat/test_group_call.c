@@ -192,7 +192,7 @@ static void queued(void)
 	fake_world.member[0].queue.size = 8; /* its end overflows the events */
 	dat_group_close(group);
 	CHECK(fake_events(0) == 8 && !dat_groups && !fake_world.member[0].group_slot->lane);
-	CHECK(fake_world.seats[0].ended);
+	CHECK(fake_world.slots[0].ended);
 	CHECK(fake_status(0, ANY_KIND) != DAT_OP_SUCCESS);
 	fake_group_close();
 }
@@ -215,7 +215,7 @@ static void left_to_core(void)
 	post[DAT_COLL_FLAGS] = 0x40;
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INVALID_PARAMETER);
 	dat_group_close(group);
-	CHECK(!fake_world.seats[0].ended); /* the seats are none of its */
+	CHECK(!fake_world.slots[0].ended); /* the rank slots are none of its */
 	fake_group_close();
 }
 
@@ -250,7 +250,7 @@ static void clocks(void)
 	CHECK(dat_group_clock(second) >= (uint64_t)1 << 62);
 	set_clock(1, 5);
 	CHECK(dat_group_clock(first) >= (uint64_t)1 << 62);
-	fake_world.seats[0].clock = 1; /* who would do harm */
+	fake_world.slots[0].clock = 1; /* who would do harm */
 	reading = dat_group_clock(first);
 	CHECK(reading > (uint64_t)1 << 62 && dat_group_clock(first) > reading);
 	first->lost = 1;
@@ -265,7 +265,7 @@ static void lost(void)
 	fake_group_open(3, 0, 0);
 	fake_barrier(0);
 	dat_group_lose(&fake_world.member[0].group, 2);
-	fake_world.seats[2].ended = 0; /* its card may still be found */
+	fake_world.slots[2].ended = 0; /* its descriptor may still be found */
 	fake_barrier(0);
 	fake_turn(0);
 	CHECK(fake_events(0) == 0);
@@ -273,7 +273,7 @@ static void lost(void)
 	fake_barrier(2);
 	fake_turn(0);
 	CHECK(fake_status(0, ANY_KIND) == DAT_OP_SUCCESS);
-	CHECK(fake_status(0, ANY_KIND) != DAT_OP_SUCCESS && fake_world.seats[0].ended);
+	CHECK(fake_status(0, ANY_KIND) != DAT_OP_SUCCESS && fake_world.slots[0].ended);
 	fake_barrier(0);
 	CHECK(fake_status(0, ANY_KIND) != DAT_OP_SUCCESS);
 	fake_group_close();

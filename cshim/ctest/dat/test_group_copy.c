@@ -3,7 +3,7 @@
  * them there, by one copy, or asks for them if it cannot.
  */
 #define _GNU_SOURCE
-#include "ctest/dat/fake_ways.h"
+#include "ctest/dat/fake_paths.h"
 
 #include <string.h>
 
@@ -32,19 +32,19 @@ static void all_kinds(uint32_t size, uint32_t refusing)
 	fake_group_close();
 }
 
-/* A stage is not touched, but by who asks. */
+/* A staging buffer is not touched, but by who asks. */
 static void one_copy(void)
 {
-	uint32_t i, k, bytes = FAKE_UNITS * FAKE_UNIT * 2, used = 0;
+	uint32_t i, k, bytes = FAKE_CHUNKS * FAKE_CHUNK * 2, used = 0;
 
 	fake_open_copying(2, NODE_ROUTE_TARGET);
 	fake_fill();
-	memset(fake_world.stages, 0x55, bytes);
+	memset(fake_world.staging, 0x55, bytes);
 	for (i = 0; i < 2; i++)
 		fake_post(i, FAKE_BROADCAST, 1);
 	fake_turns();
 	for (k = 0; k < bytes; k++)
-		used += fake_world.stages[k] != 0x55;
+		used += fake_world.staging[k] != 0x55;
 	CHECK(used == 0 && fake_status(0, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 	fake_group_close();
 }
@@ -119,7 +119,7 @@ static void ends(void)
 	fake_open_copying(2, NODE_ROUTE_TARGET);
 	fake_fill();
 	fake_post(1, FAKE_BROADCAST, 1);
-	__atomic_store_n(&fake_world.seats[0].ended, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_world.slots[0].ended, 1, __ATOMIC_RELEASE);
 	fake_turn(1);
 	CHECK(fake_world.member[1].group.failed);
 	fake_group_close();
@@ -129,7 +129,7 @@ static void ends(void)
 	fake_post(0, FAKE_BROADCAST, 1);
 	fake_post(1, FAKE_BROADCAST, 1);
 	fake_turn(0); /* it asks */
-	__atomic_store_n(&fake_world.seats[1].ended, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_world.slots[1].ended, 1, __ATOMIC_RELEASE);
 	fake_turn(0);
 	CHECK(fake_world.member[0].group.failed);
 	fake_group_close();
@@ -173,11 +173,11 @@ static void bad_elements(void)
 /* A question that somebody has changed, who does harm, is answered no further than it was asked. */
 static void changed_question(void)
 {
-	dat_feed *question;
+	dat_pull *question;
 
 	fake_open_copying(2, NODE_ROUTE_TARGET);
 	fake_fill();
-	question = &fake_world.seats[0].feed;
+	question = &fake_world.slots[0].pull;
 	fake_refuse(0);
 	fake_post(0, FAKE_BROADCAST, 1);
 	fake_post(1, FAKE_BROADCAST, 1);
@@ -185,9 +185,9 @@ static void changed_question(void)
 		fake_turn(0);
 		fake_turn(1);
 	}
-	CHECK(question->n < FAKE_UNIT);
-	memset(fake_out[0] + FAKE_COUNT, 0x77, FAKE_UNIT);
-	question->n = FAKE_UNIT;
+	CHECK(question->n < FAKE_CHUNK);
+	memset(fake_out[0] + FAKE_COUNT, 0x77, FAKE_CHUNK);
+	question->n = FAKE_CHUNK;
 	fake_turns();
 	CHECK(((unsigned char *)fake_out[0])[FAKE_PART] == 0x77);
 	fake_group_close();
@@ -202,64 +202,64 @@ static uint64_t any(void)
 	return state >> 60 & 1 ? state >> 33 & 15 : state >> 7;
 }
 
-/* What a member writes that keeps to nothing, in its seat or another's, of what says where data are
+/* What a member writes that keeps to nothing, in its rank slot or another's, of what says where data are
  * and who asks for them. */
 static void vandalize(uint32_t rank, uint64_t base)
 {
-	dat_seat *seat = &fake_world.seats[rank];
-	dat_card *card = &seat->card[any() % FAKE_UNITS];
-	unsigned char *unit = fake_world.stages + rank * FAKE_UNITS * FAKE_UNIT;
+	dat_rank_slot *slot = &fake_world.slots[rank];
+	dat_desc *desc = &slot->desc[any() % FAKE_CHUNKS];
+	unsigned char *chunk = fake_world.staging + rank * FAKE_CHUNKS * FAKE_CHUNK;
 	uint64_t word = any(), number = any(),
 		 place[2] = {(uintptr_t)fake_in[0] + any() % 64, any()};
 
 	switch (any() % 14) {
 	case 0:
-		seat->decided =
+		slot->decided =
 			number % 2 ? (base + number % 5) << DAT_DECIDED_AT | word % 7 : word;
 		break;
 	case 1:
-		card->how = (uint32_t)word;
+		desc->how = (uint32_t)word;
 		break;
 	case 2:
-		memcpy(card->tiny + number % 4 * 8, &word, sizeof(word));
+		memcpy(desc->inlined + number % 4 * 8, &word, sizeof(word));
 		break;
 	case 3:
-		memcpy(card->tiny + number % 2 * 16, place, sizeof(place));
+		memcpy(desc->inlined + number % 2 * 16, place, sizeof(place));
 		break;
 	case 4: /* of pieces */
-		memcpy(unit + number % FAKE_UNITS * FAKE_UNIT + word % 4 * sizeof(place), place,
+		memcpy(chunk + number % FAKE_CHUNKS * FAKE_CHUNK + word % 4 * sizeof(place), place,
 		       sizeof(place));
 		break;
 	case 5:
-		seat->feed.asks += word % 3;
-		seat->feed.from = number;
+		slot->pull.asks += word % 3;
+		slot->pull.from = number;
 		break;
 	case 6:
-		seat->feed.what = word;
-		seat->feed.at = number;
+		slot->pull.what = word;
+		slot->pull.at = number;
 		break;
 	case 7:
-		seat->feed.n = word;
+		slot->pull.n = word;
 		break;
 	case 8:
-		seat->feed.answers = number;
+		slot->pull.answers = number;
 		break;
 	case 9:
-		seat->gave = base + number % 4;
+		slot->pushed = base + number % 4;
 		break;
 	case 10:
-		seat->upto = word;
+		slot->upto = word;
 		break;
 	case 11:
-		card->how |= DAT_CARD_TAKES;
+		desc->how |= DAT_DESC_TAKES;
 		break;
 	case 12:
-		seat->claim = (base + number % 4) * 2 + word % 2;
+		slot->claim = (base + number % 4) * 2 + word % 2;
 		break;
 	default:
-		card->stamp = base + word % 12;
-		card->check = fake_world.member[0].group.round.check;
-		seat->done = base + number % 12;
+		desc->stamp = base + word % 12;
+		desc->check = fake_world.member[0].group.round.check;
+		slot->done = base + number % 12;
 	}
 }
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { PART = 3 * FAKE_UNIT + 40, LONG = FAKE_MOST * PART, OPS = FAKE_ROOM - 2, RUNS = 60 };
+enum { PART = 3 * FAKE_CHUNK + 40, LONG = FAKE_MOST * PART, OPS = FAKE_ROOM - 2, RUNS = 60 };
 
 static double in[FAKE_MOST][LONG / 8], out[OPS][FAKE_MOST][FAKE_MOST * LONG / 8];
 

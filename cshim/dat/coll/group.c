@@ -21,7 +21,7 @@ static int grow(dat_group *group)
 	size_t lists = 2 * group->config.size * sizeof(dat_span);
 	uint32_t i;
 
-	queue.room = !group->config.seats ? 1 : queue.room ? 2 * queue.room : ROOM_FIRST;
+	queue.room = !group->config.slots ? 1 : queue.room ? 2 * queue.room : ROOM_FIRST;
 	queue.ops = queue.room > ROOM_MOST ? NULL : calloc(queue.room, sizeof(*queue.ops) + lists);
 	if (!queue.ops)
 		return 0;
@@ -45,11 +45,11 @@ dat_group *dat_group_open(const void *config)
 	if (!group)
 		return NULL;
 	group->config = *(const dat_group_config *)config;
-	if (group->config.seats) {
+	if (group->config.slots) {
 		group->reduce.scratch = aligned_alloc(64, DAT_GROUP_SCRATCH);
-		group->way.classes = calloc(DAT_GROUP_KINDS, sizeof(*group->way.classes));
+		group->path.classes = calloc(DAT_GROUP_KINDS, sizeof(*group->path.classes));
 	}
-	if (grow(group) && (!group->config.seats || (group->reduce.scratch && group->way.classes)))
+	if (grow(group) && (!group->config.slots || (group->reduce.scratch && group->path.classes)))
 		return group;
 	dat_group_close(group);
 	return NULL;
@@ -59,12 +59,12 @@ void dat_group_settle(dat_group *group, uint32_t engine, int reads)
 {
 	group->engine = engine;
 	if (!reads) {
-		free(group->way.classes);
-		group->way.classes = NULL;
+		free(group->path.classes);
+		group->path.classes = NULL;
 	}
 	dat_slot_at(group->config.handle)->lane = (uintptr_t)group;
 	if (engine == DAT_ENGINE_PLAN) {
-		group->config.seats = 0; /* they are core's again */
+		group->config.slots = 0; /* they are core's again */
 		return;
 	}
 	group->next = dat_groups;
@@ -73,11 +73,11 @@ void dat_group_settle(dat_group *group, uint32_t engine, int reads)
 
 void dat_group_lose(dat_group *group, uint32_t rank)
 {
-	if (!group->config.seats)
+	if (!group->config.slots)
 		return;
 	group->config.peers[rank] = group->config.links[rank] = 0;
 	group->lost = 1;
-	__atomic_store_n(&dat_group_seat(group, rank)->ended, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&dat_group_slot(group, rank)->ended, 1, __ATOMIC_RELEASE);
 }
 
 void dat_group_close(dat_group *group)
@@ -88,7 +88,7 @@ void dat_group_close(dat_group *group)
 		at = &(*at)->next;
 	if (*at)
 		*at = group->next;
-	if (group->config.seats) {
+	if (group->config.slots) {
 		dat_group_fail(group);
 		dat_group_end(group);
 	}
@@ -96,7 +96,7 @@ void dat_group_close(dat_group *group)
 		dat_slot_at(group->config.handle)->lane = 0;
 	free(group->queue.ops);
 	free(group->reduce.scratch);
-	free(group->way.classes);
+	free(group->path.classes);
 	free(group);
 }
 
@@ -104,7 +104,7 @@ void dat_group_close(dat_group *group)
  * word itself counts, so its order with other memory does not matter (relaxed). */
 static uint64_t *clock_of(const dat_group *group, uint64_t now)
 {
-	uint64_t *ahead = &dat_group_seat(group, 0)->clock, none = 0;
+	uint64_t *ahead = &dat_group_slot(group, 0)->clock, none = 0;
 
 	if (!__atomic_load_n(ahead, __ATOMIC_RELAXED))
 		__atomic_compare_exchange_n(ahead, &none, -now, 0, __ATOMIC_RELAXED,

@@ -4,8 +4,8 @@
  * "Collectives on one node"). Private to the library.
  *
  * A group is made by core, which describes it by a dat_group_config, and is this room's from then
- * on (coll.h). dat_seat is memory that all members map: the order of what stands there is argued at
- * its fields, and nothing that another member has written there is trusted.
+ * on (coll.h). dat_rank_slot is memory that all members map: the order of what stands there is
+ * argued at its fields, and nothing that another member has written there is trusted.
  */
 #ifndef DAT_GROUP_H
 #define DAT_GROUP_H
@@ -13,61 +13,62 @@
 #include <stdint.h>
 
 #define DAT_GROUP_MOST 64     /* members: core/dat's neighboursMax */
-#define DAT_GROUP_UNITS 32    /* rounds that a member may be ahead of another, at the most */
-#define DAT_GROUP_UNIT 65536  /* bytes of a unit at the most */
-#define DAT_GROUP_ALL 4194304 /* bytes of all stages at the most */
-#define DAT_GROUP_TINY 32     /* bytes that travel in a card */
+#define DAT_GROUP_CHUNKS 32   /* rounds that a member may be ahead of another, at the most */
+#define DAT_GROUP_CHUNK 65536 /* bytes of a chunk at the most */
+#define DAT_GROUP_ALL 4194304 /* bytes of all staging buffers at the most */
+#define DAT_GROUP_INLINE 32   /* bytes that travel in a descriptor */
 
-/* Which way is the faster is learnt for each kind of operation and class of lengths, of which the
+/* Which path is the faster is learnt for each kind of operation and class of lengths, of which the
  * first has DAT_GROUP_COPY_MIN bytes. */
 #define DAT_GROUP_COPY_MIN 16384
 #define DAT_GROUP_KINDS 16
 #define DAT_GROUP_CLASSES 18
 
 /* What a member says of a round. */
-typedef struct dat_card {
-	/* 1 + the round. Stored last (release): publishes the rest, and the unit of the stage */
+typedef struct dat_desc {
+	/* 1 + the round. Stored last (release): publishes the rest, and the chunk of the staging
+	 * buffer */
 	uint64_t stamp;
 	uint64_t check;  /* what all members' calls must have in common */
 	uint64_t n;      /* bytes, of operations whose lengths differ */
 	uint32_t rounds; /* for how many rounds it has data; of the operation's first round */
-	uint32_t how;    /* DAT_CARD_ bits; of the operation's first round */
-	unsigned char tiny[DAT_GROUP_TINY];
-} dat_card;
+	uint32_t how;    /* DAT_DESC_ bits; of the operation's first round */
+	unsigned char inlined[DAT_GROUP_INLINE];
+} dat_desc;
 
-/* how of a card: this member's data are read where they lie. tiny has a dat_span that says where;
- * of pieces the unit has one for each rank. */
-#define DAT_CARD_PLACE 1u
-/* This member's memory may be written by the only other one: the second half of tiny has a dat_span
- * that says where. */
-#define DAT_CARD_TAKES 2u
+/* how of a descriptor: this member's data are read where they lie. inlined has a dat_span that says
+ * where; of pieces the chunk has one for each rank. */
+#define DAT_DESC_PLACE 1u
+/* This member's memory may be written by the only other one: the second half of inlined has a
+ * dat_span that says where. */
+#define DAT_DESC_TAKES 2u
 
 /* What a member that cannot read another's memory asks of that one, and its own answer to another
- * (feed.c). */
-typedef struct dat_feed {
+ * (pull.c). */
+typedef struct dat_pull {
 	uint64_t asks;  /* how often it has asked (release): publishes the question */
 	uint64_t from;  /* a rank; DAT_GROUP_MOST: nobody, it has what it wanted */
 	uint64_t what;  /* of a reduction: 0 elements, 1 results */
 	uint64_t at, n; /* so many bytes at a place of what that one sends */
 	/* the question of another: its number, and rank (release): publishes the answer */
 	uint64_t answers;
-} dat_feed;
+} dat_pull;
 
 /* What a member writes, in memory that all map. */
-typedef struct dat_seat {
+typedef struct dat_rank_slot {
 	uint64_t done; /* it reads nothing of rounds before this one any more (release) */
-	dat_feed feed;
+	dat_pull pull;
 	/* of who decides (release): the round after the operation's first one, DAT_DECIDED_AT bits
-	 * up; for how many alike that follow it holds, too, DAT_HOLDS_AT bits up; and which way
-	 * long data go, DAT_WAY_ */
+	 * up; for how many same_args that follow it holds, too, DAT_HOLDS_AT bits up; and which
+	 * path long data go, DAT_PATH_ */
 	uint64_t decided;
-	/* 1, by it or by who has seen its end: it writes no card any more (release), and nobody
-	 * may write its memory */
+	/* 1, by it or by who has seen its end: it writes no descriptor any more (release), and
+	 * nobody may write its memory */
 	uint64_t ended;
 	/* 1 more than the first round of the operation of which it has written the other's memory
 	 * (release), and up to which byte of what it sends */
-	uint64_t gave, upto;
-	uint32_t giving; /* odd: it is about to write it, or does */
+	uint64_t pushed, upto;
+	uint32_t pushing; /* odd: it is about to write it, or does */
 	uint32_t zero;
 	/* of whom another may write the memory: twice 1 more than that round, and 1 if the other
 	 * does, 0 if this one reads all by itself. Who is the first says so (compare and swap) */
@@ -76,8 +77,8 @@ typedef struct dat_seat {
 	 */
 	uint64_t clock;
 	uint64_t line1[2];
-	dat_card card[DAT_GROUP_UNITS]; /* by round */
-} dat_seat;
+	dat_desc desc[DAT_GROUP_CHUNKS]; /* by round */
+} dat_rank_slot;
 
 typedef struct dat_span {
 	uint64_t addr, n;
@@ -110,11 +111,11 @@ typedef struct dat_group_op {
 /* How core describes a group when it makes it; constant. */
 typedef struct dat_group_config {
 	uint64_t handle, evd;
-	uint64_t seats;  /* address of dat_seat[size]; 0: only the plan can do its operations */
-	uint64_t stages; /* address of each member's units */
+	uint64_t slots; /* address of dat_rank_slot[size]; 0: only the plan can do its operations */
+	uint64_t staging; /* address of each member's chunks */
 	uint32_t size, rank;
-	uint32_t units;   /* rounds that a member may be ahead of another, a power of two */
-	uint32_t unit;    /* bytes, a power of two */
+	uint32_t chunks;  /* rounds that a member may be ahead of another, a power of two */
+	uint32_t chunk;   /* bytes, a power of two */
 	uint32_t crowded; /* there are more members than processors */
 	uint32_t random;  /* LAPI_FASTLANE=random: the seed of the decider's choices; 0: by time */
 	uint64_t peers[DAT_GROUP_MOST]; /* addresses of node_peer; 0: none to wake */

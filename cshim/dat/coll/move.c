@@ -1,12 +1,12 @@
 /*
  * move.c - the operations of groups on one node that move data and reduce none: each member
- * sends a stream, in units, and reads those of others that are for it.
+ * sends a stream, in chunks, and reads those of others that are for it.
  *
- * Of a scatter and an alltoall a unit has a piece for each other member. Where members get
+ * Of a scatter and an alltoall a chunk has a piece for each other member. Where members get
  * different lengths the first piece begins with that of what is sent to that member in all.
  *
- * Long data may stay in the program's memory instead (way.c): then the member's first card is
- * its only one, and says where they are.
+ * Long data may stay in the program's memory instead (path.c): then the member's first descriptor
+ * is its only one, and says where they are.
  */
 #include "dat/coll/private.h"
 
@@ -50,8 +50,8 @@ static int is_allgather(const dat_group_op *op)
 	return dat_rule_of(op)->is & DAT_RULE_EQUAL;
 }
 
-/* The whole number of rounds is in the first cards, of all or of the root. */
-static int is_told(const dat_group_op *op)
+/* The whole number of rounds is in the first descriptors, of all or of the root. */
+static int is_announced(const dat_group_op *op)
 {
 	return is_gather(op) || in_pieces(op);
 }
@@ -59,7 +59,7 @@ static int is_told(const dat_group_op *op)
 /* Bytes of a piece, without what is in front. */
 static uint64_t piece(const dat_group *group)
 {
-	return group->config.unit / (group->config.size - 1) / ALIGN * ALIGN;
+	return group->config.chunk / (group->config.size - 1) / ALIGN * ALIGN;
 }
 
 /* Where in a member's pieces the one is that is for another. */
@@ -72,14 +72,14 @@ static uint64_t piece_at(const dat_group *group, uint32_t from, uint32_t to)
 static uint64_t place(const dat_group *group, const dat_group_op *op, uint32_t round)
 {
 	if (!in_pieces(op))
-		return (uint64_t)round * group->config.unit;
+		return (uint64_t)round * group->config.chunk;
 	return round ? (uint64_t)round * piece(group) - front(op) : 0;
 }
 
 /* How many rounds n bytes take; at least one. */
 static uint32_t rounds_of(const dat_group *group, const dat_group_op *op, uint64_t n)
 {
-	uint64_t each = in_pieces(op) ? piece(group) : group->config.unit;
+	uint64_t each = in_pieces(op) ? piece(group) : group->config.chunk;
 	uint64_t rounds = (n + front(op) + each - 1) / each;
 
 	return rounds ? (uint32_t)rounds : 1;
@@ -136,10 +136,10 @@ static uint32_t reads(const dat_group *group, const dat_group_op *op, uint32_t f
 		return from == op->root;
 	if (is_allgather(op))
 		return rounds_of(group, op, dat_group_part(group, op, 1, from).n);
-	return 1; /* a card, which says more */
+	return 1; /* a descriptor, which says more */
 }
 
-/* 1 if it has seen a card of each member when it is over. */
+/* 1 if it has seen a descriptor of each member when it is over. */
 static int reads_all(const dat_group_op *op)
 {
 	return op->kind != DAT_IB_COLLECTIVE_BROADCAST_STATUS && !is_scatter(op);
@@ -188,17 +188,17 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op)
 	group->move.own = 0;
 	group->move.huge = is_huge(group, op);
 	count_rounds(group, op, sent);
-	if (dat_group_may_give(group, op) && receives(group, op))
+	if (dat_group_may_push(group, op) && receives(group, op))
 		taken = dat_group_move_target(group, op, !group->config.rank).n;
-	dat_group_way_begin(group, op, group->round.base, sent > received ? sent : received,
-	                    sent > taken ? sent : taken);
+	dat_group_path_begin(group, op, group->round.base, sent > received ? sent : received,
+	                     sent > taken ? sent : taken);
 }
 
-/* Says where this member's data are, in its only card. In place they may be replaced by what is
- * received before others have read them. */
+/* Says where this member's data are, in its only descriptor. In place they may be replaced by what
+ * is received before others have read them. */
 static int stays(const dat_group *group, const dat_group_op *op)
 {
-	return group->way.current >= DAT_WAY_COPY && sends(group, op) &&
+	return group->path.current >= DAT_PATH_COPY && sends(group, op) &&
 	       !(is_alltoall(op) && !op->send.addr);
 }
 
@@ -209,54 +209,54 @@ dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, ui
 
 /* Says where the other may write, if it has something for this member. What is in place and
  * replaced by that never stays, and so never comes here. */
-static void write_target(dat_group *group, const dat_group_op *op, unsigned char *tiny)
+static void write_target(dat_group *group, const dat_group_op *op, unsigned char *inlined)
 {
 	dat_span target;
 
-	if (group->way.current < DAT_WAY_GIVE || !receives(group, op) ||
+	if (group->path.current < DAT_PATH_PUSH || !receives(group, op) ||
 	    (dat_group_has_root(op) && sends(group, op)))
 		return;
 	target = dat_group_move_target(group, op, !group->config.rank);
-	memcpy(tiny + sizeof(target), &target, sizeof(target));
-	group->way.how |= DAT_CARD_TAKES;
+	memcpy(inlined + sizeof(target), &target, sizeof(target));
+	group->path.how |= DAT_DESC_TAKES;
 }
 
 static void write_place(dat_group *group, const dat_group_op *op)
 {
-	unsigned char tiny[DAT_GROUP_TINY] = {0};
+	unsigned char inlined[DAT_GROUP_INLINE] = {0};
 	uint64_t round = group->round.base;
 	dat_span place = {0, 0};
 	uint32_t i;
 
-	group->way.how |= DAT_CARD_PLACE;
+	group->path.how |= DAT_DESC_PLACE;
 	group->move.rounds = 1;
-	if (is_told(op))
+	if (is_announced(op))
 		group->move.all = 1;
 	if (in_pieces(op))
 		for (i = 0; i < group->config.size; i++) {
 			place = outgoing(group, op, i);
-			memcpy(dat_group_stage(group, group->config.rank, round) +
+			memcpy(dat_group_staging(group, group->config.rank, round) +
 			               i * sizeof(place),
 			       &place, sizeof(place));
 		}
 	else
 		place = outgoing(group, op, 0);
-	memcpy(tiny, &place, sizeof(place));
-	write_target(group, op, tiny);
-	group->give.gives = group->way.current >= DAT_WAY_GIVE;
-	dat_group_publish(group, round, place.n, tiny);
+	memcpy(inlined, &place, sizeof(place));
+	write_target(group, op, inlined);
+	group->push.to_push = group->path.current >= DAT_PATH_PUSH;
+	dat_group_publish(group, round, place.n, inlined);
 	group->move.wrote = 1;
 }
 
-/* Puts this member's pieces of a round into its stage. */
+/* Puts this member's pieces of a round into its staging buffer. */
 static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round)
 {
-	unsigned char *unit = dat_group_stage(group, group->config.rank, round);
+	unsigned char *chunk = dat_group_staging(group, group->config.rank, round);
 	uint64_t at = place(group, op, group->move.wrote), skip = group->move.wrote ? 0 : front(op);
 	uint32_t i;
 
 	for (i = 0; i < group->config.size; i++) {
-		unsigned char *to = unit + piece_at(group, group->config.rank, i);
+		unsigned char *to = chunk + piece_at(group, group->config.rank, i);
 		dat_span from;
 
 		if (i == group->config.rank)
@@ -274,7 +274,7 @@ static int stage_pieces(dat_group *group, const dat_group_op *op, uint64_t round
 /* Publishes this member's next round, with its data. */
 static int write_round(dat_group *group, const dat_group_op *op)
 {
-	unsigned char tiny[DAT_GROUP_TINY] = {0};
+	unsigned char inlined[DAT_GROUP_INLINE] = {0};
 	uint64_t round = group->round.base + group->move.wrote, n = 0, m;
 	dat_span from = {0, 0};
 	unsigned char *to;
@@ -284,8 +284,8 @@ static int write_round(dat_group *group, const dat_group_op *op)
 		return 1;
 	}
 	if (!sends(group, op)) {
-		write_target(group, op, tiny);
-		dat_group_publish(group, round, 0, group->way.how ? tiny : NULL);
+		write_target(group, op, inlined);
+		dat_group_publish(group, round, 0, group->path.how ? inlined : NULL);
 	} else if (in_pieces(op)) {
 		if (!stage_pieces(group, op, round))
 			return 0;
@@ -294,11 +294,12 @@ static int write_round(dat_group *group, const dat_group_op *op)
 		from = outgoing(group, op, 0);
 		n = from.n;
 		m = share(group, op, group->move.wrote, n);
-		to = m <= DAT_GROUP_TINY ? tiny : dat_group_stage(group, group->config.rank, round);
+		to = m <= DAT_GROUP_INLINE ? inlined
+		                           : dat_group_staging(group, group->config.rank, round);
 		if (!dat_group_copy(group, (uintptr_t)to,
 		                    from.addr + place(group, op, group->move.wrote), m))
 			return 0;
-		dat_group_publish(group, round, n, m <= DAT_GROUP_TINY ? tiny : NULL);
+		dat_group_publish(group, round, n, m <= DAT_GROUP_INLINE ? inlined : NULL);
 	}
 	group->move.wrote++;
 	return 1;
@@ -323,14 +324,14 @@ static int keep_own(dat_group *group, const dat_group_op *op)
 	return dat_group_copy(group, to.addr, from.addr, from.n);
 }
 
-/* What a first card says of the rounds that follow; 0: it cannot be. */
-static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card,
+/* What a first descriptor says of the rounds that follow; 0: it cannot be. */
+static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_desc *desc,
                  const unsigned char *data)
 {
 	int reader = !is_gather(op) || op->root == group->config.rank;
-	uint32_t rounds = card->rounds;
+	uint32_t rounds = desc->rounds;
 
-	if (!is_told(op))
+	if (!is_announced(op))
 		return 1;
 	if (rounds < 1 || rounds > ROUNDS_MOST)
 		return 0;
@@ -341,27 +342,27 @@ static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_ca
 	if (front(op))
 		memcpy(&group->move.total[from], data, sizeof(group->move.total[from]));
 	else
-		group->move.total[from] = card->n;
+		group->move.total[from] = desc->n;
 	if (group->move.total[from] >> 31 || rounds_of(group, op, group->move.total[from]) > rounds)
 		return 0;
 	group->move.limit[from] = rounds_of(group, op, group->move.total[from]);
 	return 1;
 }
 
-/* Reads a member's data where they are, as its card says. */
-static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
+/* Reads a member's data where they are, as its descriptor says. */
+static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const dat_desc *desc)
 {
-	const unsigned char *at = card->tiny;
+	const unsigned char *at = desc->inlined;
 	dat_span place, to;
 	dat_read read;
 
 	if (is_alltoall(op) && !op->send.addr && group->move.wrote < group->move.rounds)
 		return 0; /* they replace what is still to be sent */
 	if (in_pieces(op))
-		at = dat_group_stage(group, from, group->round.base) +
+		at = dat_group_staging(group, from, group->round.base) +
 		     group->config.rank * sizeof(place);
 	memcpy(&place, at, sizeof(place)); /* it may change at any time */
-	if (!group->way.classes || place.n >> 31) {
+	if (!group->path.classes || place.n >> 31) {
 		dat_group_fail(group);
 		return 0;
 	}
@@ -373,28 +374,28 @@ static int read_place(dat_group *group, dat_group_op *op, uint32_t from, const d
 			place.n = to.n;
 		}
 		read = (dat_read){.from = from, .addr = place.addr, .n = place.n, .to = to.addr};
-		if (!(group->way.how & DAT_CARD_TAKES ? dat_group_take(group, op, &read)
-		                                      : dat_group_read(group, &read)))
+		if (!(group->path.how & DAT_DESC_TAKES ? dat_group_take(group, op, &read)
+		                                       : dat_group_read(group, &read)))
 			return 0;
 	}
 	group->move.got[from] = 1;
 	return 1;
 }
 
-/* Reads the next round of a member's, whose card is there. */
-static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const dat_card *card)
+/* Reads the next round of a member's, whose descriptor is there. */
+static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const dat_desc *desc)
 {
 	int pieces = in_pieces(op);
 	uint32_t at = group->move.got[from];
 	uint64_t round = group->round.base + at, total, n, start = place(group, op, at);
-	const unsigned char *data = dat_group_stage(group, from, round);
+	const unsigned char *data = dat_group_staging(group, from, round);
 	dat_span to;
 
-	if (at == 0 && card->how & DAT_CARD_PLACE)
-		return read_place(group, op, from, card);
+	if (at == 0 && desc->how & DAT_DESC_PLACE)
+		return read_place(group, op, from, desc);
 	if (pieces)
 		data += piece_at(group, from, group->config.rank);
-	if (at == 0 && !learn(group, op, from, card, data)) {
+	if (at == 0 && !learn(group, op, from, desc, data)) {
 		dat_group_fail(group);
 		return 0;
 	}
@@ -402,12 +403,12 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 	if (!receives(group, op))
 		return 1;
 	to = dat_group_move_target(group, op, from);
-	total = is_told(op) ? group->move.total[from] : to.n;
+	total = is_announced(op) ? group->move.total[from] : to.n;
 	n = share(group, op, at, total);
 	if (pieces)
 		data += at ? 0 : front(op);
-	else if (n <= DAT_GROUP_TINY)
-		data = card->tiny;
+	else if (n <= DAT_GROUP_INLINE)
+		data = desc->inlined;
 	if (total > to.n) { /* the rest is dropped */
 		op->flags |= DAT_GROUP_SHORT;
 		n = to.n <= start ? 0 : (n < to.n - start ? n : to.n - start);
@@ -421,14 +422,14 @@ static int read_round(dat_group *group, dat_group_op *op, uint32_t from, const d
 static int read_from(dat_group *group, dat_group_op *op, uint32_t from)
 {
 	while (group->move.got[from] < group->move.limit[from]) {
-		const dat_card *card;
+		const dat_desc *desc;
 
 		/* in place, what is received replaces what was to be sent before */
 		if (group->move.got[from] >= group->move.wrote &&
 		    group->move.wrote < group->move.rounds)
 			return 0;
-		card = dat_group_card(group, from, group->round.base + group->move.got[from]);
-		if (!card || !read_round(group, op, from, card))
+		desc = dat_group_desc(group, from, group->round.base + group->move.got[from]);
+		if (!desc || !read_round(group, op, from, desc))
 			return 0;
 	}
 	return 1;
@@ -442,14 +443,14 @@ static void say_done(dat_group *group)
 	for (i = 0; i < group->config.size; i++)
 		if (group->move.got[i] < group->move.limit[i] && group->move.got[i] < least)
 			least = group->move.got[i];
-	if (least && group->move.all > group->config.units / 2)
+	if (least && group->move.all > group->config.chunks / 2)
 		dat_group_done(group, group->round.base + least);
 }
 
 /* Changes with each round that is written, given or read. */
 static uint64_t moved(const dat_group *group)
 {
-	uint64_t sum = group->move.wrote + !group->give.gives;
+	uint64_t sum = group->move.wrote + !group->push.to_push;
 	uint32_t i;
 
 	for (i = 0; i < group->config.size; i++)
@@ -462,19 +463,19 @@ int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next)
 	uint64_t before, after = moved(group);
 	uint32_t i, waits;
 
-	if (!dat_group_way_known(group, op))
+	if (!dat_group_path_known(group, op))
 		return 0;
-	dat_group_feed(group, op);
-	if (group->give.rest == 1)
-		group->give.rest = 2;
+	dat_group_serve(group, op);
+	if (group->push.rest == 1)
+		group->push.rest = 2;
 	do {
 		before = after;
 		while (group->move.wrote < group->move.rounds &&
 		       dat_group_has_room(group, group->round.base + group->move.wrote + 1))
 			if (!write_round(group, op))
 				return 0;
-		waits = group->move.wrote < group->move.rounds || !dat_group_give(group, op);
-		if (!group->move.own && !group->give.gives && !keep_own(group, op))
+		waits = group->move.wrote < group->move.rounds || !dat_group_push(group, op);
+		if (!group->move.own && !group->push.to_push && !keep_own(group, op))
 			return 0;
 		for (i = 1; i < group->config.size; i++)
 			waits |= !read_from(group, op,

@@ -1,12 +1,13 @@
 /*
- * private.h - rounds, cards and stages: the common ground of this room's files. Everything runs
- * under the block's lock.
+ * private.h - rounds, descriptors and staging buffers: the common ground of this room's files.
+ * Everything runs under the block's lock.
  *
  * An operation has rounds, numbered over the group's life and the same at all members. In a round a
- * member may publish a card, with data in the card or in a unit of its stage; the others read that
- * when they find the card's stamp. A member publishes what needs the unit of group->units rounds
- * before only when all have read that (dat_seat.done). So one that runs late holds the others up
- * after that many rounds, and nobody ever writes what another reads.
+ * member may publish a descriptor, with data in the descriptor or in a chunk of its staging buffer;
+ * the others read that when they find the descriptor's stamp. A member publishes what needs the
+ * chunk of group->chunks rounds before only when all have read that (dat_rank_slot.done). So one
+ * that runs late holds the others up after that many rounds, and nobody ever writes what another
+ * reads.
  */
 #ifndef DAT_COLL_PRIVATE_H
 #define DAT_COLL_PRIVATE_H
@@ -51,67 +52,69 @@ typedef struct dat_group_moving {
 typedef struct dat_group_reducing {
 	uint32_t staged, reduced,
 		taken;          /* blocks: published, reduced, the result of which is here */
-	uint32_t input, result; /* the member whose card is looked for next, of each kind */
+	uint32_t input, result; /* the member whose descriptor is looked for next, of each kind */
 	uint64_t part;          /* bytes of its part that are reduced, of elements that stay */
 	unsigned char *scratch; /* [DAT_GROUP_SCRATCH] */
 } dat_group_reducing;
 
-/* way.c */
-typedef struct dat_group_way {
+/* path.c */
+typedef struct dat_group_path {
 	node_route_class (*classes)[DAT_GROUP_CLASSES]; /* by kind; NULL: not all read each other */
-	uint32_t current;                               /* which this member's data go, DAT_WAY_ */
-	uint32_t how;                                   /* DAT_CARD_ bits of its first card */
+	uint32_t current;                               /* which this member's data go, DAT_PATH_ */
+	uint32_t how;                                   /* DAT_DESC_ bits of its first descriptor */
 	uint32_t timing;                                /* 0, DAT_TIMING_ */
-	uint32_t best; /* the way that was last found to be the faster of some class */
-	/* what was last decided holds for so many more operations whose check is alike's */
+	uint32_t best; /* the path that was last found to be the faster of some class */
+	/* what was last decided holds for so many more operations whose check is same_args's */
 	uint32_t holds, held;
-	uint64_t alike;
-	uint64_t weight; /* bytes by which the class is found */
-	uint64_t begun;  /* ns */
-	uint64_t told;   /* the round before which others were last told that this one is done */
-	uint64_t first;  /* the operation's first round */
-} dat_group_way;
+	uint64_t same_args;
+	uint64_t weight;   /* bytes by which the class is found */
+	uint64_t begun;    /* ns */
+	uint64_t notified; /* the round before which others were last notified that this one is done
+	                    */
+	uint64_t first;    /* the operation's first round */
+} dat_group_path;
 
-/* feed.c */
-typedef struct dat_group_feeding {
+/* pull.c */
+typedef struct dat_group_pulling {
 	uint32_t asking; /* 1 more than the rank of whom it is asking; 0: nobody */
-	uint32_t feeds;  /* 1 more than the rank that reads the answer; 0: none does */
-	uint64_t fed;    /* bytes of what it asks for that have come */
+	uint32_t serves; /* 1 more than the rank that reads the answer; 0: none does */
+	uint64_t pulled; /* bytes of what it asks for that have come */
 	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
-} dat_group_feeding;
+} dat_group_pulling;
 
-/* give.c */
-typedef struct dat_group_giving {
-	uint32_t gives; /* 1: it has still to write the other's memory */
-	uint32_t rest;  /* 1: it has read what the other does not write; 2: in an earlier turn */
-} dat_group_giving;
+/* push.c */
+typedef struct dat_group_pushing {
+	uint32_t to_push; /* 1: it has still to write the other's memory */
+	uint32_t rest;    /* 1: it has read what the other does not write; 2: in an earlier turn */
+} dat_group_pushing;
 
 struct dat_group {
 	dat_group_config config; /* but that a member that is gone has no peer and no link */
 	dat_group *next;         /* of dat_groups */
 	uint64_t last;           /* reading of the clock */
 	uint32_t engine;
-	uint32_t failed; /* everything that is posted fails */
-	uint32_t lost;   /* a member's process is gone: what is posted from now on fails */
-	uint32_t news;   /* 1: this turn has stored something that others may wait for */
+	uint32_t failed;     /* everything that is posted fails */
+	uint32_t lost;       /* a member's process is gone: what is posted from now on fails */
+	uint32_t progressed; /* 1: this turn has stored something that others may wait for */
 	dat_group_queue queue;
 	dat_group_round round;
 	dat_group_moving move;
 	dat_group_reducing reduce;
-	dat_group_way way;
-	dat_group_feeding feed;
-	dat_group_giving give;
+	dat_group_path path;
+	dat_group_pulling pull;
+	dat_group_pushing push;
 };
 
-/* current: not known yet; through the stage; each reader copies straight from the program's memory;
- * of two members who sends writes all of it to the other's memory, or half if that one sends
- * nothing; so, and the part that an allgather leaves at a member passes its caches */
-#define DAT_WAY_OPEN 0
-#define DAT_WAY_STAGE 1
-#define DAT_WAY_COPY 2
-#define DAT_WAY_GIVE 3
-#define DAT_WAY_STREAM 4
-#define DAT_WAYS 5
+/* current: not known yet; through the staging buffer; each reader copies straight from the
+ * program's memory; of two members who sends writes all of it to the other's memory, or half if
+ * that one sends nothing; so, and the part that an allgather leaves at a member passes its caches
+ */
+#define DAT_PATH_OPEN 0
+#define DAT_PATH_STAGING 1
+#define DAT_PATH_COPY 2
+#define DAT_PATH_PUSH 3
+#define DAT_PATH_STREAM 4
+#define DAT_PATHS 5
 #define DAT_HOLDS_AT 4
 #define DAT_DECIDED_AT 16
 /* timing: it waits until all are done with what was before; it runs */
@@ -166,23 +169,24 @@ static inline int dat_group_has_root(const dat_group_op *op)
 int dat_group_read_call(const dat_group *group, const uint64_t *arguments, dat_group_op *op,
                         dat_span *lists);
 
-static inline dat_seat *dat_group_seat(const dat_group *group, uint32_t rank)
+static inline dat_rank_slot *dat_group_slot(const dat_group *group, uint32_t rank)
 {
-	return (dat_seat *)(uintptr_t)group->config.seats + rank;
+	return (dat_rank_slot *)(uintptr_t)group->config.slots + rank;
 }
 
-/* The unit of a member's stage for a round. */
-static inline unsigned char *dat_group_stage(const dat_group *group, uint32_t rank, uint64_t round)
+/* The chunk of a member's staging buffer for a round. */
+static inline unsigned char *dat_group_staging(const dat_group *group, uint32_t rank,
+                                               uint64_t round)
 {
-	return (unsigned char *)(uintptr_t)group->config.stages +
-	       ((uint64_t)rank * group->config.units + (round & (group->config.units - 1))) *
-	               group->config.unit;
+	return (unsigned char *)(uintptr_t)group->config.staging +
+	       ((uint64_t)rank * group->config.chunks + (round & (group->config.chunks - 1))) *
+	               group->config.chunk;
 }
 
-/* A member's card of a round, or of one that had it before, or will. */
-static inline dat_card *dat_group_card_at(const dat_group *group, uint32_t rank, uint64_t round)
+/* A member's descriptor of a round, or of one that had it before, or will. */
+static inline dat_desc *dat_group_desc_at(const dat_group *group, uint32_t rank, uint64_t round)
 {
-	return &dat_group_seat(group, rank)->card[round & (group->config.units - 1)];
+	return &dat_group_slot(group, rank)->desc[round & (group->config.chunks - 1)];
 }
 
 static inline dat_group_op *dat_group_op_at(const dat_group *group, uint32_t index)
@@ -222,13 +226,13 @@ void dat_group_set_clock(const dat_group *group, uint64_t value);
 /* 1 if what lies before round upto may be published. */
 int dat_group_has_room(dat_group *group, uint64_t upto);
 /*
- * Publishes this member's card of a round. n: bytes that it sends in the operation. data: NULL, or
- * where the DAT_GROUP_TINY bytes are that go in the card.
+ * Publishes this member's descriptor of a round. n: bytes that it sends in the operation. data:
+ * NULL, or where the DAT_GROUP_INLINE bytes are that go in the descriptor.
  */
 void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void *data);
-/* A member's card of a round, or NULL: it is not there; or it never will be, and the group has
- * failed. */
-const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round);
+/* A member's descriptor of a round, or NULL: it is not there; or it never will be, and the group
+ * has failed. */
+const dat_desc *dat_group_desc(dat_group *group, uint32_t rank, uint64_t round);
 /* This member reads nothing of rounds before this one any more; 1 if another one does not; and if
  * it has ended: that is to be asked first, and what it has done again after that. */
 void dat_group_done(dat_group *group, uint64_t round);
@@ -240,31 +244,31 @@ int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
 /* The same of more data than caches hold. */
 int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
 
-/* Data of a round: in the card if it is so short, else in the stage. */
+/* Data of a round: in the descriptor if it is so short, else in the staging buffer. */
 static inline const unsigned char *dat_group_data(const dat_group *group, uint32_t rank,
                                                   uint64_t round, uint64_t n)
 {
-	return n <= DAT_GROUP_TINY ? dat_group_card_at(group, rank, round)->tiny
-	                           : dat_group_stage(group, rank, round);
+	return n <= DAT_GROUP_INLINE ? dat_group_desc_at(group, rank, round)->inlined
+	                             : dat_group_staging(group, rank, round);
 }
 
 /*
- * way.c: an operation begins, whose first cards have this round; weight: bytes by whose time
- * the way is chosen, of what this member sends or, if it decides, of what all send, as far as it
+ * path.c: an operation begins, whose first descriptors have this round; weight: bytes by whose time
+ * the path is chosen, of what this member sends or, if it decides, of what all send, as far as it
  * knows; moves: the most that it sends to another, or that another could write to its memory. Then:
- * 1 if group->way.current is known. At the end, with the round in which the next operation begins:
+ * 1 if group->path.current is known. At the end, with the round in which the next operation begins:
  * 1 if this member may go on, as nobody reads its memory any more.
  */
-void dat_group_way_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
-                         uint64_t moves);
-int dat_group_way_known(dat_group *group, const dat_group_op *op);
+void dat_group_path_begin(dat_group *group, const dat_group_op *op, uint64_t round, uint64_t weight,
+                          uint64_t moves);
+int dat_group_path_known(dat_group *group, const dat_group_op *op);
 int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next);
 /*
  * What ns count for that an operation took which nothing overlapped. One with a root goes through
- * stages while others still read the one before, or already copy the next; by one copy it cannot,
- * so that is the better only if it is faster by more than such a time shows.
+ * staging buffers while others still read the one before, or already copy the next; by one copy it
+ * cannot, so that is the better only if it is faster by more than such a time shows.
  */
-uint64_t dat_group_way_time(const dat_group_op *op, uint32_t way, uint64_t ns);
+uint64_t dat_group_path_time(const dat_group_op *op, uint32_t path, uint64_t ns);
 
 /* What is read of a member's memory: n bytes at addr there, which are at an offset of what it sends
  * or, of a reduction (what), of its elements or results. */
@@ -275,21 +279,21 @@ typedef struct dat_read {
 } dat_read;
 
 /*
- * feed.c: reads it. 1: it is there. 0: it is awaited, and this is to be called again with the
+ * pull.c: reads it. 1: it is there. 0: it is awaited, and this is to be called again with the
  * same; or the group has failed.
  */
 int dat_group_read(dat_group *group, const dat_read *read);
 /* Answers those that cannot read this member's memory. */
-void dat_group_feed(dat_group *group, const dat_group_op *op);
+void dat_group_serve(dat_group *group, const dat_group_op *op);
 
 /*
- * give.c. 1 if the operation, of long data, is one whose sender may write the other's memory;
+ * push.c. 1 if the operation, of long data, is one whose sender may write the other's memory;
  * and one of which a member's own part may pass its caches.
  */
-int dat_group_may_give(const dat_group *group, const dat_group_op *op);
+int dat_group_may_push(const dat_group *group, const dat_group_op *op);
 int dat_group_may_stream(const dat_group *group, const dat_group_op *op);
 /* Goes on with that; 1: this member has written what is its to write, or has nothing. */
-int dat_group_give(dat_group *group, const dat_group_op *op);
+int dat_group_push(dat_group *group, const dat_group_op *op);
 /* As dat_group_read, of memory whose rest the other writes. */
 int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read);
 

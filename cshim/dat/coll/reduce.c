@@ -4,15 +4,16 @@
  *
  * A short one: each member publishes its elements, and who needs the result makes it by itself.
  *
- * A long one goes in blocks, each of several units of a stage. Everybody stages its block, with the
- * card of the block's first round. Each member reduces a part of the block, of all members' stages
- * into its own, and says so with the card of the block's second round. Who needs the result takes
- * each part from there. Of a reduce_scatter the part is what the member gets, of a scan all of the
- * block, and nobody publishes a second card.
+ * A long one goes in blocks, each of several chunks of a staging buffer. Everybody staging buffers
+ * its block, with the descriptor of the block's first round. Each member reduces a part of the
+ * block, of all members' staging buffers into its own, and says so with the descriptor of the
+ * block's second round. Who needs the result takes each part from there. Of a reduce_scatter the
+ * part is what the member gets, of a scan all of the block, and nobody publishes a second
+ * descriptor.
  *
- * Or the elements of an allreduce stay in the program's memory (way.c): then all of them are
- * one block, whose first cards say where they are, and where the result is to be. Each member reads
- * what it reduces from there, and the results of others.
+ * Or the elements of an allreduce stay in the program's memory (path.c): then all of them are
+ * one block, whose first descriptors say where they are, and where the result is to be. Each member
+ * reads what it reduces from there, and the results of others.
  */
 #include "dat/coll/private.h"
 
@@ -22,40 +23,40 @@
 
 enum {
 	SHORT = 4096,                 /* bytes */
-	UNITS = 2,                    /* of a block */
-	UNITS_CROWDED = 4,            /* fewer turns of the processor */
+	CHUNKS = 2,                   /* of a block */
+	CHUNKS_CROWDED = 4,           /* fewer turns of the processor */
 	STEP = DAT_GROUP_SCRATCH / 2, /* of a reduction, so that it stays in the first cache */
-	/* of elements that stay: for two cards, and two units for what is read of them */
+	/* of elements that stay: for two descriptors, and two chunks for what is read of them */
 	ROUNDS_OF_PLACES = 4,
 	OF_RESULT = 1 /* dat_read.what */
 };
 
 static int is_short(const dat_group *group, const dat_group_op *op)
 {
-	return op->n <= SHORT && op->n <= group->config.unit;
+	return op->n <= SHORT && op->n <= group->config.chunk;
 }
 
-static uint32_t units(const dat_group *group, const dat_group_op *op)
+static uint32_t chunks(const dat_group *group, const dat_group_op *op)
 {
-	return is_short(group, op) ? 1 : group->config.crowded ? UNITS_CROWDED : UNITS;
+	return is_short(group, op) ? 1 : group->config.crowded ? CHUNKS_CROWDED : CHUNKS;
 }
 
-/* The round in which the first block begins: its units lie side by side. */
+/* The round in which the first block begins: its chunks lie side by side. */
 static uint64_t first_round(const dat_group *group, const dat_group_op *op)
 {
-	uint64_t each = units(group, op); /* a power of two */
+	uint64_t each = chunks(group, op); /* a power of two */
 
 	return (group->round.base + each - 1) & ~(each - 1);
 }
 
 static uint64_t round_of(const dat_group *group, const dat_group_op *op, uint32_t block)
 {
-	return first_round(group, op) + (uint64_t)block * units(group, op);
+	return first_round(group, op) + (uint64_t)block * chunks(group, op);
 }
 
 static uint64_t block_size(const dat_group *group, const dat_group_op *op)
 {
-	return (uint64_t)units(group, op) * group->config.unit;
+	return (uint64_t)chunks(group, op) * group->config.chunk;
 }
 
 static uint32_t blocks(const dat_group *group, const dat_group_op *op)
@@ -84,7 +85,7 @@ static int has_result(const dat_group *group, const dat_group_op *op)
 	return op->kind != DAT_IB_COLLECTIVE_REDUCE_STATUS || op->root == group->config.rank;
 }
 
-/* 1 if there are second cards, of the parts. */
+/* 1 if there are second descriptors, of the parts. */
 static int has_parts(const dat_group *group, const dat_group_op *op)
 {
 	return !is_short(group, op) && (op->kind == DAT_IB_COLLECTIVE_ALLREDUCE_STATUS ||
@@ -144,7 +145,7 @@ void dat_group_reduce_begin(dat_group *group, const dat_group_op *op)
 	group->reduce.staged = group->reduce.reduced = group->reduce.taken = 0;
 	group->reduce.input = group->reduce.result = 0;
 	group->reduce.part = 0;
-	dat_group_way_begin(group, op, first_round(group, op), n, n);
+	dat_group_path_begin(group, op, first_round(group, op), n, n);
 }
 
 /* Publishes this member's elements of the next block. */
@@ -152,19 +153,19 @@ static int stage_block(dat_group *group, const dat_group_op *op)
 {
 	uint64_t round = round_of(group, op, group->reduce.staged);
 	dat_span block = block_of(group, op, group->reduce.staged);
-	unsigned char tiny[DAT_GROUP_TINY] = {0};
-	int in_card = block.n <= DAT_GROUP_TINY;
-	unsigned char *to = in_card ? tiny : dat_group_stage(group, group->config.rank, round);
+	unsigned char inlined[DAT_GROUP_INLINE] = {0};
+	int in_desc = block.n <= DAT_GROUP_INLINE;
+	unsigned char *to = in_desc ? inlined : dat_group_staging(group, group->config.rank, round);
 
 	if (!dat_group_copy(group, (uintptr_t)to, input(op) + block.addr, block.n))
 		return 0;
-	dat_group_publish(group, round, block.n, in_card ? tiny : NULL);
+	dat_group_publish(group, round, block.n, in_desc ? inlined : NULL);
 	group->reduce.staged++;
 	return 1;
 }
 
 /* Combines n bytes at a place of a block of all operands, in the order of ranks. out may be that
- * place of this member's own stage, if it is the only one to read it. */
+ * place of this member's own staging buffer, if it is the only one to read it. */
 static void combine(const dat_group *group, const dat_group_op *op, uint64_t round, uint64_t whole,
                     uint64_t at, uint64_t n, unsigned char *out)
 {
@@ -196,7 +197,7 @@ static uint64_t destination(const dat_group *group, const dat_group_op *op, dat_
 	return op->recv.addr + block.addr;
 }
 
-/* Reduces this member's part of a block whose cards are all there. */
+/* Reduces this member's part of a block whose descriptors are all there. */
 static int reduce_block(dat_group *group, const dat_group_op *op)
 {
 	uint64_t round = round_of(group, op, group->reduce.reduced), at;
@@ -210,7 +211,7 @@ static int reduce_block(dat_group *group, const dat_group_op *op)
 		uint64_t n = part.n - at < STEP ? part.n - at : STEP;
 		unsigned char *out =
 			to ? group->reduce.scratch + STEP
-			   : dat_group_stage(group, group->config.rank, round) + part.addr + at;
+			   : dat_group_staging(group, group->config.rank, round) + part.addr + at;
 
 		combine(group, op, round, block.n, part.addr + at, n, out);
 		if (to && !dat_group_copy(group, to + at, (uintptr_t)out, n))
@@ -221,14 +222,14 @@ static int reduce_block(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
-/* Looks for the cards of what is to be reduced next; 1: they are there, and it was. */
+/* Looks for the descriptors of what is to be reduced next; 1: they are there, and it was. */
 static int next_block(dat_group *group, const dat_group_op *op)
 {
 	uint64_t round = round_of(group, op, group->reduce.reduced);
 
 	for (; group->reduce.input < operands(group, op); group->reduce.input++)
 		if (group->reduce.input != group->config.rank &&
-		    !dat_group_card(group, group->reduce.input, round))
+		    !dat_group_desc(group, group->reduce.input, round))
 			return 0;
 	if (!reduce_block(group, op))
 		return 0;
@@ -249,10 +250,10 @@ static int take_block(dat_group *group, const dat_group_op *op)
 		uint32_t from = group->reduce.result;
 		dat_span part = part_of(group, op, block, from);
 
-		if (from != group->config.rank && !dat_group_card(group, from, round + 1))
+		if (from != group->config.rank && !dat_group_desc(group, from, round + 1))
 			return 0;
 		if (!dat_group_copy(group, op->recv.addr + block.addr + part.addr,
-		                    (uintptr_t)dat_group_stage(group, from, round) + part.addr,
+		                    (uintptr_t)dat_group_staging(group, from, round) + part.addr,
 		                    part.n))
 			return 0;
 	}
@@ -266,7 +267,7 @@ typedef struct places {
 	uint64_t input, result, n, zero;
 } places;
 
-_Static_assert(sizeof(places) == DAT_GROUP_TINY, "they go in a card");
+_Static_assert(sizeof(places) == DAT_GROUP_INLINE, "they go in a card");
 
 dat_span dat_group_reduce_place(const dat_group_op *op, uint64_t what)
 {
@@ -277,17 +278,18 @@ static void publish_places(dat_group *group, const dat_group_op *op, uint64_t ro
 {
 	const places own = {.input = input(op), .result = op->recv.addr, .n = op->n};
 
-	group->way.how |= DAT_CARD_PLACE;
+	group->path.how |= DAT_DESC_PLACE;
 	dat_group_publish(group, round, op->n, &own);
 	group->reduce.staged = 1;
 }
 
-/* By a member's card of the first round, which is there. What it says may change at any time. */
+/* By a member's descriptor of the first round, which is there. What it says may change at any time.
+ */
 static places places_of(const dat_group *group, uint32_t rank, uint64_t round)
 {
 	places at;
 
-	memcpy(&at, dat_group_card_at(group, rank, round)->tiny, sizeof(at));
+	memcpy(&at, dat_group_desc_at(group, rank, round)->inlined, sizeof(at));
 	return at;
 }
 
@@ -323,8 +325,8 @@ static void combine_pair(void *argument)
 static int reduce_step(dat_group *group, const dat_group_op *op, uint64_t at, uint64_t n)
 {
 	uint64_t round = first_round(group, op);
-	unsigned char *sum = dat_group_stage(group, group->config.rank, round + 2);
-	unsigned char *other = dat_group_stage(group, group->config.rank, round + 3);
+	unsigned char *sum = dat_group_staging(group, group->config.rank, round + 2);
+	unsigned char *other = dat_group_staging(group, group->config.rank, round + 3);
 	const unsigned char *own = node_memory_at(input(op) + at);
 	pair p = {.op = (int)op->op, .type = (int)op->type};
 
@@ -353,7 +355,7 @@ static int reduce_places(dat_group *group, const dat_group_op *op)
 {
 	dat_span part = part_of(group, op, (dat_span){0, op->n}, group->config.rank);
 	size_t size = coll_type_size((int)op->op, (int)op->type);
-	uint64_t step = group->config.unit / size * size;
+	uint64_t step = group->config.chunk / size * size;
 
 	for (; group->reduce.part < part.n; group->reduce.part += step) {
 		uint64_t left = part.n - group->reduce.part;
@@ -365,12 +367,12 @@ static int reduce_places(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
-/* Looks for a card of each other member's, from the one on that is next; 1: all are there. */
-static int all_cards(dat_group *group, uint64_t round)
+/* Looks for a descriptor of each other member's, from the one on that is next; 1: all are there. */
+static int all_descs(dat_group *group, uint64_t round)
 {
 	for (; group->reduce.input < group->config.size; group->reduce.input++)
 		if (group->reduce.input != group->config.rank &&
-		    !dat_group_card(group, group->reduce.input, round))
+		    !dat_group_desc(group, group->reduce.input, round))
 			return 0;
 	return 1;
 }
@@ -386,7 +388,7 @@ static int take_places(dat_group *group, const dat_group_op *op)
 
 		if (from == group->config.rank)
 			continue;
-		if (!dat_group_card(group, from, round + 1) ||
+		if (!dat_group_desc(group, from, round + 1) ||
 		    !dat_group_read(
 			    group,
 			    &(dat_read){.from = from,
@@ -411,8 +413,8 @@ static int reduce_staying(dat_group *group, const dat_group_op *op, uint64_t *ne
 			return 0;
 		publish_places(group, op, round);
 	}
-	if (!group->reduce.taken) { /* all first cards */
-		if (!all_cards(group, round))
+	if (!group->reduce.taken) { /* all first descriptors */
+		if (!all_descs(group, round))
 			return 0;
 		group->reduce.taken = 1;
 		group->reduce.input = 0;
@@ -428,19 +430,19 @@ static int reduce_staying(dat_group *group, const dat_group_op *op, uint64_t *ne
 
 int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next)
 {
-	uint32_t all = blocks(group, op), each = units(group, op), moved;
+	uint32_t all = blocks(group, op), each = chunks(group, op), moved;
 
-	if (!dat_group_way_known(group, op))
+	if (!dat_group_path_known(group, op))
 		return 0;
-	dat_group_feed(group, op);
-	if (group->way.current == DAT_WAY_COPY)
+	dat_group_serve(group, op);
+	if (group->path.current == DAT_PATH_COPY)
 		return reduce_staying(group, op, next);
 	do {
 		moved = 0;
-		/* this member reads its own stage, too */
+		/* this member reads its own staging buffer, too */
 		if (group->reduce.staged < all &&
 		    (group->reduce.staged - group->reduce.taken + 1) * each <=
-		            group->config.units &&
+		            group->config.chunks &&
 		    dat_group_has_room(group, round_of(group, op, group->reduce.staged) + each))
 			moved |= (uint32_t)stage_block(group, op);
 		if (group->reduce.reduced < group->reduce.staged && !group->failed)

@@ -1,4 +1,4 @@
-/* rounds.c - the rounds of groups on one node: cards, whom to wake, and what follows. */
+/* rounds.c - the rounds of groups on one node: descriptors, whom to wake, and what follows. */
 #include "dat/coll/private.h"
 
 #include <string.h>
@@ -12,20 +12,20 @@ void dat_group_fail(dat_group *group)
 	if (group->failed)
 		return;
 	group->failed = 1;
-	/* release: whoever finds it sees all cards */
-	__atomic_store_n(&dat_group_seat(group, group->config.rank)->ended, 1, __ATOMIC_RELEASE);
-	group->news = 1;
+	/* release: whoever finds it sees all descriptors */
+	__atomic_store_n(&dat_group_slot(group, group->config.rank)->ended, 1, __ATOMIC_RELEASE);
+	group->progressed = 1;
 }
 
 int dat_group_has_ended(const dat_group *group, uint32_t rank)
 {
-	return __atomic_load_n(&dat_group_seat(group, rank)->ended, __ATOMIC_ACQUIRE) != 0;
+	return __atomic_load_n(&dat_group_slot(group, rank)->ended, __ATOMIC_ACQUIRE) != 0;
 }
 
 int dat_group_done_before(const dat_group *group, uint32_t rank, uint64_t round)
 {
 	/* acquire: pairs with dat_group_done; its reads are over */
-	return __atomic_load_n(&dat_group_seat(group, rank)->done, __ATOMIC_ACQUIRE) >= round;
+	return __atomic_load_n(&dat_group_slot(group, rank)->done, __ATOMIC_ACQUIRE) >= round;
 }
 
 int dat_group_has_room(dat_group *group, uint64_t upto)
@@ -33,51 +33,52 @@ int dat_group_has_room(dat_group *group, uint64_t upto)
 	uint64_t least = upto;
 	uint32_t i;
 
-	if (upto <= group->round.free + group->config.units)
+	if (upto <= group->round.free + group->config.chunks)
 		return 1;
 	for (i = 0; i < group->config.size; i++) {
 		/* acquire: pairs with dat_group_done; its reads are over */
-		uint64_t done = __atomic_load_n(&dat_group_seat(group, i)->done, __ATOMIC_ACQUIRE);
+		uint64_t done = __atomic_load_n(&dat_group_slot(group, i)->done, __ATOMIC_ACQUIRE);
 
 		if (i != group->config.rank && done < least && !dat_group_has_ended(group, i))
 			least = done;
 	}
 	if (least > group->round.free)
 		group->round.free = least;
-	return upto <= group->round.free + group->config.units;
+	return upto <= group->round.free + group->config.chunks;
 }
 
 void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void *data)
 {
-	dat_card *card = dat_group_card_at(group, group->config.rank, round);
+	dat_desc *desc = dat_group_desc_at(group, group->config.rank, round);
 
-	card->check = group->round.check;
-	card->n = n;
-	card->rounds = group->move.rounds;
-	card->how = group->way.how;
+	desc->check = group->round.check;
+	desc->n = n;
+	desc->rounds = group->move.rounds;
+	desc->how = group->path.how;
 	if (data)
-		memcpy(card->tiny, data, sizeof(card->tiny));
-	/* release: pairs with dat_group_card */
-	__atomic_store_n(&card->stamp, round + 1, __ATOMIC_RELEASE);
-	group->news = 1;
-	/* others have the next card in their caches, from the time when it was last written */
-	node_prefetch_to_write(dat_group_card_at(group, group->config.rank, round + 1));
+		memcpy(desc->inlined, data, sizeof(desc->inlined));
+	/* release: pairs with dat_group_desc */
+	__atomic_store_n(&desc->stamp, round + 1, __ATOMIC_RELEASE);
+	group->progressed = 1;
+	/* others have the next descriptor in their caches, from the time when it was last written
+	 */
+	node_prefetch_to_write(dat_group_desc_at(group, group->config.rank, round + 1));
 }
 
-const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
+const dat_desc *dat_group_desc(dat_group *group, uint32_t rank, uint64_t round)
 {
-	const dat_card *card = dat_group_card_at(group, rank, round);
+	const dat_desc *desc = dat_group_desc_at(group, rank, round);
 	/* acquire: pairs with dat_group_publish */
-	uint64_t stamp = __atomic_load_n(&card->stamp, __ATOMIC_ACQUIRE);
+	uint64_t stamp = __atomic_load_n(&desc->stamp, __ATOMIC_ACQUIRE);
 
 	if (stamp != round + 1 && dat_group_has_ended(group, rank)) {
-		stamp = __atomic_load_n(&card->stamp, __ATOMIC_ACQUIRE);
+		stamp = __atomic_load_n(&desc->stamp, __ATOMIC_ACQUIRE);
 		if (stamp != round + 1)
 			dat_group_fail(group);
 	}
 	if (__builtin_expect(stamp == round + 1, 1)) {
-		if (__builtin_expect(card->check == group->round.check, 1))
-			return card;
+		if (__builtin_expect(desc->check == group->round.check, 1))
+			return desc;
 		dat_group_fail(group); /* members have called different operations */
 	} else if (stamp - (round + 1) < UINT64_C(1) << 63) {
 		dat_group_fail(group); /* it has gone on without this member */
@@ -88,8 +89,8 @@ const dat_card *dat_group_card(dat_group *group, uint32_t rank, uint64_t round)
 void dat_group_done(dat_group *group, uint64_t round)
 {
 	/* release: pairs with dat_group_has_room */
-	__atomic_store_n(&dat_group_seat(group, group->config.rank)->done, round, __ATOMIC_RELEASE);
-	group->news = 1;
+	__atomic_store_n(&dat_group_slot(group, group->config.rank)->done, round, __ATOMIC_RELEASE);
+	group->progressed = 1;
 }
 
 int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n)
@@ -170,9 +171,9 @@ void dat_group_end(dat_group *group)
 	uint32_t other = !group->config.rank;
 	const node_peer *peer = (const node_peer *)(uintptr_t)group->config.peers[other];
 
-	/* the program reuses its memory once the failure is reported (give.c) */
+	/* the program reuses its memory once the failure is reported (push.c) */
 	if (group->config.size == 2 && peer)
-		node_await_copy(peer, &dat_group_seat(group, other)->giving);
+		node_await_copy(peer, &dat_group_slot(group, other)->pushing);
 	while (group->queue.posted)
 		complete(group);
 	wake(group);
@@ -185,7 +186,7 @@ static int begin(dat_group *group, dat_group_op *op)
 		return 0;
 	group->round.check = op->check;
 	group->move.rounds = 1;
-	group->way.how = 0;
+	group->path.how = 0;
 	group->queue.running = 1;
 	if (dat_group_reduces(op))
 		dat_group_reduce_begin(group, op);
@@ -224,14 +225,14 @@ int dat_group_turn(dat_group *group)
 {
 	if (!group->queue.posted)
 		return 0;
-	group->news = 0;
+	group->progressed = 0;
 	while (group->queue.posted && !group->failed && step(group))
 		;
 	if (group->failed)
 		dat_group_end(group);
-	else if (group->news)
+	else if (group->progressed)
 		wake(group);
-	return (int)group->news;
+	return (int)group->progressed;
 }
 
 uint32_t dat_groups_turn(void)

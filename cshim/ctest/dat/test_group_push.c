@@ -1,9 +1,9 @@
 /*
- * test_group_give.c - long data of a group of two on one node that the sender writes straight to
+ * test_group_push.c - long data of a group of two on one node that the sender writes straight to
  * the other's memory, all or the second half.
  */
 #define _GNU_SOURCE
-#include "ctest/dat/fake_ways.h"
+#include "ctest/dat/fake_paths.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void who_moves(void)
 	fake_group_close();
 }
 
-/* Three members do not: one could have changed another's card. */
+/* Three members do not: one could have changed another's descriptor. */
 static void not_of_three(void)
 {
 	uint32_t i;
@@ -131,27 +131,27 @@ static void half_way(uint32_t refuses)
 
 static void end_of(uint32_t rank)
 {
-	__atomic_store_n(&fake_world.seats[rank].ended, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_world.slots[rank].ended, 1, __ATOMIC_RELEASE);
 }
 
 /* Memory of who has ended is its program's again. */
 static void ended(void)
 {
 	const unsigned char *out = (unsigned char *)fake_out[0];
-	const dat_seat *root;
+	const dat_rank_slot *root;
 
 	half_way(0);
-	root = &fake_world.seats[1];
+	root = &fake_world.slots[1];
 	end_of(0);
 	memset(fake_out[0], 0x77, FAKE_PART);
 	fake_turn(1);
 	fake_turn(1);
 	CHECK(out[FAKE_PART - 1] == 0x77 && fake_world.member[1].link.data_sent == 0);
-	CHECK(fake_world.member[1].group.failed && root->giving > 0 && root->giving % 2 == 0);
+	CHECK(fake_world.member[1].group.failed && root->pushing > 0 && root->pushing % 2 == 0);
 	fake_group_close();
 
 	half_way(0); /* who is writing it ends */
-	fake_world.seats[0].claim = (fake_world.member[0].group.way.first + 1) * 2 + 1;
+	fake_world.slots[0].claim = (fake_world.member[0].group.path.first + 1) * 2 + 1;
 	fake_turn(0);
 	CHECK(!fake_world.member[0].group.failed && fake_events(0) == 0);
 	end_of(1);
@@ -171,13 +171,13 @@ static int written; /* the writer's copy is over (release) */
 
 static void *writer(void *argument)
 {
-	dat_seat *seat = &fake_world.seats[1];
+	dat_rank_slot *slot = &fake_world.slots[1];
 
-	while (!__atomic_load_n(&fake_world.seats[0].ended, __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&fake_world.slots[0].ended, __ATOMIC_ACQUIRE))
 		usleep(100);
 	usleep(20000);
 	__atomic_store_n(&written, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&seat->giving, 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->pushing, 2, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -188,7 +188,7 @@ static void awaited(void)
 
 	fake_open_copying(2, NODE_ROUTE_ORIGIN);
 	fake_post(0, FAKE_BROADCAST, 1);
-	fake_world.seats[1].giving = 1;
+	fake_world.slots[1].pushing = 1;
 	written = 0;
 	CHECK(!pthread_create(&thread, NULL, writer, NULL));
 	dat_group_fail(&fake_world.member[0].group);
@@ -204,7 +204,7 @@ static void partly(void)
 {
 	half_way(1);
 	fake_turn(1);
-	CHECK(fake_world.seats[1].upto < FAKE_PART);
+	CHECK(fake_world.slots[1].upto < FAKE_PART);
 	fake_turns();
 	CHECK(fake_world.member[0].link.data_received == FAKE_PART);
 	fake_check(0, FAKE_BROADCAST, 1);
@@ -229,29 +229,29 @@ static void computes(void)
 static void claims(void)
 {
 	half_way(0);
-	fake_world.seats[0].claim = (fake_world.member[0].group.way.first + 2) * 2;
+	fake_world.slots[0].claim = (fake_world.member[0].group.path.first + 2) * 2;
 	fake_turn(1);
 	CHECK(fake_world.member[1].link.data_sent == 0);
-	CHECK(fake_world.seats[0].claim == (fake_world.member[0].group.way.first + 2) * 2);
+	CHECK(fake_world.slots[0].claim == (fake_world.member[0].group.path.first + 2) * 2);
 	fake_group_close();
 }
 
-/* Who takes what the other does not give reads it, whatever each thinks was decided. */
+/* Who takes what the other does not push reads it, whatever each thinks was decided. */
 static void disagree(void)
 {
 	uint32_t run, i;
 
 	fake_open_copying(2, NODE_ROUTE_TARGET);
 	for (run = 0; run < 2; run++) {
-		fake_world.member[0].group.way.held = DAT_WAY_GIVE;
-		fake_world.member[0].group.way.holds = run;
+		fake_world.member[0].group.path.held = DAT_PATH_PUSH;
+		fake_world.member[0].group.path.holds = run;
 		fake_fill();
 		fake_post(0, FAKE_BROADCAST, 1);
 		fake_post(1, FAKE_BROADCAST, 1);
 		fake_turns();
 		for (i = 0; i < 2; i++)
 			CHECK(fake_status(i, FAKE_BROADCAST) == DAT_OP_SUCCESS);
-		CHECK(fake_world.member[0].group.way.current == DAT_WAY_COPY + run);
+		CHECK(fake_world.member[0].group.path.current == DAT_PATH_COPY + run);
 		fake_check(0, FAKE_BROADCAST, 1);
 	}
 	fake_group_close();
@@ -264,7 +264,7 @@ static void root_takes_nothing(void)
 	fake_fill();
 	fake_post(1, FAKE_BROADCAST, 1);
 	fake_turn(1);
-	CHECK(fake_world.seats[1].card[3].how == DAT_CARD_PLACE);
+	CHECK(fake_world.slots[1].desc[3].how == DAT_DESC_PLACE);
 	fake_group_close();
 }
 
@@ -295,11 +295,11 @@ static node_route_class *class_of_long(void)
 	uint32_t class =
 		node_route_class_of(LONG) - node_route_class_of((uint64_t)DAT_GROUP_COPY_MIN);
 
-	return &fake_world.member[0].group.way.classes[FAKE_ALLGATHER -
+	return &fake_world.member[0].group.path.classes[FAKE_ALLGATHER -
 	                                               DAT_IB_COLLECTIVE_SCATTER_STATUS][class];
 }
 
-/* A long part that stays may pass the caches: that is the first way that is tried. (Whether it
+/* A long part that stays may pass the caches: that is the first path that is tried. (Whether it
  * counts as tried depends on its time: a disturbed trial is repeated.) */
 static void streams(void)
 {
@@ -310,8 +310,8 @@ static void streams(void)
 	for (k = 0; k < WARM + TRIAL; k++) {
 		post_long();
 		fake_turns();
-		CHECK(group->way.current == (k < WARM ? DAT_WAY_STAGE : DAT_WAY_STREAM));
-		CHECK(fake_world.member[1].group.way.current == group->way.current);
+		CHECK(group->path.current == (k < WARM ? DAT_PATH_STAGING : DAT_PATH_STREAM));
+		CHECK(fake_world.member[1].group.path.current == group->path.current);
 		check_long();
 	}
 	CHECK(class_of_long()->running != 1); /* that trial is over */
@@ -340,7 +340,7 @@ static void threads(uint32_t run)
 	fake_group_close();
 }
 
-void test_group_give(void)
+void test_group_push(void)
 {
 	uint32_t i;
 

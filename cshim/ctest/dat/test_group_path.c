@@ -1,6 +1,6 @@
-/* test_group_way.c - which way long data of a group on one node goes, and who says so. */
+/* test_group_path.c - which path long data of a group on one node goes, and who says so. */
 #define _GNU_SOURCE
-#include "ctest/dat/fake_ways.h"
+#include "ctest/dat/fake_paths.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { TRANSFERS = 400, WARM = 6, TRIAL = 3 };
 static node_route_class *class_of_broadcasts(uint32_t rank)
 {
 	return fake_world.member[rank]
-	        .group.way.classes[FAKE_BROADCAST - DAT_IB_COLLECTIVE_SCATTER_STATUS];
+	        .group.path.classes[FAKE_BROADCAST - DAT_IB_COLLECTIVE_SCATTER_STATUS];
 }
 
 /* Who decides has short data and decides nothing; others, whose data are long, do not wait. */
@@ -50,14 +50,14 @@ static void changes(void)
 		for (i = 0; i < 2; i++) {
 			CHECK(fake_status(i, FAKE_ALLREDUCE) == DAT_OP_SUCCESS);
 			fake_check(i, FAKE_ALLREDUCE, 0);
-			CHECK(fake_world.member[i].group.way.current ==
-			      (run % 2 ? DAT_WAY_STAGE : DAT_WAY_COPY));
+			CHECK(fake_world.member[i].group.path.current ==
+			      (run % 2 ? DAT_PATH_STAGING : DAT_PATH_COPY));
 		}
 	}
 	fake_group_close();
 }
 
-/* Of the ways the fastest is found. */
+/* Of the paths the fastest is found. */
 static void chosen(uint32_t fast, uint32_t route)
 {
 	node_route_class *class;
@@ -72,19 +72,19 @@ static void chosen(uint32_t fast, uint32_t route)
 		fake_post(1, FAKE_BROADCAST, 1);
 		fake_post(0, FAKE_BROADCAST, 1);
 		while (!fake_events(0) || !fake_events(1)) {
-			if (root->way.current != fast) /* the slow ways */
+			if (root->path.current != fast) /* the slow paths */
 				for (i = 0; i < 2000; i++)
 					__asm__ volatile("pause");
 			fake_turn(0);
 			fake_turn(1);
 		}
-		copies += root->way.current == fast;
+		copies += root->path.current == fast;
 		CHECK(fake_status(0, FAKE_BROADCAST) == DAT_OP_SUCCESS &&
 		      fake_status(1, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 	}
 	class = class_of_broadcasts(1);
 	CHECK(class->best == route && copies > TRANSFERS / 2);
-	CHECK(fake_world.member[1].group.way.best == route);
+	CHECK(fake_world.member[1].group.path.best == route);
 	fake_group_close();
 }
 
@@ -95,14 +95,14 @@ static void forced(void)
 	fake_post(1, FAKE_BROADCAST, 1);
 	fake_post(0, FAKE_BROADCAST, 1);
 	fake_turns();
-	CHECK(fake_world.member[1].group.way.current == DAT_WAY_STAGE && fake_events(1) == 1);
+	CHECK(fake_world.member[1].group.path.current == DAT_PATH_STAGING && fake_events(1) == 1);
 	fake_group_close();
 
 	fake_open_copying(2, NODE_ROUTE_TARGET);
 	fake_broadcast(1, 1, fake_out[1], DAT_GROUP_COPY_MIN - 8);
 	fake_broadcast(0, 1, fake_out[0], DAT_GROUP_COPY_MIN - 8);
 	fake_turns();
-	CHECK(fake_world.member[1].group.way.current == DAT_WAY_STAGE && fake_events(1) == 1);
+	CHECK(fake_world.member[1].group.path.current == DAT_PATH_STAGING && fake_events(1) == 1);
 	fake_group_close();
 }
 
@@ -122,19 +122,19 @@ static void timed(void)
 		fake_status(1, FAKE_BROADCAST);
 	}
 	fake_barrier(1);
-	fake_broadcast(1, 1, fake_out[1], FAKE_UNIT);
+	fake_broadcast(1, 1, fake_out[1], FAKE_CHUNK);
 	fake_post(1, FAKE_BROADCAST, 1);
 	fake_barrier(0);
 	fake_turn(1);
 	fake_turn(1);
-	CHECK(root->way.timing == DAT_TIMING_WAITS);
-	fake_broadcast(0, 1, fake_out[0], FAKE_UNIT);
+	CHECK(root->path.timing == DAT_TIMING_WAITS);
+	fake_broadcast(0, 1, fake_out[0], FAKE_CHUNK);
 	fake_turn(1);
-	CHECK(root->way.timing == DAT_TIMING_RUNS && fake_events(1) == 2);
+	CHECK(root->path.timing == DAT_TIMING_RUNS && fake_events(1) == 2);
 	fake_group_close();
 }
 
-/* A way that was never tried is tried as soon as the time of the other is known. */
+/* A path that was never tried is tried as soon as the time of the other is known. */
 static void first_trial(void)
 {
 	uint32_t k;
@@ -144,8 +144,8 @@ static void first_trial(void)
 		fake_post(1, FAKE_BROADCAST, 1);
 		fake_post(0, FAKE_BROADCAST, 1);
 		fake_turns();
-		CHECK(fake_world.member[1].group.way.current ==
-		      (k < WARM ? DAT_WAY_STAGE : DAT_WAY_GIVE));
+		CHECK(fake_world.member[1].group.path.current ==
+		      (k < WARM ? DAT_PATH_STAGING : DAT_PATH_PUSH));
 		CHECK(fake_status(0, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 		CHECK(fake_status(1, FAKE_BROADCAST) == DAT_OP_SUCCESS);
 	}
@@ -167,15 +167,15 @@ static uint32_t known_at_once(uint32_t n, int between)
 		fake_fill();
 		fake_post(1, FAKE_ALLREDUCE, 0);
 		fake_turn(1);
-		known += second->way.current != DAT_WAY_OPEN;
+		known += second->path.current != DAT_PATH_OPEN;
 		fake_post(0, FAKE_ALLREDUCE, 0);
 		fake_turns();
 		for (i = 0; i < 2; i++) {
 			CHECK(fake_status(i, FAKE_ALLREDUCE) == DAT_OP_SUCCESS);
 			fake_check(i, FAKE_ALLREDUCE, 0);
 		}
-		CHECK(first->way.current == second->way.current &&
-		      first->way.holds == second->way.holds);
+		CHECK(first->path.current == second->path.current &&
+		      first->path.holds == second->path.holds);
 		for (i = 0; between && i < 2; i++)
 			fake_sum(i, FAKE_ALLREDUCE, 0, fake_in[i], fake_out[i], FAKE_PART - 8);
 		fake_turns();
@@ -185,7 +185,7 @@ static uint32_t known_at_once(uint32_t n, int between)
 	return known;
 }
 
-/* A decision holds for what is alike and follows, if nothing is tried or timed, and no further. */
+/* A decision holds for what is same_args and follows, if nothing is tried or timed, and no further. */
 static void holds(void)
 {
 	uint32_t known;
@@ -202,22 +202,22 @@ static void holds(void)
 
 static void counted(void)
 {
-	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_BROADCAST}, DAT_WAY_COPY, 1000) ==
+	CHECK(dat_group_path_time(&(dat_group_op){.kind = FAKE_BROADCAST}, DAT_PATH_COPY, 1000) ==
 	      1250);
-	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_GATHER}, DAT_WAY_GIVE, 1000) == 1250);
-	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_BROADCAST}, DAT_WAY_STAGE, 1000) ==
+	CHECK(dat_group_path_time(&(dat_group_op){.kind = FAKE_GATHER}, DAT_PATH_PUSH, 1000) == 1250);
+	CHECK(dat_group_path_time(&(dat_group_op){.kind = FAKE_BROADCAST}, DAT_PATH_STAGING, 1000) ==
 	      1000);
-	CHECK(dat_group_way_time(&(dat_group_op){.kind = FAKE_ALLREDUCE}, DAT_WAY_COPY, 1000) ==
+	CHECK(dat_group_path_time(&(dat_group_op){.kind = FAKE_ALLREDUCE}, DAT_PATH_COPY, 1000) ==
 	      1000);
 }
 
-void test_group_way(void)
+void test_group_path(void)
 {
 	counted();
 	decides_nothing();
 	changes();
-	chosen(DAT_WAY_COPY, NODE_ROUTE_TARGET);
-	chosen(DAT_WAY_GIVE, NODE_ROUTE_ORIGIN);
+	chosen(DAT_PATH_COPY, NODE_ROUTE_TARGET);
+	chosen(DAT_PATH_PUSH, NODE_ROUTE_ORIGIN);
 	forced();
 	timed();
 	holds();

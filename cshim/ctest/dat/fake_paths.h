@@ -1,9 +1,9 @@
 /*
- * fake_ways.h - groups of one node whose members can read each other's memory, and long operations
+ * fake_paths.h - groups of one node whose members can read each other's memory, and long operations
  * of theirs with what each member has and is to get.
  */
-#ifndef FAKE_WAYS_H
-#define FAKE_WAYS_H
+#ifndef FAKE_PATHS_H
+#define FAKE_PATHS_H
 
 #include "ctest/dat/fake_group.h"
 

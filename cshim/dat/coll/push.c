@@ -1,25 +1,25 @@
 /*
- * give.c - one copy between two members that the sender makes: it writes what it sends
+ * push.c - one copy between two members that the sender makes: it writes what it sends
  * straight to the other's memory. Of an operation with a root the other has nothing else to do, so
- * it reads the first half meanwhile (feed.c). Of an allgather the sender copies the part that
+ * it reads the first half meanwhile (pull.c). Of an allgather the sender copies the part that
  * stays with it in the same blocks: so it reads each from memory once.
  *
  *	sender                                  receiver
- *	card: DAT_CARD_PLACE, what ──────────>
- *	      <────────── card: DAT_CARD_TAKES, where to
+ *	descriptor: DAT_DESC_PLACE, what ──────────>
+ *	      <────────── descriptor: DAT_DESC_TAKES, where to
  *	claims, writes                          reads the first half
- *	gave, upto ──────────────────────────>  reads what is still missing
+ *	pushed, upto ──────────────────────────>  reads what is still missing
  *	      <──────────────────────────────── done
  *
  * A sender that computes since it has posted must not hold the receiver up. A receiver that has
  * nothing else to do claims what the sender has not, and reads it.
  *
  * The receiver's memory is its program's to use again once its operation has failed. So it says
- * that it has ended, and waits for a copy that is under way (node_await_copy, dat_group_end); and
- * the sender says that it is giving, and then looks whether the other has ended. Between the two
+ * that it has ended, and waits for a copy that is under path (node_await_copy, dat_group_end); and
+ * the sender says that it is pushing, and then looks whether the other has ended. Between the two
  * steps of each there is a full barrier: at least one sees the other's.
  *
- * In a larger group a member would write where a third may have changed the card of another.
+ * In a larger group a member would write where a third may have changed the descriptor of another.
  */
 #include "dat/coll/private.h"
 
@@ -32,7 +32,7 @@
 /* Less, at both members, is in their caches however it was stored. */
 #define STREAM_MIN ((uint64_t)256 << 10)
 
-int dat_group_may_give(const dat_group *group, const dat_group_op *op)
+int dat_group_may_push(const dat_group *group, const dat_group_op *op)
 {
 	return group->config.size == 2 && !dat_group_reduces(op);
 }
@@ -45,8 +45,8 @@ static int keeps_what_it_sends(const dat_group_op *op)
 
 int dat_group_may_stream(const dat_group *group, const dat_group_op *op)
 {
-	return dat_group_may_give(group, op) && keeps_what_it_sends(op) &&
-	       group->way.weight >= STREAM_MIN;
+	return dat_group_may_push(group, op) && keeps_what_it_sends(op) &&
+	       group->path.weight >= STREAM_MIN;
 }
 
 /* Of n bytes, those that the receiver reads. */
@@ -58,12 +58,12 @@ static uint64_t split(const dat_group_op *op, uint64_t n)
 /* 1 if it is the sender, or the receiver, that moves what both could: who was the first. */
 static int claim(const dat_group *group, uint32_t receiver, uint64_t by_sender)
 {
-	uint64_t *word = &dat_group_seat(group, receiver)->claim;
+	uint64_t *word = &dat_group_slot(group, receiver)->claim;
 	uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
-	uint64_t wanted = (group->way.first + 1) * 2 + by_sender;
+	uint64_t wanted = (group->path.first + 1) * 2 + by_sender;
 
-	if (was / 2 < group->way.first + 1)
-		/* only the claim itself counts: what was moved is told by gave and done */
+	if (was / 2 < group->path.first + 1)
+		/* only the claim itself counts: what was moved is notified by pushed and done */
 		__atomic_compare_exchange_n(word, &was, wanted, 0, __ATOMIC_RELAXED,
 		                            __ATOMIC_RELAXED);
 	return __atomic_load_n(word, __ATOMIC_RELAXED) == wanted;
@@ -74,15 +74,15 @@ static int write_piece(dat_group *group, uint32_t to, node_transfer *piece)
 {
 	node_link *link = (node_link *)(uintptr_t)group->config.links[to];
 	node_peer *peer = (node_peer *)(uintptr_t)group->config.peers[to];
-	dat_seat *own = dat_group_seat(group, group->config.rank);
+	dat_rank_slot *own = dat_group_slot(group, group->config.rank);
 	int rc = NODE_GONE;
 
-	__atomic_store_n(&own->giving, own->giving | 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&own->pushing, own->pushing | 1, __ATOMIC_RELAXED);
 	cshim_full_fence(); /* pairs with that in node_await_copy */
 	if (peer && !dat_group_has_ended(group, to))
 		rc = node_copy(link, peer, 0, piece);
 	/* release: the copy is over, pairs with the load in node_await_copy */
-	__atomic_store_n(&own->giving, (own->giving | 1) + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->pushing, (own->pushing | 1) + 1, __ATOMIC_RELEASE);
 	return rc == NODE_SENT;
 }
 
@@ -90,7 +90,7 @@ static int write_piece(dat_group *group, uint32_t to, node_transfer *piece)
 static int keep_block(dat_group *group, const dat_span *own, const dat_span *from, uint64_t at,
                       uint64_t n)
 {
-	if (group->way.current == DAT_WAY_STREAM)
+	if (group->path.current == DAT_PATH_STREAM)
 		return dat_group_stream(group, own->addr + at, from->addr + at, n);
 	return dat_group_copy(group, own->addr + at, from->addr + at, n);
 }
@@ -118,43 +118,43 @@ static uint64_t write_all(dat_group *group, const dat_span *from, uint64_t to, u
 	return upto;
 }
 
-int dat_group_give(dat_group *group, const dat_group_op *op)
+int dat_group_push(dat_group *group, const dat_group_op *op)
 {
-	dat_seat *seat = dat_group_seat(group, group->config.rank);
+	dat_rank_slot *slot = dat_group_slot(group, group->config.rank);
 	uint32_t other = !group->config.rank;
-	const dat_card *card;
+	const dat_desc *desc;
 	dat_span from, to = {0, 0}, own;
 	int keeps = keeps_what_it_sends(op) && op->send.addr;
 
-	if (!group->give.gives)
+	if (!group->push.to_push)
 		return 1;
-	if (!(card = dat_group_card(group, other, group->way.first)))
+	if (!(desc = dat_group_desc(group, other, group->path.first)))
 		return 0;
 	from = dat_group_move_place(group, op, other);
-	if (card->how & DAT_CARD_TAKES && claim(group, other, 1))
-		memcpy(&to, card->tiny + sizeof(to), sizeof(to));
+	if (desc->how & DAT_DESC_TAKES && claim(group, other, 1))
+		memcpy(&to, desc->inlined + sizeof(to), sizeof(to));
 	if (to.n > from.n)
 		to.n = from.n;
 	own = dat_group_part(group, op, 1, group->config.rank);
-	seat->upto = write_all(group, &from, to.addr, split(op, to.n), to.n, keeps ? &own : NULL);
+	slot->upto = write_all(group, &from, to.addr, split(op, to.n), to.n, keeps ? &own : NULL);
 	if (group->failed)
 		return 0;
-	group->give.gives = 0;
+	group->push.to_push = 0;
 	group->move.own |= (uint32_t)keeps;
 	/* release: pairs with dat_group_take */
-	__atomic_store_n(&seat->gave, group->way.first + 1, __ATOMIC_RELEASE);
-	group->news = 1;
+	__atomic_store_n(&slot->pushed, group->path.first + 1, __ATOMIC_RELEASE);
+	group->progressed = 1;
 	return 1;
 }
 
 /* 1 if the other has written what it could; one that has ended without that fails the group. */
-static int was_given(dat_group *group, uint32_t from)
+static int was_pushed(dat_group *group, uint32_t from)
 {
-	const dat_seat *seat = dat_group_seat(group, from);
+	const dat_rank_slot *slot = dat_group_slot(group, from);
 	int ended = dat_group_has_ended(group, from);
 
-	/* acquire: pairs with dat_group_give */
-	if (__atomic_load_n(&seat->gave, __ATOMIC_ACQUIRE) == group->way.first + 1)
+	/* acquire: pairs with dat_group_push */
+	if (__atomic_load_n(&slot->pushed, __ATOMIC_ACQUIRE) == group->path.first + 1)
 		return 1;
 	if (ended)
 		dat_group_fail(group);
@@ -165,17 +165,17 @@ int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read)
 {
 	uint64_t n = read->n, at = split(op, n), upto = at;
 
-	if (!group->give.rest) {
+	if (!group->push.rest) {
 		read->n = at;
 		if (!dat_group_read(group, read))
 			return 0;
-		group->give.rest = 1;
-		group->news = 1; /* who is about to sleep has another turn */
+		group->push.rest = 1;
+		group->progressed = 1; /* who is about to sleep has another turn */
 	}
-	if (group->give.rest == 1 || group->give.gives || !claim(group, group->config.rank, 0)) {
-		if (!was_given(group, read->from))
+	if (group->push.rest == 1 || group->push.to_push || !claim(group, group->config.rank, 0)) {
+		if (!was_pushed(group, read->from))
 			return 0;
-		upto = __atomic_load_n(&dat_group_seat(group, read->from)->upto, __ATOMIC_RELAXED);
+		upto = __atomic_load_n(&dat_group_slot(group, read->from)->upto, __ATOMIC_RELAXED);
 		upto = upto < at ? at : (upto < n ? upto : n);
 	}
 	read->addr += upto;

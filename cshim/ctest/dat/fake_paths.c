@@ -1,6 +1,6 @@
-/* fake_ways.c - see fake_ways.h. */
+/* fake_paths.c - see fake_paths.h. */
 #define _GNU_SOURCE
-#include "ctest/dat/fake_ways.h"
+#include "ctest/dat/fake_paths.h"
 
 #include <string.h>
 
