@@ -14,7 +14,7 @@ import (
 
 // Collective is a group of collective operations, as this member has it:
 //
-//	dat_collective_create_group ─> making ─ all members are connected ─> telling ─> made
+//	dat_collective_create_group ─> making ─ all members are connected ─> places ──> made
 //	                                  └──── too late, or one is gone ───────┴────> over
 //
 // Higher ranks connect to lower ones. A request that comes before this member's call waits.
@@ -26,10 +26,10 @@ type Collective struct {
 	group     *coll.Group
 	id        uint32
 	qualifier uint64 // at which others reach this member
-	fellows   []*fellow
+	members   []*groupMember
 	missing   int // that are not connected
 	made      bool
-	over      bool // nothing more is told to the consumer
+	over      bool // the consumer gets no event any more
 	until     int64
 	askAt     int64 // members that have not come are asked whether they are there
 	askPause  int64
@@ -42,7 +42,7 @@ type Collective struct {
 	node      bool        // its engine is the node's (group_engine_unsafe.go)
 	// of members of one node (group_area.go):
 	area    []byte // memory that all members map; nil: there is none
-	word    bool   // the first member has told of it
+	word    bool   // the first member has published it
 	crowded bool   // there are more members than processors
 	seed    uint32 // of coins, of LAPI_FASTLANE=random
 }
@@ -120,9 +120,9 @@ func (c *Collective) begin(a *GroupArgs) {
 	c.group = coll.New(coll.Config{Self: a.Self, Size: len(a.Members), Owner: c,
 		Kernel: l.cfg.Kernel, Memory: l, Clock: l.cfg.Clock})
 	for rank, m := range a.Members {
-		c.fellows = append(c.fellows, &fellow{c: c, rank: rank, address: m})
+		c.members = append(c.members, &groupMember{c: c, rank: rank, address: m})
 	}
-	for _, f := range c.fellows[:a.Self] {
+	for _, f := range c.members[:a.Self] {
 		if f.dial(); c.over {
 			return
 		}
@@ -148,7 +148,7 @@ func (g *groupTable) add(c *Collective) uint32 {
 	return uint32(len(g.list) - 1)
 }
 
-// connected goes on when all members are: they tell each other where they are.
+// connected goes on when all members are: they exchange their places.
 func (c *Collective) connected() {
 	if c.missing > 0 || c.over || !c.share() {
 		return
@@ -159,14 +159,14 @@ func (c *Collective) connected() {
 	}
 	node := c.group.Self
 	local := []int{}
-	for _, f := range c.fellows {
+	for _, f := range c.members {
 		if f.rank == c.group.Self || f.peer.data == nil || f.peer.data.node != nil {
 			node = min(node, f.rank)
 			local = append(local, f.rank)
 		}
 	}
 	leads := c.info != nil && c.info.leads(local)
-	if !c.group.TellPlace(node, leads, c.areaFlags(), c.user) {
+	if !c.group.ExchangePlaces(node, leads, c.areaFlags(), c.user) {
 		c.fail()
 	}
 }
@@ -203,7 +203,7 @@ func (c *Collective) end() {
 	c.closeView()
 	c.group.Free()
 	c.over = true
-	for _, f := range c.fellows {
+	for _, f := range c.members {
 		f.stop()
 	}
 	c.EVD.users--
@@ -267,7 +267,7 @@ func (c *Collective) Completed(o *coll.Operation) {
 
 // Send implements coll.Owner.
 func (c *Collective) Send(to int, header []byte, op *transport.Op) (transport.Status, error) {
-	f := c.fellows[to]
+	f := c.members[to]
 	if f.peer == nil {
 		return transport.Done, transport.ErrUnreachable
 	}
@@ -277,7 +277,7 @@ func (c *Collective) Send(to int, header []byte, op *transport.Op) (transport.St
 
 // SendMax implements coll.Owner.
 func (c *Collective) SendMax(to int) int {
-	link, _ := c.fellows[to].peer.link()
+	link, _ := c.members[to].peer.link()
 	return link.Limits().SendMax
 }
 
@@ -299,10 +299,10 @@ func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.
 		return transport.Accept
 	}
 	c := l.groups.list[h.Conn]
-	if c == nil || c.tag != h.Tag || c.over || int(h.From) >= len(c.fellows) {
+	if c == nil || c.tag != h.Tag || c.over || int(h.From) >= len(c.members) {
 		return transport.Accept
 	}
-	f := c.fellows[h.From]
+	f := c.members[h.From]
 	if f.peer == nil {
 		if int(h.From) == c.group.Self || f.gone {
 			return transport.Accept
@@ -317,7 +317,7 @@ func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.
 }
 
 // processGone implements processUser.
-func (f *fellow) processGone(p *peer) {
+func (f *groupMember) processGone(p *peer) {
 	if f.peer != p {
 		return // its group has ended meanwhile
 	}
@@ -351,14 +351,14 @@ func (g *groupTable) pump() (done int, waiting bool) {
 	return done, waiting
 }
 
-// forget lets go of a group that has told its end to all.
+// forget lets go of a group whose end all members know.
 func (c *Collective) forget() {
 	g := &c.ia.library.groups
 	if g.list[c.index] != c {
 		return
 	}
 	g.list[c.index] = nil
-	for _, f := range c.fellows {
+	for _, f := range c.members {
 		if f.peer != nil {
 			f.part()
 		}

@@ -11,8 +11,8 @@ import (
 
 // Of a group whose members are all processes of one node, the first makes memory that all of them
 // map. It passes it by the lines over which the links were made; the messages are proved as theirs
-// are. Each member whose line leads to the first waits for its word before it tells its place. Only
-// if all have mapped it is C the group's engine.
+// are. Each member whose line leads to the first waits for its word before the exchange of
+// places. Only if all have mapped it is C the group's engine.
 
 // AreaMaker is a Network whose processes can share memory that all write.
 type AreaMaker interface {
@@ -28,7 +28,7 @@ const shareArea = wire.Part
 // areaVersion is that of the memory's layout.
 const areaVersion = 5
 
-// areaWord is what the first member tells: for which group, and its memory.
+// areaWord is the first member's message: for which group, and its memory.
 type areaWord struct {
 	conn, tag uint32
 	version   uint32
@@ -63,7 +63,7 @@ func (w *areaWord) read(b []byte) bool {
 }
 
 // neighbourOf is the process of the node that a member is; nil: it is none, or is this one.
-func (f *fellow) neighbourOf() *neighbour {
+func (f *groupMember) neighbourOf() *neighbour {
 	if f.peer == nil || f.peer.data == nil {
 		return nil
 	}
@@ -77,16 +77,16 @@ func (c *Collective) share() bool {
 		c.offerArea()
 		return true
 	}
-	return c.word || c.fellows[0].neighbourOf() == nil
+	return c.word || c.members[0].neighbourOf() == nil
 }
 
-// offerArea makes the memory, if all members can map it, and tells those of this node.
+// offerArea makes the memory, if all members can map it, and publishes it to those of this node.
 func (c *Collective) offerArea() {
 	l, size := c.ia.library, c.group.Size
 	maker, ok := l.network.(AreaMaker)
 	ok = ok && l.cfg.Lane != nil && size > 1 && size <= layout.DatGroupMost
 	processes := map[cm.PublicKey]bool{}
-	for _, f := range c.fellows[1:] {
+	for _, f := range c.members[1:] {
 		n := f.neighbourOf()
 		ok = ok && n != nil && !processes[n.process]
 		if n != nil {
@@ -101,9 +101,9 @@ func (c *Collective) offerArea() {
 		}
 	}
 	c.crowded, c.seed = isCrowded(size), uint32(l.random())
-	for _, f := range c.fellows[1:] {
+	for _, f := range c.members[1:] {
 		if n := f.neighbourOf(); n != nil {
-			f.tellArea(n, file)
+			f.publishArea(n, file)
 		}
 	}
 	if file >= 0 {
@@ -111,8 +111,8 @@ func (c *Collective) offerArea() {
 	}
 }
 
-// tellArea passes the memory to a member; file -1: there is none.
-func (f *fellow) tellArea(n *neighbour, file int) {
+// publishArea passes the memory to a member; file -1: there is none.
+func (f *groupMember) publishArea(n *neighbour, file int) {
 	w := areaWord{conn: f.conn, tag: f.tag, version: areaVersion, size: uint32(f.c.group.Size),
 		crowded: f.c.crowded, seed: f.c.seed}
 	m := wire.Message{Kind: shareArea, Number: n.number}
@@ -137,7 +137,7 @@ func (l *Library) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
 	}
 	c := l.groups.list[w.conn]
 	if c == nil || c.tag != w.tag || c.over || c.word || c.group.Self == 0 ||
-		c.fellows[0].neighbourOf() != n {
+		c.members[0].neighbourOf() != n {
 		return true // of a group that has ended
 	}
 	maker, ok := l.network.(AreaMaker)
@@ -151,7 +151,7 @@ func (l *Library) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
 	return true
 }
 
-// What a member tells of the group's memory with its place.
+// Flags of the group's memory in the exchange of places.
 const (
 	areaMapped = 1 << iota
 	areaRandom // LAPI_FASTLANE=random

@@ -16,12 +16,13 @@ import (
 // plan's (coll), over links. C has a view of each group, as it reads the arguments of its calls; an
 // operation of the plan's comes back from there (PostJudged).
 
-// chunksLeast is how many chunks a staging buffer has at least: members of large groups go on by turns.
+// chunksLeast is how many chunks a staging buffer has at least: members of large groups go on by
+// turns.
 const chunksLeast = 8
 
-// groupChunks is how many chunks a member's staging buffer has in a group of so many, and how large they are.
-// A small group has as many as the memory lets: what a member writes next is then long gone from its
-// own cache to the one that all share, from where others have it sooner.
+// groupChunks is how many chunks a member's staging buffer has in a group of so many, and how large
+// they are. A small group has as many as the memory lets: what a member writes next is then long
+// gone from its own cache to the one that all share, from where others have it sooner.
 func groupChunks(size int) (chunks, chunk int) {
 	each := layout.DatGroupAll / size
 	chunks = min(max(floorPower(each/layout.DatGroupChunk), chunksLeast), layout.DatGroupChunks)
@@ -45,7 +46,7 @@ func groupSize(size int) int {
 func isCrowded(size int) bool { return size > runtime.NumCPU() }
 
 // nodePeer is what C has of the link to a member; nil: it is none of another process of this node.
-func (f *fellow) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
+func (f *groupMember) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
 	if f.peer == nil {
 		return nil, nil
 	}
@@ -60,7 +61,7 @@ func (f *fellow) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
 
 // readsAll says whether this process can read the memory of all other members.
 func (c *Collective) readsAll() bool {
-	for _, f := range c.fellows {
+	for _, f := range c.members {
 		if f.rank == c.group.Self {
 			continue
 		}
@@ -85,7 +86,7 @@ func (c *Collective) openView() bool {
 		if c.isRandom() {
 			config.Random = c.seed | 1
 		}
-		for _, f := range c.fellows {
+		for _, f := range c.members {
 			link, peer := f.nodePeer()
 			config.Links[f.rank], config.Peers[f.rank] = uint64At(link), uint64At(peer)
 		}
@@ -100,10 +101,10 @@ func (c *Collective) openView() bool {
 	return c.view != nil
 }
 
-// settle chooses the engine, as all other members do: by what all have told of the group's memory
+// settle chooses the engine, as all other members do: by the flags of the exchange of places
 // and, where LAPI_FASTLANE is random at some, by the first member's coin.
 func (c *Collective) settle() {
-	all, some := c.group.Told()
+	all, some := c.group.Flags()
 	c.node = all&areaMapped != 0 && (some&areaRandom == 0 || c.seed>>16&1 == 0)
 	if !c.node {
 		c.view.Settle(layout.DatEnginePlan, false)
@@ -115,7 +116,7 @@ func (c *Collective) settle() {
 	c.ia.library.groups.countCrowded()
 }
 
-// closeView ends C's view: what is posted there fails, and the members of the node hear of it.
+// closeView ends C's view: posted operations fail, and the members of the node are woken.
 func (c *Collective) closeView() {
 	if c.view != nil {
 		c.view.Close()

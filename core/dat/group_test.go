@@ -223,7 +223,7 @@ func TestGroupExit(t *testing.T) {
 	}
 }
 
-// TestGroupNeverComes: a member does not call create_group; the others hear of it in time.
+// TestGroupNeverComes: a member does not call create_group; the others get a failure in time.
 func TestGroupNeverComes(t *testing.T) {
 	w := newWorld(t, 1, 3, simnet.Way{})
 	list := w.members(3)
@@ -248,7 +248,7 @@ func TestGroupNeverComes(t *testing.T) {
 }
 
 // TestGroupOrphan: the process of a member is gone before the others create the group, or while
-// they do. All others hear of it long before the time for a creation is over, also those that the
+// they do. All others get a failure long before the time for a creation is over, also those that the
 // member would have connected to.
 func TestGroupOrphan(t *testing.T) {
 	for victim := range 4 {
@@ -284,7 +284,8 @@ func TestGroupOrphan(t *testing.T) {
 	}
 }
 
-// TestGroupGivenUp: a member gives up while others wait for one that does not come. They hear of it
+// TestGroupGivenUp: a member gives up while others wait for one that does not come. They get a
+// failure
 // long before the time for a creation is over.
 func TestGroupGivenUp(t *testing.T) {
 	w := newWorld(t, 3, 3, lossy)
@@ -456,7 +457,7 @@ func FuzzJoin(f *testing.F) {
 			w.must("create_group", list[0].create(list, 0, 9))
 		}
 		l := w.procs[1].l
-		x := &fellow{c: &Collective{}, rank: 0}
+		x := &groupMember{c: &Collective{}, rank: 0}
 		x.c.ia, x.c.over = w.procs[1].ia, true
 		b := list[0].blob // or a service point
 		_, _, r := l.dial(x, b.Addr, b.Qualifier, serviceGroup, 1e9, private, nil)
@@ -485,7 +486,7 @@ func FuzzCollective(f *testing.F) {
 			binary.LittleEndian.PutUint32(header, c.index)
 			binary.LittleEndian.PutUint32(header[4:], c.tag)
 		}
-		link, ep := c.fellows[1].peer.link()
+		link, ep := c.members[1].peer.link()
 		c.ia.library.onCollective(link, &transport.Msg{From: ep, Hdr: header,
 			Data: bytes.Clone(data)})
 		for _, m := range list {

@@ -76,7 +76,7 @@ func TestClaimedNumberInGroup(t *testing.T) {
 	w.connect(a, b)
 	list := w.members(3)
 	w.group(list, 5)
-	f := list[0].g.fellows
+	f := list[0].g.members
 	if f[1].peer == f[2].peer || f[1].peer == nil || f[2].peer == nil {
 		t.Error("two members are one peer")
 	}
@@ -204,7 +204,7 @@ func TestGroupRequestsBounded(t *testing.T) {
 		binary.LittleEndian.PutUint32(private[4*i:], v)
 	}
 	for range 2 * requestsMax {
-		c, _, r := flooder.l.dial(&fellow{c: &Collective{base: base{ia: flooder.ia}, over: true}},
+		c, _, r := flooder.l.dial(&groupMember{c: &Collective{base: base{ia: flooder.ia}, over: true}},
 			server.addr, psp.Qualifier, serviceGroup, 0, private, nil)
 		w.must("dial", r)
 		c.Known = true
@@ -243,7 +243,7 @@ func (p *proc) claim(list []*simMember, id uint32) {
 	for i, v := range []uint32{joinMagic, id, 2, 1, 0} {
 		binary.LittleEndian.PutUint32(private[4*i:], v)
 	}
-	x := &fellow{c: &Collective{base: base{ia: p.ia}, over: true}}
+	x := &groupMember{c: &Collective{base: base{ia: p.ia}, over: true}}
 	_, _, r := p.l.dial(x, list[0].blob.Addr, list[0].blob.Qualifier, serviceGroup, 0, private,
 		nil)
 	p.w.must("dial", r)
@@ -264,7 +264,7 @@ func TestClaimedServicePoint(t *testing.T) {
 		if !early {
 			thief.claim(list, 5)
 		}
-		f := server.l.groups.making[0].fellows[1]
+		f := server.l.groups.making[0].members[1]
 		w.until(func() bool { return len(server.l.groups.requests) > 0 && f.known })
 		w.run(time.Second)
 		if f.peer != nil || f.attempt != nil {
@@ -290,7 +290,7 @@ func TestClaimedMember(t *testing.T) {
 	thief.claim(list, 5)
 	w.until(func() bool { return len(server.l.groups.requests) > 0 })
 	for _, c := range server.l.groups.making {
-		if f := c.fellows[1]; f.peer != nil || f.attempt != nil {
+		if f := c.members[1]; f.peer != nil || f.attempt != nil {
 			t.Fatal("a process with another key is taken for the member")
 		}
 	}

@@ -87,8 +87,8 @@ func MemberOf(blob []byte) (a MemberAddress, ok bool) {
 	return MemberAddress{Addr: b.Address, Qualifier: b.Qualifier, Blob: &b}, ok
 }
 
-// fellow is a member of a group, and the way to it.
-type fellow struct {
+// groupMember is a member of a group, and the way to it.
+type groupMember struct {
 	c       *Collective
 	rank    int
 	address MemberAddress
@@ -146,7 +146,7 @@ func readJoin(c *cm.Conn, b []byte) *joinRequest {
 // isFor says whether c waits for the member that the request claims to be of.
 func (q *joinRequest) isFor(c *Collective) bool {
 	return !c.over && !c.made && c.id == q.id && c.qualifier == q.qualifier &&
-		c.group.Size == int(q.size) && c.group.Self == q.to && c.fellows[q.from].peer == nil
+		c.group.Size == int(q.size) && c.group.Self == q.to && c.members[q.from].peer == nil
 }
 
 // admit accepts a request of the right process; false: it has to wait. A request says by itself
@@ -156,7 +156,7 @@ func (c *Collective) admit(q *joinRequest) bool {
 	if !q.isFor(c) {
 		return false
 	}
-	f := c.fellows[q.from]
+	f := c.members[q.from]
 	switch {
 	case f.address.Blob == nil && !f.known:
 		f.ask()
@@ -180,7 +180,7 @@ func (c *Collective) admitAll() {
 
 // mayBe says whether the process at the other end is the member: that of its blob, or the process
 // that listens at its service point, to which an active connection was made.
-func (f *fellow) mayBe(c *cm.Conn) bool {
+func (f *groupMember) mayBe(c *cm.Conn) bool {
 	if f.address.Blob != nil {
 		return f.address.Blob.Key == c.PeerKey
 	}
@@ -220,7 +220,7 @@ func (l *Library) forgetRequest(q *joinRequest) {
 }
 
 // dial connects to a member of lower rank.
-func (f *fellow) dial() {
+func (f *groupMember) dial() {
 	l := f.c.ia.library
 	b := make([]byte, joinSize)
 	for i, v := range []int{joinMagic, int(f.c.id), f.c.group.Size, f.c.group.Self, f.rank} {
@@ -241,7 +241,7 @@ func (f *fellow) dial() {
 }
 
 // accept takes the request of a member of higher rank. A newer one replaces an older one.
-func (f *fellow) accept(c *cm.Conn) {
+func (f *groupMember) accept(c *cm.Conn) {
 	l := f.c.ia.library
 	d, err := l.peers.dataLinkAt(c.Local)
 	var p *peer
@@ -264,17 +264,17 @@ func (f *fellow) accept(c *cm.Conn) {
 }
 
 // cardOf implements caller.
-func (f *fellow) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
+func (f *groupMember) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	c := f.c.ia.library.node.cardOf(d, p)
 	c.conn, c.tag = f.c.index, f.c.tag
 	return c.bytes()
 }
 
 // Accepted implements cm.Owner.
-func (f *fellow) Accepted(c *cm.Conn) bool { return f.c.ia.library.node.accepted(c) }
+func (f *groupMember) Accepted(c *cm.Conn) bool { return f.c.ia.library.node.accepted(c) }
 
 // Established implements cm.Owner.
-func (f *fellow) Established(c *cm.Conn, _ []byte) {
+func (f *groupMember) Established(c *cm.Conn, _ []byte) {
 	l := f.c.ia.library
 	theirs := readCard(&c.PeerCard)
 	d, err := l.peers.dataLinkAt(c.Local)
@@ -287,7 +287,7 @@ func (f *fellow) Established(c *cm.Conn, _ []byte) {
 		return
 	}
 	if c.Active {
-		c.Card = f.cardOf(d, p) // Ready tells it
+		c.Card = f.cardOf(d, p) // Ready carries it
 	}
 	f.meet(p)
 	f.conn, f.tag = theirs.conn, theirs.tag
@@ -297,13 +297,13 @@ func (f *fellow) Established(c *cm.Conn, _ []byte) {
 }
 
 // meet and part connect a member to its process.
-func (f *fellow) meet(p *peer) {
+func (f *groupMember) meet(p *peer) {
 	f.peer = p
 	p.members = append(p.members, f)
 	p.use(1)
 }
 
-func (f *fellow) part() {
+func (f *groupMember) part() {
 	p := f.peer
 	p.members = slices.DeleteFunc(p.members, func(o processUser) bool { return o == f })
 	p.use(-1)
@@ -311,7 +311,7 @@ func (f *fellow) part() {
 }
 
 // Failed implements cm.Owner. An attempt that may still succeed is repeated.
-func (f *fellow) Failed(_ *cm.Conn, why cm.Reason, _ []byte) {
+func (f *groupMember) Failed(_ *cm.Conn, why cm.Reason, _ []byte) {
 	f.attempt = nil
 	switch {
 	case f.c.over || f.peer != nil:
@@ -324,7 +324,7 @@ func (f *fellow) Failed(_ *cm.Conn, why cm.Reason, _ []byte) {
 }
 
 // stop ends the attempt to connect.
-func (f *fellow) stop() {
+func (f *groupMember) stop() {
 	now := f.c.ia.library.cfg.Clock()
 	if f.asked != nil {
 		f.asked.Owner = nil

@@ -24,7 +24,7 @@ const (
 // question is whether a member's process is there, and which it is.
 type question struct {
 	cm.FailureOnly
-	f *fellow
+	f *groupMember
 }
 
 // questionMagic is all of the private data of one.
@@ -34,7 +34,7 @@ const questionMagic = 0x3f4c4f43 // "COL?"
 func (c *Collective) ask(now int64) {
 	c.askPause = min(2*c.askPause, lastAsk)
 	c.askAt = now + c.askPause
-	for _, f := range c.fellows[c.group.Self+1:] {
+	for _, f := range c.members[c.group.Self+1:] {
 		if c.over {
 			return
 		}
@@ -45,13 +45,13 @@ func (c *Collective) ask(now int64) {
 }
 
 // isClaimed says whether a request waits that claims to be the member's.
-func (f *fellow) isClaimed() bool {
+func (f *groupMember) isClaimed() bool {
 	return slices.ContainsFunc(f.c.ia.library.groups.requests,
 		func(q *joinRequest) bool { return q.from == f.rank && q.isFor(f.c) })
 }
 
 // ask asks a member that has not come, unless a question is on its way.
-func (f *fellow) ask() {
+func (f *groupMember) ask() {
 	if f.peer != nil || f.attempt != nil || f.asked != nil {
 		return
 	}

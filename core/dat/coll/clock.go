@@ -25,8 +25,9 @@ func (g *Group) ReadClock() uint64 {
 	return c.last
 }
 
-// beginClock sets the clock here and has the others set theirs. Whoever hears of it reads as much
-// as this member did when the message left, or more, so two clocks differ by what a message takes.
+// beginClock sets the clock here and has the others set theirs. A member that gets the
+// message reads as much as this member did when the message left, or more, so two clocks differ by
+// what a message takes.
 func (g *Group) beginClock(o *Operation) {
 	g.clock.atLeast(o.Clock, g.cfg.Clock())
 	for i := range g.members {
@@ -36,7 +37,7 @@ func (g *Group) beginClock(o *Operation) {
 		}
 		m.clockNum++
 		m.clockDue = true
-		g.tell(i, tellClock)
+		g.notify(i, noticeClock)
 		o.pending++
 	}
 }

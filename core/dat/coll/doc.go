@@ -6,7 +6,7 @@
 //	blob.go       a member's address, as programs exchange it
 //	group.go      Group: its operations, its life and its end
 //	run.go        one operation: round after round
-//	send.go       to a member: fragments, the window, what is to be told
+//	send.go       to a member: fragments, the window, pending notices
 //	receive.go    from a member: what is expected, what is early
 //	clock.go      the group's clock
 //	arguments.go  an operation's arguments
@@ -30,13 +30,13 @@
 // Operations of a group run one after the other, so they complete in the order of posting. The
 // messages of one member to another are numbered over the group's life, and both count them as
 // their plans have them: a message needs no other name. Each says of which operation it is, so
-// that members that call different ones hear of an error.
+// that members that call different ones get an error.
 //
 // # Early messages
 //
 // A member may be ahead of another. What it sends then waits at the receiver, at most Window bytes
-// of each member; the receiver tells what it has consumed (Credit), and no more than that is under
-// way. Data of a receive that is posted goes to its place without a copy between.
+// of each member; the receiver acknowledges the data that it has consumed (Credit), and no more than
+// that is under way. Data of a receive that is posted goes to its place without a copy between.
 //
 // # The end of a member
 //

@@ -86,7 +86,7 @@ func TestFree(t *testing.T) {
 		n.run()
 		n.over(t, 2, false, fmt.Sprint("seed ", seed))
 		if !leaver.g.Quiet() {
-			t.Fatalf("seed %d: the leaver still has something to tell", seed)
+			t.Fatalf("seed %d: the leaver still has a notice to send", seed)
 		}
 		for i, e := range n.members {
 			if e != leaver {
@@ -162,7 +162,7 @@ func TestFreePending(t *testing.T) {
 	}
 }
 
-// TestMisuse: members that call different things hear of an error.
+// TestMisuse: members that call different things get an error.
 func TestMisuse(t *testing.T) {
 	for name, post := range map[string]func(n *net, i int) Args{
 		"other operations": func(n *net, i int) Args {

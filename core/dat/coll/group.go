@@ -4,7 +4,7 @@ import (
 	"lapi/transport"
 )
 
-// Owner is told what happens, and moves messages. It may post, and must not call Pump.
+// Owner gets completions, and moves messages. It may post, and must not call Pump.
 type Owner interface {
 	// Send sends a message to a member, as transport.Link's Send.
 	Send(to int, header []byte, op *transport.Op) (transport.Status, error)
@@ -51,26 +51,26 @@ type Group struct {
 	Self, Size int
 	Dropped    uint64 // messages that no operation waits for
 
-	cfg     Config
-	members []member
-	ops     []*Operation // that are not complete, oldest first
-	seq     uint64       // number of the oldest one, or of the next
-	broken  bool
-	lost    bool   // the process of some member is gone, which has not ended before
-	ended   bool   // some member takes part in no operation from until on
-	until   uint64 // the lowest of those
-	endedAt uint64 // of a broken one: the operation that this member has failed
-	all     []int
-	nodes   *nodes
-	places  []byte // while the members tell theirs
-	toldAll uint8  // flags of all, and of some
-	toldAny uint8
-	clock   clock
-	touched bool
-	due     []int         // members to which something may be sent
-	marked  []int         // unused
-	spare   *transport.Op // unused, by Link.Next
-	header  [HeaderSize]byte
+	cfg         Config
+	members     []member
+	ops         []*Operation // that are not complete, oldest first
+	seq         uint64       // number of the oldest one, or of the next
+	broken      bool
+	lost        bool   // the process of some member is gone, which has not ended before
+	ended       bool   // some member takes part in no operation from until on
+	until       uint64 // the lowest of those
+	endedAt     uint64 // of a broken one: the operation that this member has failed
+	all         []int
+	nodes       *nodes
+	places      []byte // while the members exchange theirs
+	flagsOfAll  uint8  // flags of all, and of some
+	flagsOfSome uint8
+	clock       clock
+	touched     bool
+	due         []int         // members to which something may be sent
+	marked      []int         // unused
+	spare       *transport.Op // unused, by Link.Next
+	header      [HeaderSize]byte
 }
 
 // New makes a group. Members are to Join before anything is posted.
@@ -200,9 +200,9 @@ func (g *Group) fail() {
 	for i := range g.members {
 		m := &g.members[i]
 		m.expects, m.early, m.queue, m.clockDue = nil, nil, nil, false
-		m.unsent &= tellClockSet
+		m.unsent &= noticeClockSet
 		if i != g.Self && m.joined && !m.gone {
-			g.tell(i, tellEnd)
+			g.notify(i, noticeEnd)
 		}
 	}
 	g.touch()
@@ -217,7 +217,7 @@ func (g *Group) Free() {
 	g.forgetPlaces()
 }
 
-// Quiet says whether nothing is left to be told, of a group that was freed.
+// Quiet says whether a freed group has no notice to send any more.
 func (g *Group) Quiet() bool {
 	for i := range g.members {
 		if g.members[i].unsent != 0 {

@@ -61,12 +61,12 @@ func newNet(t testing.TB, seed uint64, size int, nodes []int, window uint64) *ne
 			for nodes[lowest] != nodes[i] {
 				lowest++
 			}
-			e.g.TellPlace(lowest, (i+size)%3 == 0, 0, 0) // some lead by group_info
+			e.g.ExchangePlaces(lowest, (i+size)%3 == 0, 0, 0) // some lead by group_info
 		}
 		n.run()
 		for _, e := range n.members {
 			if len(e.done) != 1 || e.done[0].Failed || e.g.Nodes() == 0 {
-				t.Fatal("the members have not told each other where they are")
+				t.Fatal("the members have not exchanged their places")
 			}
 			e.done = nil
 		}
@@ -192,7 +192,7 @@ func (n *net) run() {
 	}
 }
 
-// kill ends a member; the others hear of it.
+// kill ends a member; the others are notified.
 func (n *net) kill(rank int) {
 	n.members[rank].dead = true
 	for _, e := range n.members {
@@ -202,8 +202,8 @@ func (n *net) kill(rank int) {
 	}
 }
 
-// leave ends the process of a member that has told nobody of it. What it has sent arrives, as links
-// see to; then the others hear of its end.
+// leave ends the process of a member without a notice. What it has sent arrives, as links
+// see to; then the others are notified of its end.
 func (n *net) leave(rank int) {
 	for again := true; again; {
 		again = false

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// nodes is which members share a node. All members have the same, as they have told each other.
+// nodes is which members share a node. All members have the same, by the exchange of places.
 type nodes struct {
 	leader []int // of the node of each rank
 	list   []int // the leaders, in order
@@ -75,14 +75,14 @@ func (n *nodes) leaders(g *Group, root int) (t team) {
 	return t
 }
 
-// placeSize is the size of what each member tells of its place: the lowest rank of its node, and
-// whether it wants to lead.
+// placeSize is the size of each member's part of the exchange of places: the lowest rank of
+// its node, and whether it wants to lead.
 const placeSize = 8
 
-// TellPlace begins the exchange that ends a group's creation: node is the lowest rank on this
+// ExchangePlaces begins the exchange that ends a group's creation: node is the lowest rank on this
 // member's node, lead says that the consumer has named this one as the node's. The event of the
-// operation is that of the creation. flags is what the owner tells the others', see Told.
-func (g *Group) TellPlace(node int, lead bool, flags uint8, context uint64) bool {
+// operation is that of the creation. flags are the owner's own, see Flags.
+func (g *Group) ExchangePlaces(node int, lead bool, flags uint8, context uint64) bool {
 	b, addr, err := g.cfg.Memory.Get(uint64(placeSize * g.Size))
 	if err != nil {
 		return false
@@ -99,11 +99,11 @@ func (g *Group) TellPlace(node int, lead bool, flags uint8, context uint64) bool
 	return true
 }
 
-// learnPlaces takes what all have told.
+// learnPlaces reads the parts of all.
 func (g *Group) learnPlaces() bool {
 	n := &nodes{leader: make([]int, g.Size)}
 	count, leads := map[int]int{}, map[int]int{}
-	g.toldAll, g.toldAny = 0xff, 0
+	g.flagsOfAll, g.flagsOfSome = 0xff, 0
 	for rank := range g.Size {
 		b := g.places[placeSize*rank:]
 		node := int(binary.LittleEndian.Uint32(b))
@@ -111,7 +111,7 @@ func (g *Group) learnPlaces() bool {
 			return false
 		}
 		n.leader[rank] = node
-		g.toldAll, g.toldAny = g.toldAll&b[5], g.toldAny|b[5]
+		g.flagsOfAll, g.flagsOfSome = g.flagsOfAll&b[5], g.flagsOfSome|b[5]
 		if count[node]++; count[node] > n.most {
 			n.most = count[node]
 		}
@@ -134,8 +134,8 @@ func (g *Group) learnPlaces() bool {
 	return true
 }
 
-// Told is which flags all members have told, and which some: of a group that stands.
-func (g *Group) Told() (all, some uint8) { return g.toldAll, g.toldAny }
+// Flags are those of all members, and those of some, of a group that was made.
+func (g *Group) Flags() (all, some uint8) { return g.flagsOfAll, g.flagsOfSome }
 
 // forgetPlaces gives the memory of the exchange back.
 func (g *Group) forgetPlaces() {

@@ -61,7 +61,7 @@ func (g *Group) OnMessage(from int, h *Header, data []byte) {
 	case sayClock:
 		g.clock.atLeast(h.Total, g.cfg.Clock())
 		m.clockEcho = h.Number
-		g.tell(from, tellClockSet)
+		g.notify(from, noticeClockSet)
 	case sayClockSet:
 		if m.clockDue && h.Number == m.clockNum && len(g.ops) > 0 {
 			m.clockDue = false
@@ -124,8 +124,8 @@ func (g *Group) place(from int, x *expected, h *Header, data []byte) {
 		}
 	}
 	m.consumed += n + fragmentCost
-	if m.consumed-m.told >= g.cfg.Window/4 {
-		g.tell(from, tellCredit)
+	if m.consumed-m.credited >= g.cfg.Window/4 {
+		g.notify(from, noticeCredit)
 	}
 	if x.got += n; x.got == h.Total {
 		if x.length != nil {

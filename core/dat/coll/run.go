@@ -85,7 +85,7 @@ func (g *Group) endRound(o *Operation) {
 	g.beginRound(o)
 }
 
-// finish takes the oldest operation out, and tells of it.
+// finish takes the oldest operation out, and reports it.
 func (g *Group) finish(o *Operation) {
 	g.ops[0] = nil
 	g.ops = g.ops[1:]

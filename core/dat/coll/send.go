@@ -6,12 +6,12 @@ import (
 	"lapi/transport"
 )
 
-// What is to be told to a member, bits of member.unsent.
+// Notices to a member, bits of member.unsent.
 const (
-	tellCredit = 1 << iota
-	tellEnd
-	tellClock
-	tellClockSet
+	noticeCredit = 1 << iota
+	noticeEnd
+	noticeClock
+	noticeClockSet
 )
 
 // member is what a group knows of one of its members.
@@ -37,7 +37,7 @@ type member struct {
 	early    []fragment
 	earlyN   uint64
 	consumed uint64
-	told     uint64 // of these
+	credited uint64 // of these
 }
 
 // outgoing is a message to a member.
@@ -72,8 +72,8 @@ func (g *Group) mark(rank int) {
 	g.touch()
 }
 
-// tell makes flush tell a member something.
-func (g *Group) tell(rank int, bits uint8) {
+// notify makes flush send notices to a member.
+func (g *Group) notify(rank int, bits uint8) {
 	g.members[rank].unsent |= bits
 	g.mark(rank)
 }
@@ -86,7 +86,7 @@ func (g *Group) flush() bool {
 	for _, rank := range list {
 		m := &g.members[rank]
 		m.marked = false
-		if len(m.queue) > 0 && !g.sendQueue(rank, m) || m.unsent != 0 && !g.sendNews(rank, m) {
+		if len(m.queue) > 0 && !g.sendQueue(rank, m) || m.unsent != 0 && !g.sendNotices(rank, m) {
 			ok = false
 			g.mark(rank)
 		}
@@ -146,7 +146,7 @@ func (g *Group) sendFragment(rank int, m *member, x *outgoing, n uint64) error {
 	return err
 }
 
-// send sends a message. Of a member that is gone the owner tells by Lost.
+// send sends a message. The owner reports a member that is gone by Lost.
 func (g *Group) send(rank int, m *member, h *Header, op *transport.Op) (transport.Status, error) {
 	h.Conn, h.Tag, h.From = m.conn, m.tag, uint32(g.Self)
 	h.put(g.header[:])
@@ -157,17 +157,18 @@ func (g *Group) send(rank int, m *member, h *Header, op *transport.Op) (transpor
 	return status, err
 }
 
-// sendNews tells a member what it is to know; false: the link has no room.
-func (g *Group) sendNews(rank int, m *member) bool {
-	for _, news := range []struct {
+// sendNotices sends a member its notices; false: the link has no room.
+func (g *Group) sendNotices(rank int, m *member) bool {
+	for _, notice := range []struct {
 		bit  uint8
 		what what
-	}{{tellCredit, sayCredit}, {tellClockSet, sayClockSet}, {tellClock, sayClock}, {tellEnd, sayEnd}} {
-		if m.unsent&news.bit == 0 {
+	}{{noticeCredit, sayCredit}, {noticeClockSet, sayClockSet}, {noticeClock, sayClock},
+		{noticeEnd, sayEnd}} {
+		if m.unsent&notice.bit == 0 {
 			continue
 		}
-		h := Header{What: news.what}
-		switch news.what {
+		h := Header{What: notice.what}
+		switch notice.what {
 		case sayCredit:
 			h.Total = m.consumed
 		case sayClock:
@@ -185,9 +186,9 @@ func (g *Group) sendNews(rank int, m *member) bool {
 		if errors.Is(err, transport.ErrBusy) {
 			return false
 		}
-		m.unsent &^= news.bit
-		if news.what == sayCredit {
-			m.told = m.consumed
+		m.unsent &^= notice.bit
+		if notice.what == sayCredit {
+			m.credited = m.consumed
 		}
 	}
 	return true
