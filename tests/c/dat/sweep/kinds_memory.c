@@ -235,12 +235,15 @@ static int wrong_local(int i, DAT_LMR_TRIPLET *t)
 	case 7:
 		t->virtual_address = UINT64_MAX - 3;
 		return labelled("around the end of memory");
+	case 8:
+		t->segment_length = SEGMENT + 8;
+		return labelled("of 72 bytes");
 	default:
 		return 0;
 	}
 }
 
-enum { LOCALS = MEMORIES - 1 + 8 };
+enum { LOCALS = MEMORIES - 1 + 9 };
 
 /* NULL; each wrong triplet, alone and behind a right one. Argument at - 1 counts them. */
 static int wrong_list(int i, word *w, int at)
