@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs test targets, each with its log in build/test/, shows progress, goes on after a failure, and
-# ends with a table and a line "N passed, N failed, N skipped" (targets; the cases are in the logs).
+# ends with a table, for each target that failed the lines of its log that say why, all together less
+# than 4 KB, and a line "N passed, N failed, N skipped" (targets; the cases are in the logs).
 #
 # usage: scripts/test.sh TARGET... [-- LANE...]...
 #
@@ -107,11 +108,28 @@ printf '\n%s\n' "$table"
 for target in "${all[@]}"; do
 	sed -nE 's/^([^ ]+) +[A-Za-z]+ +([0-9]+) s .*/| `\1` | \2 |/p' "$logs/$target.line"
 done >$logs/times.md 2>/dev/null
+# Lines that name a test that fails, or the reason; and those that look so, of tests that pass and of
+# stacks.
+telling='FAIL|WARNING: |ERROR: |[Ee]rror:|panic|fatal|not true|returned -?[0-9]+, not|\*\*\* \['
+telling="$telling|^(Read|Write|Previous (read|write)) at 0x|^  [a-z0-9_./]+\.[A-Za-z0-9_.()*]+\(\)$"
+telling="$telling|(^|[ /])[a-zA-Z0-9_./-]+\.(go|c|h|cc|F90|sh):[0-9]+: "
+harmless='(^|[^0-9])0 failed|^ok |^ *pass |\+0x[0-9a-f]+$|, 0 before|skip(ped)?:'
+
+# why TARGET BYTES: at most that much of why it failed.
+why() {
+	local log=$logs/$1.log lines
+	lines=$(grep -aE "$telling" "$log" | grep -avE "$harmless" | awk '!seen[$0]++' | cut -c1-200 |
+		head -n 12)
+	[ -n "$lines" ] || lines=$(tail -n 6 "$log" | cut -c1-200)
+	printf -- '---- %s\n%s' "$log" "$lines" | head -c "$2"
+	echo
+}
+
 # At the very end: who sees no more than the end of this output sees what failed.
 for target in "${broken[@]}"; do
-	echo "---- what failed in $logs/$target.log"
-	grep -nE -A 6 'FAIL|fail(ed)?:|fail |error:|WARNING: Thread' "$logs/$target.log" | head -n 25
+	why "$target" $((3600 / failed))
 done
 echo "$((SECONDS - began)) s in all; logs in $logs/"
+[ $failed = 0 ] || echo "failed: ${broken[*]}"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && [ $passed -gt 0 ]
