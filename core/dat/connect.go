@@ -69,7 +69,7 @@ func (e *EP) Accepted(c *cm.Conn) bool { return e.ud != nil || e.ia.library.node
 func (e *EP) Established(c *cm.Conn, private []byte) {
 	l := e.ia.library
 	if e.ud != nil {
-		e.establishedUD(c, private)
+		e.ud.established(c, private)
 		return
 	}
 	d, err := l.peers.dataLinkAt(c.Local)
@@ -124,7 +124,7 @@ func (e *EP) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 		return
 	}
 	if e.ud != nil {
-		e.failedUD(c, why == cm.Rejected, private)
+		e.ud.failed(c, why == cm.Rejected, private)
 		return
 	}
 	number := EventAcceptCompletionError
@@ -139,7 +139,7 @@ func (e *EP) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 // left: the peer has closed its end of a connection that stands here. Address handles stay.
 func (e *EP) left(c *cm.Conn) {
 	if e.ud != nil {
-		e.dropAttempt(c)
+		e.ud.drop(c)
 		return
 	}
 	e.conn.Left()

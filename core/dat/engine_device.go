@@ -251,7 +251,7 @@ func (k *deviceEngine) openWay(e *EP) codes.Return {
 func (k *deviceEngine) use(e *EP, q *device.Pair) {
 	e.way = deviceWay{k, q}
 	if e.Attr.Service == ServiceUD {
-		e.ud = &udState{qpn: q.Number(), asked: map[attempt][]byte{}}
+		e.ud = newUD(e, q.Number())
 	}
 }
 
@@ -307,7 +307,7 @@ func (o deviceEnd) Abandoned() bool { return o.e.abandon }
 
 func (o deviceEnd) Completed(r *rc.Request) {
 	if d, is := r.Owner.(*datagram); is {
-		o.e.sentUD(d, r.Status)
+		o.e.ud.sent(d, r.Status)
 		return
 	}
 	o.e.completed(r)
@@ -315,7 +315,7 @@ func (o deviceEnd) Completed(r *rc.Request) {
 
 func (o deviceEnd) Received(r *rc.Receive) {
 	if o.e.ud != nil {
-		o.e.receivedUD(r)
+		o.e.ud.received(r)
 		return
 	}
 	o.e.received(r)
@@ -325,8 +325,8 @@ func (o deviceEnd) Established(active bool, private []byte) { o.e.established(ac
 
 func (o deviceEnd) Reached(c *device.Call, p *device.Path, private []byte) bool {
 	a := deviceAttempt{c}
-	o.e.dropAttempt(a)
-	return o.e.tellAH(&AH{path: p, QPN: p.QPN}, a, c.Active(), c.Peer(), private)
+	o.e.ud.drop(a)
+	return o.e.ud.reached(&AH{path: p, QPN: p.QPN}, a, c.Active(), c.Peer(), private)
 }
 
 // deviceFailures are the events of failures.
@@ -337,7 +337,7 @@ var deviceFailures = map[device.Failure]EventNumber{device.FailedBroken: EventBr
 
 func (o deviceEnd) Failed(c *device.Call, why device.Failure, private []byte) {
 	if o.e.ud != nil {
-		o.e.failedUD(deviceAttempt{c}, why == device.FailedRejected, private)
+		o.e.ud.failed(deviceAttempt{c}, why == device.FailedRejected, private)
 		return
 	}
 	o.e.failed(deviceFailures[why], private)

@@ -104,7 +104,7 @@ func (k links) openWay(e *EP) codes.Return {
 	way := linkWay{e.conn, e}
 	e.way = way
 	if e.Attr.Service == ServiceUD {
-		e.openUD()
+		k.ia.library.ud.add(e, k.ia.library.random)
 		e.way = datagrams{way, e.ud}
 	}
 	return way.change(e, e)

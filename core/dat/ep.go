@@ -229,7 +229,7 @@ func (e *EP) Free() codes.Return {
 func (e *EP) release() {
 	e.abandon = true
 	if e.ud != nil {
-		e.closeUD()
+		e.ud.close()
 	}
 	e.giveUp()
 	if e.way.Opened() {

@@ -34,6 +34,7 @@ type datagramEnds map[uint32]*EP
 
 // udState is what a UD endpoint has in place of a connection.
 type udState struct {
+	e        *EP
 	qpn      uint32 // its number, by which peers name it
 	receives []*rc.Receive
 	attempts []attempt
@@ -63,19 +64,23 @@ type datagram struct {
 	n      uint32
 }
 
-// openUD gives the endpoint a number.
-func (e *EP) openUD() {
-	l := e.ia.library
-	q := uint32(l.random())&0xffffff | 1
-	for l.ud[q] != nil {
-		q = uint32(l.random())&0xffffff | 1
+// add gives an endpoint a number.
+func (t datagramEnds) add(e *EP, random func() uint64) {
+	q := uint32(random())&0xffffff | 1
+	for t[q] != nil {
+		q = uint32(random())&0xffffff | 1
 	}
-	l.ud[q] = e
-	e.ud = &udState{qpn: q, asked: map[attempt][]byte{}}
+	t[q] = e
+	e.ud = newUD(e, q)
 }
 
-func (e *EP) closeUD() {
-	u := e.ud
+func newUD(e *EP, qpn uint32) *udState {
+	return &udState{e: e, qpn: qpn, asked: map[attempt][]byte{}}
+}
+
+// close ends the attempts, and what is posted.
+func (u *udState) close() {
+	e := u.e
 	for _, c := range slices.Clone(u.attempts) {
 		c.Confirm()
 		c.Close(e.now())
@@ -88,17 +93,17 @@ func (e *EP) closeUD() {
 	}
 	for _, r := range u.receives {
 		r.Status = rc.Flushed
-		e.receivedUD(r)
+		u.received(r)
 	}
 	for _, d := range u.waiting {
-		e.sentUD(d, rc.Flushed)
+		u.sent(d, rc.Flushed)
 	}
 	u.receives, u.waiting, u.attempts, u.asked = nil, nil, nil, nil
 }
 
-// establishedUD: an address handle is known.
-func (e *EP) establishedUD(c *cm.Conn, private []byte) {
-	l := e.ia.library
+// established: an attempt over links has found the peer.
+func (u *udState) established(c *cm.Conn, private []byte) {
+	e, l := u.e, u.e.ia.library
 	theirs := readCard(&c.PeerCard)
 	d, err := l.peers.dataLinkAt(c.Local)
 	var p *peer
@@ -106,13 +111,13 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 		p = l.peers.findPeer(d, c)
 	}
 	if p == nil || !p.reach(c.Peer.Addr(), &theirs) {
-		e.failedUD(c, false, nil)
+		u.failed(c, false, nil)
 		return
 	}
 	if c.Active {
 		c.Card = e.cardOf(d, p)
 	}
-	if e.tellAH(&AH{peer: p, QPN: theirs.qpn}, c, c.Active, c.Peer, private) {
+	if u.reached(&AH{peer: p, QPN: theirs.qpn}, c, c.Active, c.Peer, private) {
 		p.conns++
 	}
 	if !c.Active { // nothing more is to be said of it
@@ -120,10 +125,11 @@ func (e *EP) establishedUD(c *cm.Conn, private []byte) {
 	}
 }
 
-// tellAH tells the consumer of an address handle that an attempt has brought; false: there is none.
-func (e *EP) tellAH(ah *AH, c attempt, active bool, peer netip.AddrPort, private []byte) bool {
+// reached reports the address handle of an attempt; false: there is none.
+func (u *udState) reached(ah *AH, c attempt, active bool, peer netip.AddrPort, private []byte) bool {
+	e := u.e
 	if !e.ia.add(kindAH, ah) {
-		e.failedUD(c, false, nil)
+		u.failed(c, false, nil)
 		return false
 	}
 	ah.remote = peer.Addr()
@@ -131,8 +137,8 @@ func (e *EP) tellAH(ah *AH, c attempt, active bool, peer netip.AddrPort, private
 	kind := uint32(extUDRemoteAH)
 	if !active {
 		kind = extUDPassiveAH
-		private = e.ud.asked[c] // programs look there for whom the address handle is of
-		delete(e.ud.asked, c)
+		private = u.asked[c] // programs look there for whom the address handle is of
+		delete(u.asked, c)
 	}
 	address := uint64(0)
 	if len(private) > 0 {
@@ -149,11 +155,12 @@ func (e *EP) tellAH(ah *AH, c attempt, active bool, peer netip.AddrPort, private
 	return true
 }
 
-// failedUD: an attempt has come to nothing, or what it has brought cannot be used.
-func (e *EP) failedUD(c attempt, rejected bool, private []byte) {
-	e.dropAttempt(c)
+// failed: an attempt is over, or its address handle cannot be used.
+func (u *udState) failed(c attempt, rejected bool, private []byte) {
+	e := u.e
+	u.drop(c)
 	c.Close(e.now())
-	delete(e.ud.asked, c)
+	delete(u.asked, c)
 	number, kind := EventUDError, uint32(extUDError)
 	if rejected {
 		number, kind = EventUDReject, extUDReject
@@ -167,8 +174,9 @@ func (e *EP) failedUD(c attempt, rejected bool, private []byte) {
 	e.ConnectE.post(&ev)
 }
 
-func (e *EP) dropAttempt(c attempt) {
-	e.ud.attempts = slices.DeleteFunc(e.ud.attempts, func(o attempt) bool { return o == c })
+// drop forgets an attempt.
+func (u *udState) drop(c attempt) {
+	u.attempts = slices.DeleteFunc(u.attempts, func(o attempt) bool { return o == c })
 }
 
 // FreeUDConnection is dat_ib_ud_cm_free: the connection manager forgets the attempt that an event's
@@ -179,7 +187,7 @@ func (e *EP) FreeUDConnection(number uint64) codes.Return {
 			if c.Number() == number {
 				c.Confirm()
 				c.Close(e.now())
-				e.dropAttempt(c)
+				e.ud.drop(c)
 				return codes.Success
 			}
 		}
@@ -305,12 +313,13 @@ func (d *datagram) send() bool {
 	if err != nil || status == transport.Done {
 		d.release()
 	}
-	d.e.sentUD(d, rc.Success)
+	d.e.ud.sent(d, rc.Success)
 	return true
 }
 
-// sentUD tells the consumer of a datagram: it is complete when the library has it.
-func (e *EP) sentUD(d *datagram, status rc.Status) {
+// sent reports a datagram: it is complete when the library has it.
+func (u *udState) sent(d *datagram, status rc.Status) {
+	e := u.e
 	e.requests--
 	if status != rc.Success {
 		d.release()
@@ -353,7 +362,7 @@ func (t datagramEnds) onDatagram(m *transport.Msg) {
 	if e == nil {
 		return
 	}
-	r := e.nextUD()
+	r := e.ud.next()
 	if r == nil {
 		return
 	}
@@ -369,23 +378,25 @@ func (t datagramEnds) onDatagram(m *transport.Msg) {
 		r.N = uint32(n)
 		r.Solicited = binary.LittleEndian.Uint32(m.Hdr[8:]) == uint32(Solicited)
 	}
-	e.receivedUD(r)
+	e.ud.received(r)
 }
 
-// nextUD takes the receive of the next datagram; nil: none is posted.
-func (e *EP) nextUD() *rc.Receive {
-	if e.SRQ != nil {
-		return e.SRQ.queue.Take()
+// next takes the receive of the next datagram; nil: none is posted.
+func (u *udState) next() *rc.Receive {
+	if u.e.SRQ != nil {
+		return u.e.SRQ.queue.Take()
 	}
-	if len(e.ud.receives) == 0 {
+	if len(u.receives) == 0 {
 		return nil
 	}
-	r := e.ud.receives[0]
-	e.ud.receives = slices.Delete(e.ud.receives, 0, 1)
+	r := u.receives[0]
+	u.receives = slices.Delete(u.receives, 0, 1)
 	return r
 }
 
-func (e *EP) receivedUD(r *rc.Receive) {
+// received reports a receive.
+func (u *udState) received(r *rc.Receive) {
+	e := u.e
 	p := r.Owner.(*posted)
 	e.countOut(p)
 	ev := dtoEvent(EventExtendedDTO, e.handle, p.cookie, uint8(r.Status), r.N, dtoReceiveUD, 0)
