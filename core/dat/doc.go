@@ -23,6 +23,7 @@
 //	passive.go        service points, connection requests
 //	peers.go          other processes, and the links to them
 //	node.go           those of this node; greeting.go the messages that make a link
+//	liveness.go       whether the processes at the other ends of links are there
 //	users.go          what the library does with links and processes
 //	group.go          groups of collective operations; collective.go their operations
 //	group_area.go     memory that the members of a group on one node share

@@ -201,11 +201,7 @@ func (l *Library) push() int {
 		l.setUntimed(false)
 	}
 	l.busy = !l.ud.sendWaiting() || busy || waiting
-	for _, d := range l.peers.links {
-		if p, ok := d.link.(transport.Pusher); ok {
-			p.Push()
-		}
-	}
+	l.peers.push()
 	return done
 }
 
@@ -233,22 +229,8 @@ func (l *Library) NextTimeout() (next int64) {
 	if l.added {
 		return 1
 	}
-	next = progress.Earlier(next, progress.Earlier(l.machine.NextTimeout(), l.node.nextVisit()))
+	next = progress.Earlier(next, progress.Earlier(l.machine.NextTimeout(), l.node.nextTimeout()))
 	next = progress.Earlier(next, l.groups.nextTimeout(l.busy))
-	for _, d := range l.peers.links {
-		if w, ok := d.link.(transport.Waiter); ok {
-			next = progress.Earlier(next, w.NextTimeout())
-		}
-		switch {
-		case d.used == 0:
-		case d.node != nil: // the line tells of an end at once
-			if l.node.asks(d) {
-				next = progress.Earlier(next, l.node.pingAt)
-			}
-		default:
-			next = progress.Earlier(next, l.node.tickAt)
-		}
-	}
 	if l.busy || l.cfg.Lane != nil && l.cfg.Lane.Unsent+l.cfg.Lane.Stuck > 0 {
 		next = progress.Earlier(next, l.cfg.Clock()+roomPause)
 	}
@@ -265,27 +247,14 @@ func (l *Library) Arm() (until int64, ok bool) {
 		}
 	}
 	l.added = false
-	for _, d := range l.peers.links {
-		if w, is := d.link.(transport.Waiter); is && w.Arm() {
-			l.Disarm()
-			return 0, false
-		}
+	if !l.peers.arm() {
+		l.Disarm()
+		return 0, false
 	}
 	n := l.NextTimeout()
 	l.asleep = n == 0 || n > l.cfg.Clock()
-	l.setUntimed(l.asleep && !l.timed())
+	l.setUntimed(l.asleep && !l.node.timed())
 	return n, l.asleep
-}
-
-// timed says whether a thread that sleeps wakes by itself to look after the processes of the node.
-func (l *Library) timed() bool {
-	for _, d := range l.peers.links {
-		if w, ok := d.link.(transport.Waiter); ok && d.node != nil &&
-			(w.NextTimeout() != 0 || l.node.asks(d)) {
-			return true
-		}
-	}
-	return false
 }
 
 func (l *Library) setUntimed(on bool) {
@@ -302,11 +271,7 @@ func (l *Library) Disarm() {
 	for _, d := range l.devices {
 		d.Disarm()
 	}
-	for _, d := range l.peers.links {
-		if w, ok := d.link.(transport.Waiter); ok {
-			w.Disarm()
-		}
-	}
+	l.peers.disarm()
 }
 
 // Now is the time of the library's clock, ns.

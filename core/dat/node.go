@@ -26,9 +26,7 @@ import (
 const (
 	// neighboursMax is to how many processes of its node a process has such links.
 	neighboursMax = 64
-	meetTimeout   = 2e9  // ns
-	tickPause     = 50e6 // ns between looks for peers that have left
-	pingTicks     = 20   // of these from one ping of idle peers to the next
+	meetTimeout   = 2e9 // ns
 )
 
 type meetState uint8
@@ -342,29 +340,6 @@ func (h *neighbourhood) visit(now int64) {
 	}
 }
 
-// onTimeout looks after the processes that this one has links to.
-func (h *neighbourhood) onTimeout(now int64) {
-	if now >= h.tickAt {
-		h.tick(now)
-	}
-	if len(h.list) > 0 {
-		h.visit(now)
-	}
-}
-
-// nextVisit is when visit must run; 0: never.
-func (h *neighbourhood) nextVisit() (next int64) {
-	for _, n := range h.list {
-		switch {
-		case n.state == parted || n.ended:
-			return 1
-		case n.state == meeting && (next == 0 || n.until < next):
-			next = n.until
-		}
-	}
-	return next
-}
-
 // peerOf is the process at the other end of a connection that is being established, as it is
 // reached by the way that the active side has chosen; nil: it cannot be.
 func (h *neighbourhood) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
@@ -401,41 +376,6 @@ func (h *neighbourhood) cardOf(d *dataLink, p *peer) card {
 		c.number, c.generation = uint16(p.ep), p.generation
 	}
 	return c
-}
-
-// asks says whether the process at the other end of a link of the node is to be asked for a sign of
-// life: if nobody reports its end, or if it owes something and may have been stopped.
-func (h *neighbourhood) asks(d *dataLink) bool {
-	n := d.node
-	return n.line == nil || !n.line.Watched() || len(n.peer().members) > 0 || h.users.owed(d.link)
-}
-
-// tick looks for peers that have left, and now and then asks idle ones for a sign of life, so that
-// one that has died is noticed.
-func (h *neighbourhood) tick(now int64) {
-	h.tickAt = now + tickPause
-	h.ticks++
-	late := now >= h.pingAt // of links of the node, for which ticks may be rare
-	if late {
-		h.pingAt = now + pingTicks*tickPause
-	}
-	for _, d := range h.links {
-		left, _ := d.link.(leaver)
-		for _, p := range d.peers[:d.made] {
-			switch {
-			case p == nil || !p.opened:
-			case left != nil && left.HasLeft(p.ep) && d.node != nil:
-				h.part(d.node)
-			case left != nil && left.HasLeft(p.ep):
-				h.users.gone(p, true)
-				h.failed(d, p.ep)
-			case p.conns > 0 && (d.node == nil && h.ticks%pingTicks == 0 ||
-				d.node != nil && late && h.asks(d)):
-				op := &transport.Op{Done: func(*transport.Op, error) {}}
-				_, _ = d.link.Send(p.ep, msgPing, nil, op)
-			}
-		}
-	}
 }
 
 // close closes the links of the node.

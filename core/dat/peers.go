@@ -313,6 +313,34 @@ func (ps *peers) progress() {
 	}
 }
 
+// push has all links send what they hold back.
+func (ps *peers) push() {
+	for _, d := range ps.links {
+		if p, ok := d.link.(transport.Pusher); ok {
+			p.Push()
+		}
+	}
+}
+
+// arm has all links wake a thread that sleeps. False: there is something to do.
+func (ps *peers) arm() bool {
+	for _, d := range ps.links {
+		if w, ok := d.link.(transport.Waiter); ok && w.Arm() {
+			return false
+		}
+	}
+	return true
+}
+
+// disarm ends what arm began.
+func (ps *peers) disarm() {
+	for _, d := range ps.links {
+		if w, ok := d.link.(transport.Waiter); ok {
+			w.Disarm()
+		}
+	}
+}
+
 // flush has the peers acknowledge what was sent to them; pending counts those that have not yet.
 func (ps *peers) flush(pending *int) {
 	for _, d := range ps.links {

@@ -218,7 +218,7 @@ var dat = []mutation{
 		broken: "a process that was killed is not noticed while a child of its own lives",
 		kill:   "go ./core/dat/sockets TestForkedLine"},
 	{name: "idle-asks",
-		file:   "core/dat/node.go",
+		file:   "core/dat/liveness.go",
 		old:    "\treturn n.line == nil || !n.line.Watched() ||",
 		new:    "\treturn true || n.line == nil || !n.line.Watched() ||",
 		broken: "who has nothing to do asks its peers every second",
