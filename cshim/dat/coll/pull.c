@@ -21,15 +21,8 @@ static dat_pull *pull_of(const dat_group *group, uint32_t rank)
 	return &dat_group_slot(group, rank)->pull;
 }
 
-static uint64_t load(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
-
-static void store(uint64_t *word, uint64_t value)
-{
-	__atomic_store_n(word, value, __ATOMIC_RELAXED);
-}
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define STORE(word, value) __atomic_store_n(&(word), (value), __ATOMIC_RELAXED)
 
 /* The answer to a member's question. */
 static uint64_t name_of(uint64_t asks, uint32_t rank)
@@ -44,10 +37,10 @@ static void ask(dat_group *group, const dat_read *read)
 	dat_pull *own = pull_of(group, group->config.rank);
 	uint64_t left = read->n - group->pull.pulled;
 
-	store(&own->from, left ? read->from : DAT_GROUP_MOST);
-	store(&own->what, read->what);
-	store(&own->at, read->offset + group->pull.pulled);
-	store(&own->n, left < group->config.chunk ? left : group->config.chunk);
+	STORE(own->from, left ? read->from : DAT_GROUP_MOST);
+	STORE(own->what, read->what);
+	STORE(own->at, read->offset + group->pull.pulled);
+	STORE(own->n, left < group->config.chunk ? left : group->config.chunk);
 	/* release: pairs with asked_by */
 	__atomic_store_n(&own->asks, own->asks + 1, __ATOMIC_RELEASE);
 	group->pull.asking = left ? read->from + 1 : 0;
@@ -118,14 +111,14 @@ static int asked_by(const dat_group *group, uint32_t rank)
 
 	/* acquire: pairs with ask */
 	return __atomic_load_n(&other->asks, __ATOMIC_ACQUIRE) != group->pull.answered[rank] &&
-	       load(&other->from) == group->config.rank;
+	       LOAD(other->from) == group->config.rank;
 }
 
 static void answer(dat_group *group, const dat_group_op *op, uint32_t rank)
 {
 	const dat_pull *other = pull_of(group, rank);
-	uint64_t asks = load(&other->asks), at = load(&other->at), n = load(&other->n);
-	dat_span from = dat_group_reduces(op) ? dat_group_reduce_place(op, load(&other->what))
+	uint64_t asks = LOAD(other->asks), at = LOAD(other->at), n = LOAD(other->n);
+	dat_span from = dat_group_reduces(op) ? dat_group_reduce_place(op, LOAD(other->what))
 	                                      : dat_group_move_place(group, op, rank);
 
 	at = at < from.n ? at : from.n;

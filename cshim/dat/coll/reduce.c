@@ -274,36 +274,18 @@ dat_span dat_group_reduce_place(const dat_group_op *op, uint64_t what)
 	return (dat_span){what == OF_RESULT ? op->recv.addr : input(op), op->n};
 }
 
-static void publish_places(dat_group *group, const dat_group_op *op, uint64_t round)
+/* Reads n bytes at a place of another member's elements, or results (what), which the descriptor of
+ * the first round names; 0: they are awaited, or cannot be had. */
+static int read_places(dat_group *group, const dat_group_op *op, uint32_t from, uint32_t what,
+                       dat_span part, uint64_t to)
 {
-	const places own = {.input = input(op), .result = op->recv.addr, .n = op->n};
+	places at; /* that member may change it at any time */
 
-	group->path.how |= DAT_DESC_PLACE;
-	dat_group_publish(group, round, op->n, &own);
-	group->reduce.staged = 1;
-}
-
-/* By a member's descriptor of the first round, which is there. What it says may change at any time.
- */
-static places places_of(const dat_group *group, uint32_t rank, uint64_t round)
-{
-	places at;
-
-	memcpy(&at, dat_group_desc_at(group, rank, round)->inlined, sizeof(at));
-	return at;
-}
-
-/* Reads n bytes at a place of another member's elements; 0: they are awaited, or cannot be had. */
-static int fetch(dat_group *group, const dat_group_op *op, uint32_t from, uint64_t at, uint64_t n,
-                 unsigned char *to)
-{
-	places its = places_of(group, from, first_round(group, op));
-
-	return dat_group_read(group, &(dat_read){.from = from,
-	                                         .addr = its.input + at,
-	                                         .offset = at,
-	                                         .n = n,
-	                                         .to = (uintptr_t)to});
+	memcpy(&at, dat_group_desc_at(group, from, first_round(group, op))->inlined, sizeof(at));
+	return dat_group_read(group,
+	                      &(dat_read){from, what,
+	                                  (what == OF_RESULT ? at.result : at.input) + part.addr,
+	                                  part.addr, part.n, to});
 }
 
 typedef struct pair {
@@ -334,7 +316,8 @@ static int reduce_step(dat_group *group, const dat_group_op *op, uint64_t at, ui
 	for (; group->reduce.input < group->config.size; group->reduce.input++) {
 		uint32_t i = group->reduce.input;
 
-		if (i != group->config.rank && !fetch(group, op, i, at, n, i ? other : sum))
+		if (i != group->config.rank &&
+		    !read_places(group, op, i, 0, (dat_span){at, n}, (uintptr_t)(i ? other : sum)))
 			return 0;
 		if (i == 0)
 			continue;
@@ -389,14 +372,7 @@ static int take_places(dat_group *group, const dat_group_op *op)
 		if (from == group->config.rank)
 			continue;
 		if (!dat_group_desc(group, from, round + 1) ||
-		    !dat_group_read(
-			    group,
-			    &(dat_read){.from = from,
-		                        .what = OF_RESULT,
-		                        .addr = places_of(group, from, round).result + part.addr,
-		                        .offset = part.addr,
-		                        .n = part.n,
-		                        .to = op->recv.addr + part.addr}))
+		    !read_places(group, op, from, OF_RESULT, part, op->recv.addr + part.addr))
 			return 0;
 	}
 	return 1;
@@ -411,7 +387,10 @@ static int reduce_staying(dat_group *group, const dat_group_op *op, uint64_t *ne
 	if (!group->reduce.staged) {
 		if (!dat_group_has_room(group, *next))
 			return 0;
-		publish_places(group, op, round);
+		group->path.how |= DAT_DESC_PLACE;
+		dat_group_publish(group, round, op->n,
+		                  &(places){input(op), op->recv.addr, op->n, 0});
+		group->reduce.staged = 1;
 	}
 	if (!group->reduce.taken) { /* all first descriptors */
 		if (!all_descs(group, round))

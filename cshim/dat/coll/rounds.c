@@ -93,20 +93,24 @@ void dat_group_done(dat_group *group, uint64_t round)
 	group->progressed = 1;
 }
 
+/* 1 if a guarded copy met no fault. */
+static int copied(dat_group *group, int fault)
+{
+	if (fault)
+		dat_group_fail(group);
+	return !fault;
+}
+
 int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n)
 {
-	if (n == 0 || to == from || !node_guarded_copy(node_memory_at(to), node_memory_at(from), n))
-		return 1;
-	dat_group_fail(group);
-	return 0;
+	return n == 0 || to == from ||
+	       copied(group, node_guarded_copy(node_memory_at(to), node_memory_at(from), n));
 }
 
 int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n)
 {
-	if (n == 0 || !node_guarded_stream(node_memory_at(to), node_memory_at(from), n))
-		return 1;
-	dat_group_fail(group);
-	return 0;
+	return n == 0 ||
+	       copied(group, node_guarded_stream(node_memory_at(to), node_memory_at(from), n));
 }
 
 /* Has the others hear of what was stored before, if they sleep. */
@@ -128,30 +132,18 @@ static void wake(const dat_group *group)
 	}
 }
 
-/* An event of a group as core has it (core/dat/event.go). */
-typedef struct group_event {
-	uint32_t number, zero;
-	uint64_t evd;
-	uint64_t data[5];
-	uint32_t kind, status, immediate, zeros;
-	uint64_t group, context;
-	uint64_t rest[4];
-} group_event;
-
-_Static_assert(sizeof(void *) < 8 || sizeof(group_event) == sizeof(DAT_EVENT), "it is one");
-
 /* The oldest operation is over: its event, if it has one, and the turn of the next one. */
 static void complete(dat_group *group)
 {
 	const dat_group_op *op = dat_group_op_at(group, group->queue.head);
 	int failed = group->failed || op->flags & DAT_GROUP_SHORT;
-	const group_event event = {.number = DAT_IB_COLLECTIVE_EVENT,
-	                           .evd = group->config.evd,
-	                           .kind = op->kind,
-	                           .status = failed ? DAT_IB_COLL_COMP_ERR : DAT_OP_SUCCESS,
-	                           .group = group->config.handle,
-	                           .context = op->context};
-	DAT_EVENT *at;
+	uint64_t status = failed ? DAT_IB_COLL_COMP_ERR : DAT_OP_SUCCESS;
+	/* DAT_IB_EXTENSION_EVENT_DATA */
+	const evd_event event = {
+		.number = DAT_IB_COLLECTIVE_EVENT,
+		.evd = group->config.evd,
+		.extension = {op->kind | status << 32, 0, group->config.handle, op->context}};
+	evd_event *at;
 
 	group->queue.running = 0;
 	group->queue.head++;
@@ -159,10 +151,10 @@ static void complete(dat_group *group)
 	if (op->flags & DAT_GROUP_QUIET && !failed)
 		return;
 	if ((at = evd_place(event.evd))) {
-		memcpy(at, &event, sizeof(event));
+		*at = event;
 		evd_placed(event.evd, DCNT_EVD_CONN_CALLBACK, 0);
 	} else {
-		evd_post(event.evd, (const evd_event *)(const void *)&event, 0); /* it overflows */
+		evd_post(event.evd, &event, 0); /* it overflows */
 	}
 }
 
