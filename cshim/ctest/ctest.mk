@@ -87,8 +87,15 @@ $(CSHIM_TEST_DIR)/dat-lane-bench: $(DAT_LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS
 dat-lane-bench: $(CSHIM_TEST_DIR)/dat-lane-bench
 	@$<
 
+# The same of collectives on one node: see cshim/ctest/bench/dat_group_bench.c.
+DAT_GROUP_BENCH_SOURCES := $(patsubst %/dat_lane_bench.c,%/dat_group_bench.c,$(DAT_LANE_BENCH_SOURCES))
+$(CSHIM_TEST_DIR)/dat-group-bench: $(DAT_GROUP_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -pthread -o $@ $(DAT_GROUP_BENCH_SOURCES)
+
 .PHONY: dat-count
-dat-count: $(CSHIM_TEST_DIR)/dat-lane-bench
+dat-count: $(CSHIM_TEST_DIR)/dat-lane-bench $(CSHIM_TEST_DIR)/dat-group-bench
 	@scripts/setup.sh valgrind=valgrind
 	@sh cshim/ctest/bench/count.sh $< answered answered:first_sends answered:first_receives answered:take \
 	  write:write_completed write:first_writes write:take nothing
+	@sh cshim/ctest/bench/count.sh $(CSHIM_TEST_DIR)/dat-group-bench barrier:first_barrier barrier:take waits:look sum:first_sums sum:take

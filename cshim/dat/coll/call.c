@@ -266,7 +266,9 @@ int dat_group_read_call(const dat_group *group, const uint64_t *arguments, dat_g
 	r.here = (uint8_t)((rule->send && !(other && rule->is & DAT_RULE_FROM_ROOT)) |
 	                   (rule->recv && !(other && rule->is & DAT_RULE_TO_ROOT)) << 1);
 	/* the program's lists are read: a fault there is an argument that is not legal */
-	if (rule->send < DAT_BUFFER_LIST && rule->recv < DAT_BUFFER_LIST)
+	if (!r.here)
+		r.legal = 1;
+	else if (rule->send < DAT_BUFFER_LIST && rule->recv < DAT_BUFFER_LIST)
 		read_all(&r);
 	else if (node_guarded_call(read_all, &r))
 		return 0;

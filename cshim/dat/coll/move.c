@@ -110,14 +110,13 @@ static int sends(const dat_group *group, const dat_group_op *op)
 		return op->root == group->config.rank;
 	if (is_gather(op))
 		return op->root != group->config.rank;
-	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS;
+	return 1;
 }
 
 /* 1 if data of another member come to this one. */
 static int receives(const dat_group *group, const dat_group_op *op)
 {
-	return op->kind != DAT_IB_COLLECTIVE_BARRIER_STATUS &&
-	       (!is_gather(op) || op->root == group->config.rank);
+	return !is_gather(op) || op->root == group->config.rank;
 }
 
 dat_span dat_group_move_target(const dat_group *group, const dat_group_op *op, uint32_t from)
@@ -311,8 +310,7 @@ static int keep_own(dat_group *group, const dat_group_op *op)
 	dat_span from = op->send, to = op->recv;
 
 	group->move.own = 1;
-	if (op->kind == DAT_IB_COLLECTIVE_BARRIER_STATUS ||
-	    op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
+	if (op->kind == DAT_IB_COLLECTIVE_BROADCAST_STATUS ||
 	    ((is_gather(op) || is_scatter(op)) && op->root != group->config.rank))
 		return 1;
 	if (is_scatter(op) || is_alltoall(op))

@@ -171,6 +171,34 @@ void dat_group_end(dat_group *group)
 	wake(group);
 }
 
+/* A barrier: one descriptor of each member, and nothing else. */
+static int barrier(dat_group *group, uint64_t *next)
+{
+	uint32_t i;
+
+	if (!group->move.wrote)
+		dat_group_publish(group, group->round.base, 0, NULL);
+	group->move.wrote = 1;
+	/* those behind a missing one are looked at, too: they may have ended */
+	for (i = group->reduce.input; i < group->config.size; i++)
+		if (i == group->config.rank || dat_group_desc(group, i, group->round.base))
+			group->reduce.input += i == group->reduce.input;
+	if (group->reduce.input < group->config.size)
+		return 0;
+	group->round.free = group->round.base; /* all have come so far */
+	*next = group->round.base + 1;
+	return 1;
+}
+
+/* Goes on with the oldest operation; 1: it is over, and next is the round after it. */
+static int run(dat_group *group, dat_group_op *op, uint64_t *next)
+{
+	if (op->kind == DAT_IB_COLLECTIVE_BARRIER_STATUS)
+		return barrier(group, next);
+	return dat_group_reduces(op) ? dat_group_reduce(group, op, next)
+	                             : dat_group_move(group, op, next);
+}
+
 /* Begins the oldest operation. */
 static int begin(dat_group *group, dat_group_op *op)
 {
@@ -180,7 +208,9 @@ static int begin(dat_group *group, dat_group_op *op)
 	group->move.rounds = 1;
 	group->path.how = 0;
 	group->queue.running = 1;
-	if (dat_group_reduces(op))
+	if (op->kind == DAT_IB_COLLECTIVE_BARRIER_STATUS)
+		group->move.wrote = group->reduce.input = 0;
+	else if (dat_group_reduces(op))
 		dat_group_reduce_begin(group, op);
 	else
 		dat_group_move_begin(group, op);
@@ -202,9 +232,7 @@ static int step(dat_group *group)
 	} else {
 		if (!group->queue.running && !begin(group, op))
 			return 0;
-		if (!(dat_group_reduces(op) ? dat_group_reduce(group, op, &next)
-		                            : dat_group_move(group, op, &next)) ||
-		    group->failed)
+		if (!run(group, op, &next) || group->failed)
 			return 0;
 		group->round.base = next;
 		dat_group_done(group, next);
