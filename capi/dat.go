@@ -136,6 +136,7 @@ func godat_block(block, lane unsafe.Pointer) {
 		},
 		Attention:  func(text string) { say("uDAPL: " + text) },
 		Lane:       udapl.lane,
+		Offload:    udapl.lane != nil,
 		Adapters:   rdmaAdapters{},
 		Kernel:     kernel{},
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,

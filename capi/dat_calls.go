@@ -10,6 +10,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/descriptor"
+	"lapi/transport/layout"
 
 	"golang.org/x/sys/unix"
 )
@@ -70,53 +71,25 @@ func (c *datCall) triplets(n, i int) ([]dat.Triplet, codes.Return) {
 	return append([]dat.Triplet(nil), list[dat.Triplet](c, i, c.i(n))...), codes.Success
 }
 
-// post posts what most posts have in common: segments, local triplets, cookie from argument i on.
-func post(e *dat.EP, c *datCall, a dat.PostArgs, segments, local, cookie, flags int) codes.Return {
-	t, r := c.triplets(segments, local)
-	if r != codes.Success {
-		return r
+// judged copies n triplets at argument i, where C has seen that they are there.
+func (c *datCall) judged(n, i int) []dat.Triplet {
+	return append([]dat.Triplet(nil), list[dat.Triplet](c, i, c.i(n))...)
+}
+
+// post is a post that C has judged (cshim/dat/rc/judge.c), as that has packed it.
+func post(e *dat.EP, c *datCall) codes.Return {
+	flags := c.u(2)
+	a := dat.PostArgs{Op: rc.Op(c.u(1)), Immediate: flags&layout.RcImmediate != 0,
+		Invalidate: flags&layout.RcInvalidate != 0, ToRMR: flags&layout.RcToRmr != 0,
+		Triplets: c.judged(3, 4), Cookie: c[5], Data: c.u(7), Operand: c[8], Compare: c[9],
+		Flags: dat.CompletionFlags(c.u(10))}
+	if t := at[dat.Triplet](c, 6); t != nil {
+		a.Remote = *t
 	}
-	a.Triplets, a.Cookie = t, c[cookie]
-	if a.Flags, r = c.completion(flags); r != codes.Success {
-		return r
+	if a.Invalidate {
+		a.Remote.Context, a.Data = a.Data, 0
 	}
 	return e.Post(a)
-}
-
-// remote is the triplet of the peer's memory at argument i.
-func (c *datCall) remote(i int) (t dat.Triplet, r codes.Return) {
-	p := at[dat.Triplet](c, i)
-	if p == nil {
-		return t, codes.Arg(i + 1)
-	}
-	return *p, codes.Success
-}
-
-// oneSegment is a local triplet at argument i, for operations on words.
-func oneSegment(e *dat.EP, c *datCall, a dat.PostArgs, local, cookie, remote,
-	flags int) codes.Return {
-	t := at[dat.Triplet](c, local)
-	if t == nil {
-		return codes.Arg(local + 1)
-	}
-	var r codes.Return
-	if a.Remote, r = c.remote(remote); r != codes.Success {
-		return r
-	}
-	a.Triplets, a.Cookie = []dat.Triplet{*t}, c[cookie]
-	if a.Flags, r = c.completion(flags); r != codes.Success {
-		return r
-	}
-	return e.Post(a)
-}
-
-// rdma posts a write or read: segments, local triplets, cookie, remote triplet.
-func rdma(e *dat.EP, c *datCall, a dat.PostArgs, flags int) codes.Return {
-	var r codes.Return
-	if a.Remote, r = c.remote(4); r != codes.Success {
-		return r
-	}
-	return post(e, c, a, 1, 2, 3, flags)
 }
 
 var datCalls [C.DAT_NUM_CALLS]func(*datCall) codes.Return
@@ -214,32 +187,9 @@ func initEndpointCalls() {
 		}
 		return codes.ModelNotSupported.With(codes.NoSubtype)
 	})
-	d[C.DAT_CALL_ep_post_send] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return post(e, c, dat.PostArgs{Op: rc.Send}, 1, 2, 3, 4)
-	})
-	d[C.DAT_CALL_ep_post_send_with_invalidate] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return post(e, c, dat.PostArgs{Op: rc.Send, Invalidate: c.u(5) != 0,
-			Remote: dat.Triplet{Context: c.u(6)}}, 1, 2, 3, 4)
-	})
+	d[C.DAT_CALL_post] = on(ofEP, post)
 	d[C.DAT_CALL_ep_post_recv] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		t, r := c.triplets(1, 2)
-		if r != codes.Success {
-			return r
-		}
-		flags, r := c.completion(4)
-		if r != codes.Success {
-			return r
-		}
-		return e.PostReceive(t, c[3], flags)
-	})
-	d[C.DAT_CALL_ep_post_rdma_read] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return rdma(e, c, dat.PostArgs{Op: rc.Read}, 5)
-	})
-	d[C.DAT_CALL_ep_post_rdma_write] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return rdma(e, c, dat.PostArgs{Op: rc.Write}, 5)
-	})
-	d[C.DAT_CALL_ep_post_rdma_read_to_rmr] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return oneSegment(e, c, dat.PostArgs{Op: rc.Read, ToRMR: true}, 1, 2, 3, 4)
+		return e.PostReceive(c.judged(1, 2), c[3], dat.CompletionFlags(c.u(4)))
 	})
 	d[C.DAT_CALL_srq_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		a := at[C.DAT_SRQ_ATTR](c, 2)
@@ -266,11 +216,7 @@ func initEndpointCalls() {
 		return s.SetLow(int32(c.u(1)))
 	})
 	d[C.DAT_CALL_srq_post_recv] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return {
-		t, r := c.triplets(1, 2)
-		if r != codes.Success {
-			return r
-		}
-		return s.Post(t, c[3])
+		return s.Post(c.judged(1, 2), c[3])
 	})
 }
 
@@ -290,16 +236,6 @@ func epCreate(ia *dat.IA, c *datCall, srq dat.Handle, i int) codes.Return {
 
 func initExtensionCalls() {
 	d := &datCalls
-	d[C.DAT_CALL_ib_post_fetch_and_add] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return oneSegment(e, c, dat.PostArgs{Op: rc.FetchAdd, Operand: c[1]}, 2, 3, 4, 5)
-	})
-	d[C.DAT_CALL_ib_post_cmp_and_swap] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return oneSegment(e, c, dat.PostArgs{Op: rc.CompareSwap, Compare: c[1], Operand: c[2]}, 3,
-			4, 5, 6)
-	})
-	d[C.DAT_CALL_ib_post_rdma_write_immed] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
-		return rdma(e, c, dat.PostArgs{Op: rc.Write, Immediate: true, Data: c.u(5)}, 6)
-	})
 	d[C.DAT_CALL_ib_post_send_ud] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		t, r := c.triplets(1, 2)
 		ah := at[C.DAT_IB_ADDR_HANDLE](c, 3)

@@ -76,7 +76,6 @@ var (
 	attrQuery = []pointed{out[dat.Handle](1), out[C.DAT_IA_ATTR](3).ifSet(2),
 		out[C.DAT_PROVIDER_ATTR](5).ifSet(4)}
 	triplets = in[dat.Triplet](2).times(1, dat.MaxIOV)
-	remote   = in[dat.Triplet](4)
 )
 
 func queried[T any]() []pointed { return []pointed{out[T](2).ifSet(1)} }
@@ -121,18 +120,8 @@ var datPointers = [C.DAT_NUM_CALLS][]pointed{
 	C.DAT_CALL_srq_create:         {in[C.DAT_SRQ_ATTR](2), out[dat.Handle](3)},
 	C.DAT_CALL_srq_query:          queried[C.DAT_SRQ_PARAM](),
 
-	C.DAT_CALL_ep_post_send:                 {triplets},
-	C.DAT_CALL_ep_post_send_with_invalidate: {triplets},
-	C.DAT_CALL_ep_post_recv:                 {triplets},
-	C.DAT_CALL_srq_post_recv:                {triplets},
-	C.DAT_CALL_ep_post_rdma_read:            {triplets, remote},
-	C.DAT_CALL_ep_post_rdma_write:           {triplets, remote},
-	C.DAT_CALL_ep_post_rdma_read_to_rmr:     {in[dat.Triplet](1), in[dat.Triplet](3)},
-	C.DAT_CALL_ib_post_rdma_write_immed:     {triplets, remote},
-	C.DAT_CALL_ib_post_fetch_and_add:        {in[dat.Triplet](2), remote},
-	C.DAT_CALL_ib_post_cmp_and_swap:         {in[dat.Triplet](3), in[dat.Triplet](5)},
-	C.DAT_CALL_ib_post_send_ud:              {triplets, in[C.DAT_IB_ADDR_HANDLE](3)},
-	C.DAT_CALL_ib_ud_ah_free:                {in[C.DAT_IB_ADDR_HANDLE](1)},
+	C.DAT_CALL_ib_post_send_ud: {triplets, in[C.DAT_IB_ADDR_HANDLE](3)},
+	C.DAT_CALL_ib_ud_ah_free:   {in[C.DAT_IB_ADDR_HANDLE](1)},
 
 	C.DAT_CALL_ep_connect:     {in[C.DAT_SOCK_ADDR](1), privateAt(4)},
 	C.DAT_CALL_ep_dup_connect: {privateAt(3)},

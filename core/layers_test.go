@@ -86,13 +86,15 @@ func TestLayers(t *testing.T) {
 				uses("lapi/cshim/watch") && in("lapi/transport/verbs/internal/registration"),
 				uses("lapi/cshim/dat/evd") && (in("lapi/capi") || in("lapi/core/dat")),
 				uses("lapi/cshim/dat/coll") && in("lapi/core/dat"),
+				uses("lapi/cshim/dat/rc") && p.ImportPath == "lapi/core/dat",
 				(uses("lapi/cshim/coll") || uses("lapi/cshim/pmix") || uses("lapi/cshim/munge") ||
 					uses("lapi/cshim/verbs") || uses("lapi/cshim/rdma")) && in("lapi/capi"):
 			case uses("lapi/cshim") && imported != "lapi/cshim" && !in("lapi/cshim"),
 				imported == "lapi/cshim" && !in("lapi/capi"):
 				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix, "+
 					"rdma and verbs parts, only cshim the others, transport/shm the node part, "+
-					"registration the watch part, and core/dat event queues and groups", p.ImportPath,
+					"registration the watch part, and core/dat event queues, groups and the node engine",
+					p.ImportPath,
 					imported)
 			case in("lapi/descriptor") && uses("lapi"):
 				t.Errorf("%s imports %s: all may import it", p.ImportPath, imported)

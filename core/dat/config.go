@@ -48,6 +48,9 @@ type Network interface {
 	// runs says whether the other process lives, and is not stopped.
 	NodeLink(me int, runs func() bool, failed func(ep transport.Endpoint, err error)) (transport.Link,
 		error)
+	// Within opens both ends of such a link within this process, connected. failed tells of the
+	// failure of end me.
+	Within(failed func(me int)) ([2]transport.Link, error)
 	// CloseLink closes it.
 	CloseLink(link transport.Link)
 	Descriptors() []int
@@ -123,6 +126,8 @@ type Config struct {
 	LinkErrors func(device string) (LinkErrors, bool)
 	Shared     []byte // the key file's
 	Timeout    int64  // ns after which a silent peer is gone
-	// Lane is what C's fast lane shares with this library; nil: there is none.
-	Lane *layout.DatLane
+	// Lane is what C and this library share; nil: there is none. Offload: it is C's own, which then
+	// has connections between processes of the node.
+	Lane    *layout.DatLane
+	Offload bool
 }

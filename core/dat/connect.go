@@ -78,7 +78,7 @@ func (e *EP) Established(c *cm.Conn, private []byte) {
 		return
 	}
 	theirs := readCard(&c.PeerCard)
-	p := l.node.peerOf(c, d, &theirs)
+	p := l.node.peerOf(c, d, &theirs, e.offload)
 	if p == nil {
 		e.failed(EventBroken, nil)
 		return
@@ -87,7 +87,11 @@ func (e *EP) Established(c *cm.Conn, private []byte) {
 		c.Card = e.cardOf(d, p) // Ready tells it
 	}
 	e.Remote = c.Peer
-	e.join(p, &theirs)
+	if !e.join(p, &theirs) {
+		e.leavePeer()
+		e.failed(EventBroken, nil)
+		return
+	}
 	e.grant()
 	e.established(c.Active, private)
 }
@@ -226,16 +230,25 @@ func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	c.conn, c.tag = e.conn.Name()
 	if e.ud != nil {
 		c.qpn = e.ud.qpn
+	} else if !e.decided {
+		e.decided, e.offload = true, e.ia.library.offloads()
 	}
+	c.offload = e.offload
 	return c.bytes()
 }
 
-// join opens e's connection to the endpoint that a card names.
-func (e *EP) join(p *peer, c *card) {
+// join opens e's connection to the endpoint that a card names: C's, if both processes say so and
+// share memory. false: there is no memory.
+func (e *EP) join(p *peer, c *card) bool {
 	link, ep := p.link()
 	e.peer = p
 	p.use(1)
-	e.conn.Open(link, ep, c.conn, c.tag, int(min(uint16(e.Attr.MaxReadsOut), c.reads)))
+	reads := int(min(uint16(e.Attr.MaxReadsOut), c.reads))
+	if on, ok := link.(laneLink); ok && e.offload && c.offload {
+		return e.openNode(on, ep, c, reads)
+	}
+	e.conn.Open(link, ep, c.conn, c.tag, reads)
+	return true
 }
 
 // leavePeer counts a connection out.
@@ -243,7 +256,7 @@ func (e *EP) leavePeer() {
 	if e.conn == nil {
 		return
 	}
-	e.closeEnd()
+	e.closeNode()
 	if p := e.peer; p != nil {
 		e.peer = nil
 		p.use(-1)

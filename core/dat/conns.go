@@ -42,7 +42,10 @@ func (o *connections) Usable(c *rc.Conn, owner any) bool {
 
 // Invalidate implements rc.Owner: a peer may make its own window useless.
 func (o *connections) Invalidate(c *rc.Conn, context uint32) bool {
-	e := c.Owner.(*EP)
+	return c.Owner.(*EP).invalidate(context)
+}
+
+func (e *EP) invalidate(context uint32) bool {
 	r := e.ia.contexts.find(context)
 	if r == nil || r.pz != e.PZ || r.rmr == nil {
 		return false

@@ -63,7 +63,7 @@ type identity struct {
 	atomics bool
 }
 
-// receiveQueue is the receives of an SRQ.
+// receiveQueue is what an engine has of an SRQ beside C.
 type receiveQueue interface {
 	post(r *rc.Receive) codes.Return
 	waiting() int // receives that are not taken, or may not be
@@ -73,13 +73,11 @@ type receiveQueue interface {
 	close()
 }
 
-// way is how an endpoint's data goes: a connection of rc over links, or a queue pair.
+// way is how an endpoint's data goes: a connection of C's or of rc over links, or a queue pair.
 type way interface {
 	// Post adds a request, which completes by EP.completed. False: the connection is over.
 	Post(r *rc.Request) bool
 	PostReceive(r *rc.Receive)
-	// Recall takes back what was lent to the fast lane.
-	Recall()
 	// Opened says whether it was connected.
 	Opened() bool
 	// Disconnect ends a connection, gracefully when what is posted is complete. EP.ended tells.

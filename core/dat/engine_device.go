@@ -186,12 +186,16 @@ func (k *deviceEngine) openQueue(s *SRQ) (r codes.Return) {
 }
 
 func (q *deviceQueue) post(r *rc.Receive) codes.Return {
-	return q.Post(r, q.k.segments(r.Owner.(*posted)))
+	result := q.Post(r, q.k.segments(r.Owner.(*posted)))
+	if result == codes.Success {
+		q.s.c.Posted++
+	}
+	return result
 }
 
 // waiting counts what has not completed: an adapter does not report which receive a message has
 // taken.
-func (q *deviceQueue) waiting() int { return q.s.posted }
+func (q *deviceQueue) waiting() int { return int(q.s.c.Posted) }
 
 func (q *deviceQueue) resize(max int32) codes.Return { return q.Resize(int(max)) }
 
@@ -204,7 +208,7 @@ func (q *deviceQueue) close() { q.Close() }
 func (q *deviceQueue) Low() { q.s.tellLow() }
 
 func (q *deviceQueue) Lost() {
-	q.s.posted--
+	q.s.c.Posted--
 	q.s.checkLow()
 }
 
@@ -281,9 +285,6 @@ func (w deviceWay) Post(r *rc.Request) bool {
 func (w deviceWay) PostReceive(r *rc.Receive) {
 	w.Pair.PostReceive(r, w.k.segments(r.Owner.(*posted)))
 }
-
-// Recall implements way: nothing is lent.
-func (w deviceWay) Recall() {}
 
 func (w deviceWay) meet(attempt) codes.Return {
 	if !w.Configured() {

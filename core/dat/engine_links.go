@@ -7,6 +7,8 @@ import (
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	node "lapi/cshim/dat/rc"
+	"lapi/transport/layout"
 )
 
 // links is the engine of adapters whose data goes over links.
@@ -110,20 +112,25 @@ func (k links) openWay(e *EP) codes.Return {
 	return way.change(e, e)
 }
 
-// linkQueue is the receives of an SRQ over links.
-type linkQueue struct{ *rc.Shared }
+// linkQueue is an SRQ whose receives C has.
+type linkQueue struct{ s *SRQ }
 
 func (links) openQueue(s *SRQ) codes.Return {
-	s.shared = linkQueue{&s.queue}
+	s.shared = linkQueue{s}
 	return codes.Success
 }
 
 func (q linkQueue) post(r *rc.Receive) codes.Return {
-	q.Post(r)
+	p := r.Owner.(*posted)
+	if !node.AddShared(q.s.c, layout.DatReceive{Cookie: p.cookie},
+		segmentsOf(p.triplets, r.Segments)) {
+		return codes.InsufficientResources.With(codes.ResourceMemory)
+	}
+	q.s.queue.Offer()
 	return codes.Success
 }
 
-func (q linkQueue) waiting() int            { return q.Len() }
+func (q linkQueue) waiting() int            { return int(q.s.c.Queue.Count) }
 func (linkQueue) resize(int32) codes.Return { return codes.Success }
 func (linkQueue) watch(int32)               {}
 func (linkQueue) close()                    {}

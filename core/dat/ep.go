@@ -6,6 +6,7 @@ import (
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/transport/layout"
 )
 
 // Service types of an endpoint.
@@ -44,8 +45,8 @@ type Attr struct {
 
 // Limits of the adapters, which queries tell. All handles of a process are 1<<20.
 const (
-	MaxLMRs     = 1 << 19
-	MaxRMRs     = 1 << 17
+	MaxLMRs     = 1 << 16
+	MaxRMRs     = 1 << 15
 	MaxMessage  = 1 << 30
 	MaxIOV      = 256
 	MaxDTOs     = 1 << 20
@@ -75,17 +76,19 @@ type EP struct {
 	Active                  bool // it has connected, at its peer's qualifier
 
 	way      way      // its data's
-	conn     *rc.Conn // its way over links; nil on an RDMA adapter
+	conn     *rc.Conn // its name on links, and its way if it is core's; nil on an RDMA adapter
+	node     *onNode  // its way, if it is C's; else nil
+	offload  bool     // its connection is C's if the peer says so, too
+	decided  bool     // that is said
 	attempt  attempt  // until the connection is over
 	peer     *peer
 	rsp      *RSP
 	cr       *CR
 	private  memoryBlock // what events point to
-	requests int         // posted and not complete
-	receives int
-	abandon  bool // it is being freed: nobody hears of it any more
+	abandon  bool        // it is being freed: nobody hears of it any more
 	ud       *udState
-	end      *end // the lane's view of the connection; nil: it has none
+	c        *layout.DatEp // what posts are judged by, and how many are not complete; C has it, too
+	memory   []byte        // of c
 	counters counters
 }
 
@@ -114,13 +117,26 @@ func (ia *IA) NewEP(a EPArgs) (*EP, codes.Return) {
 	if e.Attr.Service == ServiceUD {
 		e.Attr.MaxMessage = min(e.Attr.MaxMessage, uint32(ia.limits.Datagram))
 	}
-	if r := ia.engine.openWay(e); r != codes.Success {
-		ia.remove(e)
+	if r := e.open(); r != codes.Success {
 		return nil, r
 	}
 	e.use(1)
 	ia.count(iaEPCreate)
 	return e, codes.Success
+}
+
+// open gives a new endpoint its way; it is removed if that cannot be.
+func (e *EP) open() codes.Return {
+	if !e.openPosts() {
+		e.ia.remove(e)
+		return codes.InsufficientResources.With(codes.ResourceTEP)
+	}
+	r := e.ia.engine.openWay(e)
+	if r != codes.Success {
+		e.closePosts()
+		e.ia.remove(e)
+	}
+	return r
 }
 
 // configure sets PZ, EVDs and SRQ. ia is the adapter, as e may have no handle yet.
@@ -207,6 +223,7 @@ func (e *EP) Reset() codes.Return {
 		return r
 	}
 	if e.State == Disconnected {
+		e.decided = false
 		if r := e.ia.engine.openWay(e); r != codes.Success {
 			return r
 		}
@@ -240,6 +257,7 @@ func (e *EP) release() {
 	e.leavePeer()
 	e.private.release()
 	e.use(-1)
+	e.closePosts()
 	e.ia.remove(e)
 }
 
@@ -280,12 +298,12 @@ func (e *EP) LocalAddress() uint64 {
 
 // Idle is what dat_ep_get_status tells: receives and requests that are posted.
 func (e *EP) Idle() (receives, requests int) {
-	e.way.Recall()
-	return e.receives, e.requests
+	requests, receives = e.outstanding()
+	return receives, requests
 }
 
 // counted implements counted.
 func (e *EP) counted() (*counters, int) {
-	e.hearCounters()
+	e.collectCounters()
 	return &e.counters, numEPCounters
 }

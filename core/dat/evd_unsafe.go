@@ -183,7 +183,7 @@ func (e *EVD) Len() int { return int(e.slot.Length) }
 
 // collectCounters takes in what C has counted.
 func (e *EVD) collectCounters() {
-	hear(&e.counters, e.queue.Counters[:])
+	collect(&e.counters, e.queue.Counters[:])
 	e.ia.counters[iaAsyncError] += e.queue.Overflows
 	e.ia.counters[iaAsyncCQError] += e.queue.Overflows
 	e.queue.Overflows = 0

@@ -1,7 +1,6 @@
 package dat
 
 import (
-	"slices"
 	"testing"
 
 	"lapi/transport"
@@ -36,30 +35,32 @@ type noNetwork struct{ Network }
 
 func (noNetwork) Receive(int, Arrivals) int { return 0 }
 
-// TestLaneKeeps: after a turn in which the lane has left core no message, core takes none of a link
-// of the node, as it would take the connection with it; and it sees to the link now and then.
-func TestLaneKeeps(t *testing.T) {
+// TestLinkIsSeen: core sees to a link of the node, by which C receives, in one turn of many; and in each
+// if something of core's is there.
+func TestLinkIsSeen(t *testing.T) {
 	lane := &layout.DatLane{}
 	l := New(Config{Lane: lane})
 	l.self, l.network = &turnLink{}, noNetwork{}
 	link := &turnLink{}
 	d := &dataLink{link: link, node: &neighbour{state: joined}}
 	l.peers.links = []*dataLink{d}
-	expect := func(what string, leave uint32, want ...int) {
+	expect := func(what string, rings uint32, want int) {
 		t.Helper()
-		link.asked, lane.Leave = nil, leave
-		l.progressLinks()
-		if !slices.Equal(link.asked, want) {
-			t.Errorf("%s: %v, not %v", what, link.asked, want)
+		link.asked = nil
+		for range 2 * seenTurns {
+			lane.Rings = rings
+			l.progressLinks()
+		}
+		if len(link.asked) != want {
+			t.Errorf("%s: %d times, not %d", what, len(link.asked), want)
 		}
 	}
-	expect("a message is core's", layout.DatLeaveNothing, progressBatch)
-	expect("none is", layout.DatLeaveMessages, 0)
-	expect("nor is the link's turn", layout.DatLeaveLinks)
+	expect("nothing is there", 0, 2)
+	expect("a message is core's", 1, 2*seenTurns)
 	link.busy = true
-	expect("it has something to do", layout.DatLeaveLinks, progressBatch)
+	expect("it has something to do", 0, 2*seenTurns)
 	link.busy, d.node.ended = false, true
-	expect("the line has ended", layout.DatLeaveLinks, progressBatch)
+	expect("the line has ended", 0, 2*seenTurns)
 	d.node, d.opened = nil, 1
-	expect("over UDP", layout.DatLeaveLinks, progressBatch)
+	expect("over UDP", 0, 2*seenTurns)
 }

@@ -12,16 +12,19 @@ import (
 
 // Library is uDAPL in this process: everything that its adapters share.
 type Library struct {
-	cfg      Config
-	host     Host
-	devices  []*deviceEngine // of the adapters that are RDMA adapters
-	handles  handles
-	ias      []*IA
-	memory   arena.Arena
-	rings    rings  // of what C shares
-	ends     []byte // the lane's view of connections, by number
-	contexts contexts
-	shared   map[string]*sharedMemory // that is registered, by cookie
+	cfg        Config
+	host       Host
+	devices    []*deviceEngine // of the adapters that are RDMA adapters
+	handles    handles
+	ias        []*IA
+	memory     arena.Arena
+	rings      rings                  // of what C shares
+	ends       []byte                 // addresses of C's connections, by number
+	binds      map[uint64]*rc.Request // that C has, by number
+	bindNumber uint64
+	lingering  []lingering
+	contexts   contexts
+	shared     map[string]*sharedMemory // that is registered, by cookie
 
 	network Network
 	self    transport.Link
@@ -149,7 +152,6 @@ func (l *Library) Progress() (n int) {
 		return n
 	}
 	memory.Guard()
-	l.hearLane()
 	n += l.progressLinks()
 	now := l.cfg.Clock()
 	l.machine.OnTimeout(now)
@@ -169,10 +171,14 @@ func (l *Library) progressLinks() (n int) {
 		if d.node == nil && d.opened == 0 && l.turns%idleTurns != 0 {
 			continue
 		}
-		if most, ok := l.batch(d); ok {
-			n += d.link.Progress(most)
+		if l.isSeen(d) {
+			n += d.link.Progress(progressBatch)
 		}
 	}
+	if l.cfg.Lane != nil {
+		l.cfg.Lane.Rings = 0
+	}
+	l.collectEnds()
 	l.conns.receiving = false
 	if len(l.conns.ended) > 0 {
 		l.network.Woken()
@@ -231,7 +237,7 @@ func (l *Library) NextTimeout() (next int64) {
 	}
 	next = progress.Earlier(next, progress.Earlier(l.machine.NextTimeout(), l.node.nextTimeout()))
 	next = progress.Earlier(next, l.groups.nextTimeout(l.busy))
-	if l.busy || l.cfg.Lane != nil && l.cfg.Lane.Unsent+l.cfg.Lane.Stuck > 0 {
+	if l.busy || l.cfg.Lane != nil && l.cfg.Lane.Unsent+l.cfg.Lane.Ended > 0 {
 		next = progress.Earlier(next, l.cfg.Clock()+roomPause)
 	}
 	return next
@@ -253,7 +259,7 @@ func (l *Library) Arm() (until int64, ok bool) {
 	}
 	n := l.NextTimeout()
 	l.asleep = n == 0 || n > l.cfg.Clock()
-	l.setUntimed(l.asleep && !l.node.timed())
+	l.setUntimed(l.asleep && (l.network == nil || !l.node.timed()))
 	return n, l.asleep
 }
 
@@ -279,6 +285,9 @@ func (l *Library) Now() int64 { return l.cfg.Clock() }
 
 // Neighbours is to how many processes of this node data goes through shared memory; for tests.
 func (l *Library) Neighbours() int { return l.node.joined() }
+
+// Tables is how many of them have their protection tables mapped here; for tests.
+func (l *Library) Tables() int { return l.node.mapped() }
 
 // Process is the number that names this process's socket on the node, while an adapter is open.
 func (l *Library) Process() [16]byte { return l.node.name }

@@ -70,6 +70,9 @@ func (h *neighbourhood) nextVisit() (next int64) {
 // life: if nobody reports its end, or if it owes something and may have been stopped.
 func (h *neighbourhood) asks(d *dataLink) bool {
 	n := d.node
+	if n.inside {
+		return false
+	}
 	return n.line == nil || !n.line.Watched() || len(n.peer().members) > 0 || h.users.owed(d.link)
 }
 

@@ -280,7 +280,7 @@ func (f *groupMember) Established(c *cm.Conn, _ []byte) {
 	d, err := l.peers.dataLinkAt(c.Local)
 	var p *peer
 	if err == nil && f.mayBe(c) {
-		p = l.node.peerOf(c, d, &theirs)
+		p = l.node.peerOf(c, d, &theirs, false)
 	}
 	if p == nil || f.c.over || f.peer != nil {
 		f.c.fail()

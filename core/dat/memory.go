@@ -6,6 +6,7 @@ import (
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/transport"
+	"lapi/transport/layout"
 )
 
 // Privileges of a memory region (DAT_MEM_PRIV_FLAGS).
@@ -94,7 +95,7 @@ type contextPlace struct {
 
 const (
 	contextIndex  = 20 // bits
-	contextsMax   = 1 << contextIndex
+	contextsMax   = layout.DatTableNames
 	contextStamps = 1 << 12
 )
 
@@ -124,13 +125,13 @@ func (t *contexts) add(r *region, random uint64) (uint32, bool) {
 
 // set says what a context names that add has given for nothing.
 func (t *contexts) set(context uint32, r *region) {
-	t.places[context%contextsMax].region = r
+	t.places[context&layout.DatContextIndex].region = r
 	t.shared.tell(context, r)
 }
 
 // find is what a context names; nil: nothing.
 func (t *contexts) find(context uint32) *region {
-	i := context % contextsMax
+	i := context & layout.DatContextIndex
 	if int(i) >= len(t.places) || t.places[i].stamp != context>>contextIndex {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (t *contexts) find(context uint32) *region {
 }
 
 func (t *contexts) remove(context uint32) {
-	i := context % contextsMax
+	i := context & layout.DatContextIndex
 	t.shared.tell(context, nil)
 	t.places[i].region = nil
 	t.free = append(t.free, i)

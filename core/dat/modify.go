@@ -58,7 +58,8 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	if !slices.Contains(allowed, e.State) {
 		return codes.InvalidState.With(why[e.State])
 	}
-	if e.receives > 0 && mask&(FieldPZ|FieldRecv|FieldSRQ|e.ia.limits.Fixed) != 0 {
+	if _, receives := e.outstanding(); receives > 0 &&
+		mask&(FieldPZ|FieldRecv|FieldSRQ|e.ia.limits.Fixed) != 0 {
 		return codes.InvalidState.With(codes.NoSubtype)
 	}
 	n := *e
@@ -90,6 +91,7 @@ func (e *EP) Modify(mask uint64, a EPArgs) codes.Return {
 	e.use(-1)
 	e.PZ, e.Recv, e.Request, e.ConnectE, e.SRQ, e.Attr = n.PZ, n.Recv, n.Request, n.ConnectE,
 		n.SRQ, n.Attr
+	e.publish()
 	if e.configured() && e.may(stepConfigured) == codes.Success {
 		e.step(stepConfigured)
 	}
@@ -106,8 +108,7 @@ func (ia *IA) provide() (*EP, bool) {
 		return nil, false
 	}
 	e.State = UnconfiguredTentative
-	if ia.engine.openWay(e) != codes.Success {
-		ia.remove(e)
+	if e.open() != codes.Success {
 		return nil, false
 	}
 	ia.count(iaEPCreate)

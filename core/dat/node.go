@@ -47,6 +47,8 @@ type neighbourhood struct {
 	name    [16]byte // of this process's socket on the node
 	door    bool     // there is that socket
 	list    []*neighbour
+	own     [2]*neighbour // the two ends within this process; nil: there are none
+	tried   bool          // to make them
 	tickAt  int64
 	ticks   int
 	pingAt  int64 // on links of the node
@@ -62,6 +64,7 @@ type neighbour struct {
 	ended   bool // the line has
 	state   meetState
 	table   peerTable
+	inside  bool       // it is this process
 	waiting []*cm.Conn // for the outcome
 	until   int64      // meeting ends, unless the process is only slow
 	// then it ends also if that is so
@@ -89,12 +92,24 @@ func (h *neighbourhood) openDoor() {
 
 // runs says whether the process lives: one that does and is silent, on a machine that is busy, is
 // not given up.
-func (n *neighbour) runs() bool { return n.line != nil && !n.ended && n.line.Runs() }
+func (n *neighbour) runs() bool {
+	return n.inside || n.line != nil && !n.ended && n.line.Runs()
+}
 
-// joined is how many neighbours data goes to through shared memory.
+// joined is how many neighbours data goes to through shared memory, without this process itself.
 func (h *neighbourhood) joined() (count int) {
 	for _, n := range h.list {
-		if n.state == joined {
+		if n.state == joined && !n.inside {
+			count++
+		}
+	}
+	return count
+}
+
+// mapped is how many neighbours have their protection tables mapped here.
+func (h *neighbourhood) mapped() (count int) {
+	for _, n := range h.list {
+		if n.table.bytes != nil && !n.inside {
 			count++
 		}
 	}
@@ -143,13 +158,17 @@ func (h *neighbourhood) newNeighbour(me int, process cm.PublicKey, pair cm.Secre
 		h.host.Message("data to a process of this node goes over UDP: " + err.Error())
 		return nil
 	}
-	other := transport.Endpoint(1 - me)
+	h.install(n, link, transport.Endpoint(1-me))
+	return n
+}
+
+// install makes a link a neighbour's, which is the other endpoint of it.
+func (h *neighbourhood) install(n *neighbour, link transport.Link, other transport.Endpoint) {
 	n.data = dataLink{link: link, node: n, made: other + 1, peers: make([]*peer, other+1)}
-	n.data.peers[other] = &peer{of: h.peers, key: peerKey{public: process}, data: &n.data,
-		ep: other, remote: -1, pair: pair}
+	n.data.peers[other] = &peer{of: h.peers, key: peerKey{public: n.process}, data: &n.data,
+		ep: other, remote: -1, pair: n.pair}
 	h.users.attach(link, true)
 	h.list = append(h.list, n)
-	return n
 }
 
 // sayHello begins a link with a process that may be of this node, at the socket of that name; nil:
@@ -333,7 +352,9 @@ func (h *neighbourhood) visit(now int64) {
 		h.list = slices.Delete(h.list, i, i+1)
 		h.links = slices.DeleteFunc(h.links, func(d *dataLink) bool { return d == &n.data })
 		h.users.linkRemoved()
-		n.line.Close()
+		if n.line != nil {
+			n.line.Close()
+		}
 		h.network.CloseLink(n.data.link)
 		h.users.unmapTable(n)
 		h.confirm(n)
@@ -341,10 +362,15 @@ func (h *neighbourhood) visit(now int64) {
 }
 
 // peerOf is the process at the other end of a connection that is being established, as it is
-// reached by the way that the active side has chosen; nil: it cannot be.
-func (h *neighbourhood) peerOf(c *cm.Conn, d *dataLink, theirs *card) *peer {
+// reached by the way that the active side has chosen; nil: it cannot be. offload: this side would
+// have C have the connection.
+func (h *neighbourhood) peerOf(c *cm.Conn, d *dataLink, theirs *card, offload bool) *peer {
 	var n *neighbour
 	switch {
+	case c.PeerKey == h.machine.PublicKey():
+		if offload && theirs.offload {
+			n = h.within(c.Active)
+		}
 	case c.Active:
 		n = h.neighbourAt(c.PeerKey, func(n *neighbour) bool { return n.state == joined })
 	case theirs.node != 0:

@@ -56,6 +56,8 @@ type linkUsers interface {
 	withTable(n *neighbour, kind wire.Kind, files []int) []int
 	mapTable(n *neighbour, m *wire.Message) bool
 	unmapTable(n *neighbour)
+	// mapOwnTable gives an end within this process the own table.
+	mapOwnTable(n *neighbour)
 	// onArea takes the message that passes a group's memory. False: it is none.
 	onArea(n *neighbour, m *wire.Message, g *greeting) bool
 }
@@ -102,6 +104,7 @@ type card struct {
 	node    uint32 // of the active side: the link of the node by which data goes; 0: none
 	// of number
 	generation uint32
+	offload    bool // the connection is C's on the node if the receiver says so, too
 }
 
 const noNumber = 0xffff
@@ -117,6 +120,9 @@ func (c *card) bytes() (b [cm.CardSize]byte) {
 	if c.door {
 		b[30] = 1
 	}
+	if c.offload {
+		b[31] = 1
+	}
 	le.PutUint32(b[32:], c.qpn)
 	le.PutUint32(b[36:], c.node)
 	le.PutUint32(b[40:], c.generation)
@@ -128,7 +134,7 @@ func readCard(b *[cm.CardSize]byte) (c card) {
 	le := binary.LittleEndian
 	c.port, c.number = le.Uint16(b[16:]), le.Uint16(b[18:])
 	c.conn, c.tag = le.Uint32(b[20:]), le.Uint32(b[24:])
-	c.reads, c.door = le.Uint16(b[28:]), b[30] == 1
+	c.reads, c.door, c.offload = le.Uint16(b[28:]), b[30] == 1, b[31] == 1
 	c.qpn, c.node = le.Uint32(b[32:]), le.Uint32(b[36:])
 	c.generation = le.Uint32(b[40:])
 	return c

@@ -73,54 +73,16 @@ func (e *EP) iovMax(op rc.Op) int32 {
 	return 1
 }
 
-// mayPost says whether a request can be posted now; over: it completes with Flushed at once.
-func (e *EP) mayPost() (over bool, r codes.Return) {
-	e.way.Recall()
-	switch {
-	case e.Attr.Service == ServiceUD:
-		return false, codes.InvalidState.With(codes.InvalidStateEPNotready)
-	case e.State == Disconnected || e.State == DisconnectPending:
-		over = true
-	case e.State != Connected:
-		return false, codes.InvalidState.With(codes.InvalidStateEPUnconnected)
-	}
-	switch {
-	case e.Request == nil:
-		return false, codes.InvalidState.With(codes.InvalidStateEPEVDRequest)
-	case e.requests >= int(e.Attr.MaxRequest):
-		return false, codes.InsufficientResources.With(codes.ResourceTEP)
-	}
-	return over, codes.Success
-}
-
-// Post is dat_ep_post_send, _rdma_write, _rdma_read and their extensions.
+// Post is dat_ep_post_send, _rdma_write, _rdma_read and their extensions, which C has judged
+// (cshim/dat/rc/judge.c): the connection stands or is over.
 func (e *EP) Post(a PostArgs) codes.Return {
-	over, r := e.mayPost()
-	switch {
-	case r != codes.Success:
-		return r
-	case e.ia.limits.lacks(&a):
+	e.ia.library.collectEnds()
+	if e.ia.limits.lacks(&a) {
 		return codes.ModelNotSupported.With(codes.NoSubtype)
-	case int32(len(a.Triplets)) > e.iovMax(a.Op):
-		return codes.Arg(2)
-	}
-	local, remote := 3, 5 // arguments of an atomic operation
-	if a.Op == rc.CompareSwap {
-		local, remote = 4, 6
 	}
 	total := uint64(0)
 	for _, t := range a.Triplets {
 		total += uint64(t.N)
-	}
-	switch {
-	case total > uint64(e.ia.limits.Message):
-		return codes.LengthError.With(codes.NoSubtype)
-	case a.Op >= rc.CompareSwap && (total != 8 || a.Triplets[0].Addr%8 != 0):
-		return codes.Arg(local)
-	case a.Op >= rc.CompareSwap && a.Remote.Addr%8 != 0:
-		return codes.Arg(remote)
-	case (a.Op == rc.Read || a.Op == rc.Write) && uint64(a.Remote.N) < total:
-		return codes.LengthError.With(codes.NoSubtype)
 	}
 	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: operations[a.Op],
 		triplets: a.Triplets,
@@ -136,9 +98,9 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	if q.Segments, ok = e.ia.local(p); !ok {
 		q.Bad = true
 	}
-	e.requests++
+	e.c.Requests++
 	e.countPost(a.Op, total, a.Immediate)
-	if over || !e.way.Post(q) {
+	if e.State != Connected || !e.way.Post(q) {
 		q.Status = rc.Flushed
 		e.completed(q)
 	}
@@ -155,25 +117,15 @@ func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, c
 	return &rc.Receive{Segments: segments, Owner: p}, codes.Success
 }
 
-// PostReceive is dat_ep_post_recv.
+// PostReceive is dat_ep_post_recv, which C has judged.
 func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlags) codes.Return {
-	e.way.Recall()
-	switch {
-	case e.SRQ != nil:
-		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
-	case e.Recv == nil:
-		return codes.InvalidState.With(codes.InvalidStateEPEVDRecv)
-	case e.receives >= int(e.Attr.MaxRecv):
-		return codes.InsufficientResources.With(codes.ResourceTEP)
-	case len(triplets) > int(e.Attr.MaxRecvIOV):
-		return codes.Arg(2)
-	}
+	e.ia.library.collectEnds()
 	r, ret := e.ia.receive(e.PZ, triplets, cookie)
 	if ret != codes.Success {
 		return ret
 	}
 	r.Owner.(*posted).flags = flags
-	e.receives++
+	e.c.Receives++
 	e.countReceive(r)
 	switch {
 	case e.State == Disconnected:
@@ -200,7 +152,7 @@ func (ia *IA) usable(p *posted) bool {
 // completed tells the consumer of a request.
 func (e *EP) completed(r *rc.Request) {
 	p := r.Owner.(*posted)
-	e.requests--
+	e.c.Requests--
 	if p.bind != nil {
 		e.bound(r, p)
 		return
@@ -231,10 +183,10 @@ func (e *EP) completed(r *rc.Request) {
 // countOut: a receive of the endpoint's, or of its SRQ, is complete.
 func (e *EP) countOut(p *posted) {
 	if p.srq != nil {
-		p.srq.posted--
+		p.srq.c.Posted--
 		p.srq.checkLow()
 	} else {
-		e.receives--
+		e.c.Receives--
 	}
 }
 

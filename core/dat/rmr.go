@@ -150,6 +150,22 @@ func (b *binding) drop() {
 	}
 }
 
+// mayBind says whether a bind can be posted now.
+func (e *EP) mayBind() codes.Return {
+	requests, _ := e.outstanding()
+	switch {
+	case e.Attr.Service == ServiceUD:
+		return codes.InvalidState.With(codes.InvalidStateEPNotready)
+	case e.State != Connected && e.State != Disconnected && e.State != DisconnectPending:
+		return codes.InvalidState.With(codes.InvalidStateEPUnconnected)
+	case e.Request == nil:
+		return codes.InvalidState.With(codes.InvalidStateEPEVDRequest)
+	case requests >= int(e.Attr.MaxRequest):
+		return codes.InsufficientResources.With(codes.ResourceTEP)
+	}
+	return codes.Success
+}
+
 // Bind is dat_rmr_bind. The bind takes effect, and completes, in the order of the endpoint's
 // requests. Until then what was bound before stays, and the context names nothing (of an RDMA
 // adapter: it may be used already).
@@ -162,7 +178,8 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	if r != codes.Success {
 		return 0, r
 	}
-	over, r := e.mayPost()
+	e.ia.library.collectEnds()
+	r = e.mayBind()
 	switch {
 	case r != codes.Success:
 		return 0, r
@@ -180,8 +197,8 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: dtoBind, pz: e.PZ, bind: b,
 		epoch: m.ia.freed}
 	q := &rc.Request{Op: rc.Bind, Fence: a.Flags&Fence != 0, Owner: p}
-	e.requests++
-	if over || !e.way.Post(q) {
+	e.c.Requests++
+	if e.State != Connected || !e.way.Post(q) {
 		q.Status = rc.Flushed
 		e.completed(q)
 	}

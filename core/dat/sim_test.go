@@ -346,6 +346,11 @@ func (p *proc) NodeLink(int, func() bool, func(transport.Endpoint, error)) (tran
 	return nil, transport.ErrNotSupported
 }
 
+// Within implements Network.
+func (p *proc) Within(func(int)) (ends [2]transport.Link, err error) {
+	return ends, transport.ErrNotSupported
+}
+
 // CloseLink implements Network.
 func (p *proc) CloseLink(transport.Link) {}
 

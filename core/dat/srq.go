@@ -3,6 +3,9 @@ package dat
 import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	node "lapi/cshim/dat/rc"
+	"lapi/transport"
+	"lapi/transport/layout"
 )
 
 // SRQ is a shared receive queue.
@@ -12,9 +15,9 @@ type SRQ struct {
 	Max, MaxIOV  int32
 	LowWatermark int32
 	users        int
-	queue        rc.Shared
-	posted       int          // receives that are not complete
-	shared       receiveQueue // what the adapter has of it
+	c            *layout.DatSrq // the receives, which C has
+	queue        rc.Shared      // as connections of core's see it
+	shared       receiveQueue   // what the engine has of it
 }
 
 // NewSRQ is dat_srq_create.
@@ -35,6 +38,11 @@ func (ia *IA) NewSRQ(pz Handle, max, maxIOV, low int32) (*SRQ, codes.Return) {
 		s.shared.close()
 		return nil, codes.InsufficientResources.With(codes.ResourceSRQ)
 	}
+	if !s.open() {
+		s.shared.close()
+		ia.remove(s)
+		return nil, codes.InsufficientResources.With(codes.ResourceMemory)
+	}
 	p.users++
 	ia.count(iaSRQCreate)
 	return s, codes.Success
@@ -47,6 +55,7 @@ func (s *SRQ) Free() codes.Return {
 	}
 	s.PZ.users--
 	s.shared.close()
+	s.close()
 	s.ia.remove(s)
 	s.ia.count(iaSRQFree)
 	return codes.Success
@@ -55,30 +64,61 @@ func (s *SRQ) Free() codes.Return {
 // discard implements Object.
 func (s *SRQ) discard() { s.Free() }
 
-// Post is dat_srq_post_recv.
-func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
-	switch {
-	case s.posted >= int(s.Max):
-		return codes.InsufficientResources.With(codes.ResourceSRQ)
-	case len(triplets) > int(s.MaxIOV):
-		return codes.Arg(2)
+// open makes C's part.
+func (s *SRQ) open() bool {
+	s.c = node.OpenShared(uint64(s.handle), uint64(s.PZ.handle), s.Max, s.MaxIOV, s.isDevice())
+	if s.c == nil {
+		return false
 	}
+	s.slot.Lane = uint64At(s.c)
+	s.c.Low = uint32(s.LowWatermark)
+	s.queue.Next = s.next
+	s.queue.Waits = func(n int) { s.c.CoreWaits = uint32(n) }
+	return true
+}
+
+// isDevice says whether an RDMA adapter has the receives.
+func (s *SRQ) isDevice() bool {
+	_, is := s.shared.(*deviceQueue)
+	return is
+}
+
+func (s *SRQ) close() {
+	s.slot.Lane = 0
+	node.CloseShared(s.c)
+	s.c = new(layout.DatSrq)
+}
+
+// next takes the oldest receive out, for a connection of core's; nil: there is none. Whether its
+// memory is still what it was is looked up when data comes.
+func (s *SRQ) next() *rc.Receive {
+	d, segments, ok := node.TakeShared(s.c)
+	if !ok {
+		return nil
+	}
+	p := &posted{cookie: d.Cookie, pz: s.PZ, need: LocalWrite, epoch: ^uint64(0), srq: s}
+	r := &rc.Receive{Owner: p}
+	for _, g := range segments {
+		p.triplets = append(p.triplets, Triplet{Addr: g.Addr, N: g.N, Context: g.Context})
+		r.Segments = append(r.Segments, rc.Segment{Addr: transport.Addr(g.At), N: g.N})
+	}
+	return r
+}
+
+// Post is dat_srq_post_recv, which C has judged.
+func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
 	r, ret := s.ia.receive(s.PZ, triplets, cookie)
 	if ret != codes.Success {
 		return ret
 	}
-	s.posted++
 	r.Owner.(*posted).srq = s
-	if ret = s.shared.post(r); ret != codes.Success {
-		s.posted--
-	}
-	return ret
+	return s.shared.post(r)
 }
 
 // Counts are what a query tells: receives that wait, and those that endpoints have taken.
 func (s *SRQ) Counts() (available, outstanding int) {
 	n := s.shared.waiting()
-	return n, s.posted - n
+	return n, int(s.c.Posted) - n
 }
 
 // Resize is dat_srq_resize.
@@ -86,22 +126,22 @@ func (s *SRQ) Resize(max int32) codes.Return {
 	switch {
 	case max <= 0 || max > s.ia.limits.SRQDTOs:
 		return codes.Arg(2)
-	case int(max) < s.posted:
+	case max < int32(s.c.Posted):
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
 	}
 	if r := s.shared.resize(max); r != codes.Success {
 		return r
 	}
-	s.Max = max
+	s.Max, s.c.Max = max, uint32(max)
 	return codes.Success
 }
 
-// SetLow is dat_srq_set_lw: once, the asynchronous EVD hears when fewer receives wait.
+// SetLow is dat_srq_set_lw: once, an asynchronous event reports that fewer receives wait.
 func (s *SRQ) SetLow(low int32) codes.Return {
 	if low < 0 || low > s.Max {
 		return codes.Arg(2)
 	}
-	s.LowWatermark = low
+	s.LowWatermark, s.c.Low = low, uint32(low)
 	s.shared.watch(low)
 	s.checkLow()
 	return codes.Success
@@ -114,9 +154,17 @@ func (s *SRQ) checkLow() {
 	}
 }
 
+// collectLow is checkLow by C's count.
+func (s *SRQ) collectLow() {
+	if s.c.IsLow != 0 {
+		s.c.IsLow = 0
+		s.tellLow()
+	}
+}
+
 func (s *SRQ) tellLow() {
 	if s.LowWatermark > 0 {
-		s.LowWatermark = 0
+		s.LowWatermark, s.c.Low = 0, 0
 		s.ia.asyncError(EventEPBroken, s.handle, asyncSRQLow)
 	}
 }

@@ -116,4 +116,7 @@ func (e *EP) may(s step) codes.Return {
 }
 
 // step does a step that is allowed.
-func (e *EP) step(s step) { e.State = transitions[s][e.State] }
+func (e *EP) step(s step) {
+	e.State = transitions[s][e.State]
+	e.publish()
+}

@@ -93,7 +93,7 @@ func (l *Library) closeTable() {
 // peer is at a copy by it.
 func (t *ownTable) tell(context uint32, m *region) {
 	i := context & layout.DatContextIndex
-	if t == nil || i >= layout.DatTableNames {
+	if t == nil {
 		return
 	}
 	c := &t.Names[i]
@@ -107,8 +107,8 @@ func (t *ownTable) tell(context uint32, m *region) {
 	atomic.StoreUint32(&c.Context, context)
 }
 
-// open is the entry of e's connection; nil: there is none.
-func (e *EP) open() *layout.DatOpen {
+// entry is that of e's connection; nil: there is none.
+func (e *EP) entry() *layout.DatOpen {
 	index, _ := e.conn.Name()
 	t := e.ia.contexts.shared
 	if t == nil || index >= layout.DatTableEnds {
@@ -119,7 +119,7 @@ func (e *EP) open() *layout.DatOpen {
 
 // grant lets the peer access memory of e's protection zone by itself.
 func (e *EP) grant() {
-	o := e.open()
+	o := e.entry()
 	if o == nil || e.peer.data == nil || e.peer.data.node == nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (e *EP) grant() {
 
 // revoke is the end of that: then the peer is at no copy any more.
 func (e *EP) revoke() {
-	o := e.open()
+	o := e.entry()
 	if o == nil {
 		return
 	}
@@ -144,11 +144,10 @@ func (e *EP) revoke() {
 	e.ia.library.awaitCopies()
 }
 
-// words is where the two lanes tell each other how far requests have come: addresses of the
-// connection's entries in both tables; 0: there the peer is told by messages only.
-func (e *EP) words() (own, peers uint64) {
-	o := e.open()
-	index, _ := e.conn.PeerName()
+// words is where the two ends say to each other how far requests have come: addresses of the
+// connection's entries in both tables, index that in the peer's; 0: by messages only.
+func (e *EP) words(index uint32) (own, peers uint64) {
+	o := e.entry()
 	t := &e.peer.data.node.table
 	if o == nil || e.ia.contexts.shared.file < 0 || t.bytes == nil || index >= layout.DatTableEnds {
 		return 0, 0
@@ -156,38 +155,10 @@ func (e *EP) words() (own, peers uint64) {
 	return uint64At(o), uint64At(&t.table().Ends[index])
 }
 
-// listen says whether the lane looks at how far its requests have come. If it does so no more,
-// lastDone finds what the peer has stored before it could see that; after that it sends Done.
-func (e *EP) listen(looks bool) {
-	if e.end.Config.Own == 0 {
-		return
-	}
-	atomic.StoreUint32(&e.open().Looks, uint32(flag(looks)))
-	if !looks && e.end.Tx.Posted > 0 {
-		link, _ := e.conn.Peer()
-		link.(laneLink).OrderPeers()
-	}
-}
-
-// lastDone is the number before which requests of the lane's have taken effect.
-func (e *EP) lastDone() uint32 {
-	n := e.end
-	if n.Config.Own == 0 || n.Tx.Posted == 0 {
-		return n.Tx.Done
-	}
-	o := &e.peer.data.node.table.table().Ends[n.Config.PeerIndex]
-	tag, done := atomic.LoadUint32(&o.Tag), atomic.LoadUint32(&o.Done)
-	if tag != n.Config.PeerTag || atomic.LoadUint32(&o.Tag) != tag ||
-		done-n.Tx.Oldest > n.Tx.Sent || int32(done-n.Tx.Done) < 0 {
-		return n.Tx.Done
-	}
-	return done
-}
-
 // awaitCopies waits for the copies that are under way.
 func (l *Library) awaitCopies() {
 	for _, n := range l.node.list {
-		if n.table.bytes != nil {
+		if n.table.bytes != nil && !n.inside {
 			l.awaitCopy(n)
 		}
 	}
@@ -256,9 +227,16 @@ func (l *Library) mapTable(n *neighbour, m *wire.Message) bool {
 	return err == nil || m.Kind == wire.Hello
 }
 
+// mapOwnTable implements linkUsers.
+func (l *Library) mapOwnTable(n *neighbour) {
+	if t := l.contexts.shared; t != nil {
+		n.table.bytes = t.bytes
+	}
+}
+
 // unmapTable is the end of that.
 func (l *Library) unmapTable(n *neighbour) {
-	if n.table.bytes != nil {
+	if n.table.bytes != nil && !n.inside {
 		l.network.(TableMaker).CloseTable(n.table.bytes, -1)
 		n.table.bytes = nil
 	}

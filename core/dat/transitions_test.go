@@ -195,7 +195,7 @@ func (c *chaos) settle() {
 			continue
 		}
 		if a.ep.State == Unconnected { // its receives wait for a connection
-			a.told += a.ep.receives
+			a.told += int(a.ep.c.Receives)
 		}
 		if a.posted != a.told {
 			c.t.Errorf("endpoint %d: %d of %d transfers have completed", i, a.told, a.posted)

@@ -229,7 +229,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 		return codes.Arg(4)
 	case e.Request == nil:
 		return codes.InvalidState.With(codes.InvalidStateEPEVDRequest)
-	case e.requests >= int(e.Attr.MaxRequest):
+	case e.c.Requests >= uint32(e.Attr.MaxRequest):
 		return codes.InsufficientResources.With(codes.ResourceTEP)
 	case int32(len(triplets)) > e.Attr.MaxRequestIOV:
 		return codes.Arg(2)
@@ -246,9 +246,9 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 		return codes.LengthError.With(codes.NoSubtype)
 	}
 	d := &datagram{e: e, p: ah.peer, cookie: cookie, flags: flags, n: n}
-	e.requests++
+	e.c.Requests++
 	if r = e.way.postDatagram(d, ah, qpn, triplets, segments); r != codes.Success {
-		e.requests--
+		e.c.Requests--
 		return r
 	}
 	e.counters[epPostSendUD]++
@@ -320,7 +320,7 @@ func (d *datagram) send() bool {
 // sent reports a datagram: it is complete when the library has it.
 func (u *udState) sent(d *datagram, status rc.Status) {
 	e := u.e
-	e.requests--
+	e.c.Requests--
 	if status != rc.Success {
 		d.release()
 	}

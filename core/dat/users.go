@@ -46,6 +46,8 @@ func (u linkUse) mapTable(n *neighbour, m *wire.Message) bool { return u.l.mapTa
 
 func (u linkUse) unmapTable(n *neighbour) { u.l.unmapTable(n) }
 
+func (u linkUse) mapOwnTable(n *neighbour) { u.l.mapOwnTable(n) }
+
 func (u linkUse) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
 	return u.l.onArea(n, m, g)
 }

@@ -23,24 +23,9 @@ extern dat_lane dat_the_lane;
 /* Of what a turn returns: something came; core must have a turn too, */
 #define DAT_LANE_MADE 1u
 #define DAT_LANE_CORE 2u
-#define DAT_LANE_RINGS 4u /* as a ring holds something that is core's */
 
-/* LAPI_FASTLANE=random: 1 if core shall do it. */
-static inline int dat_coin(void)
-{
-	if (__builtin_expect(dat_the_lane.random == 0, 1))
-		return 0;
-	dat_the_lane.random = dat_the_lane.random * 1664525u + 1013904223u;
-	return (int)(dat_the_lane.random >> 31);
-}
-
-/* The slot of a handle of that kind, if the lane may do something with it now; else NULL: it is
- * core's. */
-static inline dat_slot *dat_slot_of(const void *handle, DAT_HANDLE_TYPE kind)
-{
-	dat_slot *slot = dat_the_lane.on ? handle_find(handle, (uint32_t)kind) : NULL;
-
-	return slot && slot->lane && !dat_coin() ? slot : NULL;
-}
+/* The code of a bad argument, by number from 1. */
+#define DAT_BAD_ARGUMENT(n) \
+	(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | ((uint32_t)DAT_INVALID_ARG1 + (n) - 1))
 
 #endif

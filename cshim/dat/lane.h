@@ -13,24 +13,15 @@
 #define DAT_LANE_LINKS 64   /* other processes of the node: core/dat's neighboursMax */
 #define DAT_TABLE_ENDS 4096 /* connections that peers may write and read by themselves */
 
-/*
- * leave of a dat_lane: what core is to leave alone in a turn, of the node's links. The lane has just
- * looked: a message that was not core's then is the lane's, or it has come since, and the lane finds
- * it in its next turn. If core took it, it would have to take the connection for it.
- */
-#define DAT_LEAVE_NOTHING 0u
-#define DAT_LEAVE_MESSAGES 1u /* it sees to the links, and takes no messages */
-#define DAT_LEAVE_LINKS 2u
-
 typedef struct dat_lane {
 	uint32_t on;      /* constant while an adapter is open: 0: core does all */
-	uint32_t random;  /* 0, or the state of the coin of LAPI_FASTLANE=random */
+	uint32_t random;  /* by core: LAPI_FASTLANE=random; each connection has its engine by chance */
 	uint32_t go_work; /* by core: it wants a turn each time */
 	uint32_t num_links;
 	uint32_t num_ends;
 	uint32_t unsent; /* some end has something to send: there was no room */
-	uint32_t stuck;  /* some end is stuck */
-	uint32_t leave; /* by C: DAT_LEAVE_… */
+	uint32_t ended;  /* some end, or shared queue, has something for core */
+	uint32_t rings; /* by C: some ring has a message of core's */
 	/* by C: the thread that slept is awake; core, which armed for it, has not heard of it yet */
 	uint32_t awake;
 	/* by core: a thread sleeps and wakes for no peer's silence; who sends something wakes it */

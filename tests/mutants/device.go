@@ -111,7 +111,7 @@ var datDevice = []mutation{
 		broken: "a connection that has failed does not end while the program polls",
 		kill:   "go ./core/dat TestDeviceLook"},
 	{name: "device-posts-unnoted",
-		file:   "cshim/dat/rc/post.c",
+		file:   "cshim/dat/rc/judge.c",
 		old:    "if ((!large && !dat_the_lane.adapters) ||",
 		new:    "if (!large ||",
 		broken: "the service thread takes the lock from who posts much to an adapter",

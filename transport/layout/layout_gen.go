@@ -385,8 +385,8 @@ type (
 		NumLinks    uint32
 		NumEnds     uint32
 		Unsent      uint32
-		Stuck       uint32
-		Leave       uint32
+		Ended       uint32
+		Rings       uint32
 		Awake       uint32
 		Untimed     uint32
 		Bells       [64]int32
@@ -410,8 +410,7 @@ type (
 		Pz    uint64
 		Tag   uint32
 		Open  uint32
-		Looks uint32
-		Zero  uint32
+		Zero  uint64
 		Line0 [5]uint64
 		Done  uint32
 		Zero1 uint32
@@ -425,7 +424,7 @@ type (
 		Zero   uint32
 		Line1  [6]uint64
 		Ends   [4096]DatOpen
-		Names  [65536]DatName
+		Names  [131072]DatName
 	}
 	DatQueue struct {
 		Events    uint64
@@ -453,67 +452,115 @@ type (
 	}
 	DatRequest struct {
 		Cookie     uint64
-		From       uint64
+		First      DatSegment
+		More       uint64
 		Addr       uint64
-		N          uint32
-		Local      uint32
 		Context    uint32
 		Data       uint32
-		Number     uint32
+		N          uint32
+		Segments   uint32
 		Sent       uint32
+		Got        uint32
 		Op         uint8
 		Flags      uint8
 		Route      uint8
-		Zero       uint8
+		Attempt    uint8
+		Status     uint8
+		Held       uint8
+		Zero       uint16
 		Completion uint32
-		Got        uint32
 		Zero1      uint32
-		At         uint64
 		Operand    uint64
 		Compare    uint64
 		Begun      int64
 	}
 	DatReceive struct {
 		Cookie     uint64
-		Addr       uint64
+		First      DatSegment
+		More       uint64
 		N          uint32
-		Context    uint32
+		Segments   uint32
 		Completion uint32
-		Zero       uint32
+		Status     uint32
 	}
 	DatEnd struct {
-		Config   DatConfig
-		Route    DatRoute
-		On       uint32
-		Stuck    uint32
-		Tx       DatTx
-		Rx       DatRx
-		Counters [24]uint64
+		Config      DatConfig
+		Route       DatRoute
+		On          uint32
+		How         uint32
+		Closing     uint32
+		Tell        uint32
+		EndSeq      uint32
+		EndStatus   uint32
+		EndFlags    uint32
+		Collected   uint32
+		Tx          DatTx
+		Rx          DatRx
+		WaitsBefore uint64
+		WaitsAfter  uint64
+		Counters    [24]uint64
+	}
+	DatEp struct {
+		End           uint64
+		Recv          uint64
+		Request       uint64
+		Srq           uint64
+		State         uint32
+		MaxMessage    uint32
+		MaxRequests   uint32
+		MaxReceives   uint32
+		MaxRequestIov uint32
+		MaxReceiveIov uint32
+		MaxWriteIov   uint32
+		MaxReadIov    uint32
+		Requests      uint32
+		Receives      uint32
+	}
+	DatSrq struct {
+		Queue     DatReceives
+		Handle    uint64
+		Pz        uint64
+		First     uint64
+		Last      uint64
+		Max       uint32
+		MaxIov    uint32
+		Posted    uint32
+		Low       uint32
+		IsLow     uint32
+		CoreWaits uint32
+		ByCore    uint32
+		Zero      uint32
+	}
+	DatSegment struct {
+		Addr    uint64
+		At      uint64
+		N       uint32
+		Context uint32
+	}
+	DatReceives struct {
+		Ring  uint64
+		Room  uint32
+		Head  uint32
+		Count uint32
+		Zero  uint32
 	}
 	DatConfig struct {
-		Link        uint64
-		Peer        uint64
-		Ep          uint64
-		Pz          uint64
-		Recv        uint64
-		Request     uint64
-		Table       uint64
-		Own         uint64
-		Peers       uint64
-		Requests    uint64
-		Receives    uint64
-		Room        uint32
-		MaxRequests uint32
-		MaxReceives uint32
-		MaxWrites   uint32
-		MaxReads    uint32
-		Solicited   uint32
-		Index       uint32
-		Tag         uint32
-		PeerIndex   uint32
-		PeerTag     uint32
-		Reads       uint32
-		Zero        uint32
+		Link      uint64
+		Peer      uint64
+		Ep        uint64
+		Pz        uint64
+		Recv      uint64
+		Request   uint64
+		Srq       uint64
+		Table     uint64
+		Own       uint64
+		Peers     uint64
+		Solicited uint32
+		Index     uint32
+		Tag       uint32
+		PeerIndex uint32
+		PeerTag   uint32
+		Reads     uint32
 	}
 	DatRoute struct {
 		Polls    uint32
@@ -522,23 +569,28 @@ type (
 		Ns       uint32
 	}
 	DatTx struct {
+		Ring    uint64
+		Room    uint32
+		Head    uint32
 		Oldest  uint32
 		Posted  uint32
 		Sent    uint32
 		Asked   uint32
 		Done    uint32
-		Numbers uint32
+		Blocked uint32
 	}
 	DatRx struct {
 		Expected uint32
 		Got      uint32
 		State    uint32
-		Theirs   uint32
-		Base     uint32
-		Received uint32
-		Tell     uint32
-		Zero     uint32
-		Coming   [6]uint64
+		Attempt  uint32
+		Restarts uint32
+		Dropped  uint32
+		Wants    uint32
+		Has      uint32
+		Taken    DatReceive
+		Queue    DatReceives
+		Coming   [8]uint64
 	}
 	DatSpan struct {
 		Addr uint64
@@ -738,16 +790,22 @@ const (
 	VerbsIDSend    = 0x1
 	VerbsIDReceive = 0x3
 
-	DatAreaShift     = 0x10
-	DatWindow        = 0x40
-	DatContextIndex  = 0xfffff
-	DatTableNames    = 0x10000
-	DatTableEnds     = 0x1000
-	DatComingNothing = 0x0
+	DatAreaShift    = 0x10
+	DatContextIndex = 0xfffff
+	DatTableNames   = 0x20000
+	DatTableEnds    = 0x1000
+	DatEpIdle       = 0x0
+	DatEpConnected  = 0x1
+	DatEpOver       = 0x2
+	DatEpDatagrams  = 0x3
+	RcByUser        = 0x0
+	RcByPeer        = 0x1
+	RcBroken        = 0x2
+	RcTellEnd       = 0x8
+	RcImmediate     = 0x1
+	RcInvalidate    = 0x2
+	RcToRmr         = 0x40
 
-	DatLeaveNothing  = 0x0
-	DatLeaveMessages = 0x1
-	DatLeaveLinks    = 0x2
 	DatGroupMost     = 0x40
 	DatGroupChunks   = 0x20
 	DatGroupChunk    = 0x10000

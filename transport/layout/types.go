@@ -44,6 +44,10 @@ type (
 	DatRequest  C.dat_request
 	DatReceive  C.dat_receive
 	DatEnd      C.dat_end
+	DatEp       C.dat_ep
+	DatSrq      C.dat_srq
+	DatSegment  C.dat_segment
+	DatReceives C.dat_receives
 	DatConfig   C.dat_end_config
 	DatRoute    C.dat_end_route
 	DatTx       C.dat_end_tx
@@ -119,16 +123,22 @@ const (
 	VerbsIDSend    = C.VERBS_ID_SEND
 	VerbsIDReceive = C.VERBS_ID_RECEIVE
 
-	DatAreaShift     = C.DAT_AREA_SHIFT
-	DatWindow        = C.DAT_LANE_WINDOW
-	DatContextIndex  = C.DAT_CONTEXT_INDEX
-	DatTableNames    = C.DAT_TABLE_NAMES
-	DatTableEnds     = C.DAT_TABLE_ENDS
-	DatComingNothing = C.DAT_COMING_NOTHING
+	DatAreaShift    = C.DAT_AREA_SHIFT
+	DatContextIndex = C.DAT_CONTEXT_INDEX
+	DatTableNames   = C.DAT_TABLE_NAMES
+	DatTableEnds    = C.DAT_TABLE_ENDS
+	DatEpIdle       = C.DAT_EP_IDLE
+	DatEpConnected  = C.DAT_EP_CONNECTED
+	DatEpOver       = C.DAT_EP_OVER
+	DatEpDatagrams  = C.DAT_EP_DATAGRAMS
+	RcByUser        = C.RC_BY_USER
+	RcByPeer        = C.RC_BY_PEER
+	RcBroken        = C.RC_BROKEN
+	RcTellEnd       = C.RC_TELL_END
+	RcImmediate     = C.RC_IMMEDIATE
+	RcInvalidate    = C.RC_INVALIDATE
+	RcToRmr         = C.RC_TO_RMR
 
-	DatLeaveNothing  = C.DAT_LEAVE_NOTHING
-	DatLeaveMessages = C.DAT_LEAVE_MESSAGES
-	DatLeaveLinks    = C.DAT_LEAVE_LINKS
 	DatGroupMost     = C.DAT_GROUP_MOST
 	DatGroupChunks   = C.DAT_GROUP_CHUNKS
 	DatGroupChunk    = C.DAT_GROUP_CHUNK

@@ -43,7 +43,7 @@ type Conn struct {
 	ops                int  // fragments that the link has memory of
 	told               bool // the owner has heard of the end
 	forgotten          bool
-	lent               func() // the owner has the state; calls it back
+	elsewhere          Elsewhere // another engine has it; nil: this one
 
 	requester
 	responder
@@ -71,9 +71,28 @@ func (c *Conn) Open(link transport.Link, ep transport.Endpoint, index, tag uint3
 	c.touch()
 }
 
+// Elsewhere is another engine that has a connection, from its opening on.
+type Elsewhere interface {
+	// Message is a message that has come for the connection.
+	Message(id transport.MsgID, header, data []byte)
+	// Cut ends it without a message to the peer.
+	Cut(how Ending)
+}
+
+// Give gives c, instead of opening it, to another engine, which gets its receives. link and ep are
+// where messages for it come from. Forget is its end here.
+func (c *Conn) Give(link transport.Link, ep transport.Endpoint, to Elsewhere) []*Receive {
+	c.link, c.ep, c.elsewhere, c.state = link, ep, to, open
+	list := c.receives.list
+	c.receives.list = nil
+	return list
+}
+
+// Forget forgets a connection that was given away, and is over there.
+func (c *Conn) Forget() { c.forget() }
+
 // Discard forgets a connection that was never opened. Its receives complete with Flushed.
 func (c *Conn) Discard() {
-	c.Recall()
 	c.state = over
 	c.flushReceives()
 	c.forget()
@@ -83,7 +102,6 @@ func (c *Conn) Discard() {
 // The owner hears of the end. Again it changes nothing, but for a graceful end that is to be
 // abrupt now.
 func (c *Conn) Disconnect(graceful bool) {
-	c.Recall()
 	switch {
 	case c.state != open && c.state != closing:
 	case graceful && len(c.requests) > 0:
@@ -113,7 +131,6 @@ func (c *Conn) end(how Ending) {
 	if c.state == over {
 		return
 	}
-	c.Recall()
 	c.state, c.ending = over, how
 	c.dropSlots()
 	c.settle()
@@ -146,7 +163,6 @@ func (c *Conn) forget() {
 
 // onMessage takes a message; false: it contradicts the protocol.
 func (c *Conn) onMessage(id transport.MsgID, h *header, data []byte) bool {
-	c.Recall()
 	switch id {
 	case msgData:
 		return c.onData(h, data) && (c.state == over || c.onDone(h.Done))
@@ -187,7 +203,7 @@ func (c *Conn) onEnd(h *header) bool {
 
 // pump sends what is due; false: the link has no room for all of it.
 func (c *Conn) pump() bool {
-	if c.forgotten || c.state == idle || c.lent != nil {
+	if c.forgotten || c.state == idle {
 		return true
 	}
 	if c.state != over && !(c.tellReadiness() && c.sendReplies() && c.sendRequests()) {

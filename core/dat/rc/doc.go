@@ -8,7 +8,6 @@
 //	request.go  the side that asks
 //	respond.go  the side that is asked
 //	receive.go  posted receives, of one connection or shared
-//	lend.go     a connection's state, while a faster way goes on with it
 //	place.go    bytes to and from lists of segments
 //
 // # Order

@@ -77,9 +77,6 @@ type Engine struct {
 	ops     *transport.Op // unused, by Link.Next
 	scratch [askSize]byte
 	Dropped uint64 // messages that fit no connection
-	// Idle is called, if it is not nil, when a connection has done all it could: it may be
-	// lent.
-	Idle func(c *Conn)
 }
 
 // NewEngine makes an engine. random gives unpredictable numbers.
@@ -126,6 +123,8 @@ func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
 		return transport.Refuse
 	case c.link != link || c.ep != m.From:
 		e.Dropped++
+	case c.elsewhere != nil:
+		c.elsewhere.Message(id, m.Hdr, m.Data)
 	case !c.onMessage(id, &h, m.Data):
 		c.breakOff(h.Seq, BadResponse)
 	}
@@ -148,7 +147,10 @@ func (c *Conn) Left() { c.cutOff(ByPeer) }
 
 // cutOff ends a connection whose peer hears nothing any more.
 func (c *Conn) cutOff(how Ending) {
-	c.Recall()
+	if c.elsewhere != nil {
+		c.elsewhere.Cut(how)
+		return
+	}
 	c.unsent = 0
 	c.end(how)
 	c.settle()
@@ -172,9 +174,6 @@ func (e *Engine) Progress() (done int, waiting bool) {
 		c.listed = false
 		if c.pump() {
 			done++
-			if e.Idle != nil && c.state == open && !c.listed {
-				e.Idle(c)
-			}
 		} else {
 			c.touch()
 			waiting = true

@@ -208,7 +208,6 @@ func pair(t *testing.T, seed uint64, set func(l *link)) (a, b *side) {
 			set(s.link)
 		}
 		s.e = NewEngine(s, random.Uint64)
-		s.e.Idle = lending(random)
 		s.e.Attach(s.link)
 		return s
 	}
@@ -218,20 +217,35 @@ func pair(t *testing.T, seed uint64, set func(l *link)) (a, b *side) {
 	return a, b
 }
 
-// lending lends the state of connections at any time at which that can be, and returns it as it was.
-func lending(random *rand.Rand) func(c *Conn) {
-	return func(c *Conn) {
-		if random.IntN(2) == 0 {
-			var s State
-			s, _ = c.Lend(func(*Receive) bool { return true }, func() { c.Return(s) })
+// queue is a shared queue of receives.
+type queue struct {
+	Shared
+	list []*Receive
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.Waits = func(int) {}
+	q.Next = func() (r *Receive) {
+		if len(q.list) > 0 {
+			r, q.list = q.list[0], q.list[1:]
 		}
+		return r
 	}
+	return q
+}
+
+func (q *queue) post(r *Receive) {
+	q.list = append(q.list, r)
+	q.Offer()
 }
 
 // join makes a connection between two sides.
-func join(a, b *side, shared *Shared) (c, d *Conn) {
+func join(a, b *side, shared *queue) (c, d *Conn) {
 	c, d = a.e.New(nil), b.e.New(nil)
-	d.Shared = shared
+	if shared != nil {
+		d.Shared = &shared.Shared
+	}
 	ci, ct := c.Name()
 	di, dt := d.Name()
 	c.Open(a.link, 1, di, dt, 4)

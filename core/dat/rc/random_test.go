@@ -19,13 +19,15 @@ func TestRandom(t *testing.T) {
 			l.most = 256 + random.IntN(4000)
 		})
 		var conns [][2]*Conn
+		queues := map[*Conn]*queue{}
 		for range 1 + random.IntN(4) {
-			var s *Shared
+			var s *queue
 			if random.IntN(3) == 0 {
-				s = &Shared{}
+				s = newQueue()
 			}
 			c, d := join(a, b, s)
 			conns = append(conns, [2]*Conn{c, d})
+			queues[d] = s
 		}
 		posted := [2]int{}
 		end := -1
@@ -41,7 +43,7 @@ func TestRandom(t *testing.T) {
 			case 0, 1:
 				r := &Receive{Segments: to.segments(random.IntN(10000), uint32(random.IntN(5000)))}
 				if d.Shared != nil {
-					d.Shared.Post(r)
+					queues[d].post(r)
 				} else if d.state == open {
 					d.PostReceive(r)
 					posted[1-k]++

@@ -172,9 +172,9 @@ func TestLateReceive(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		for seed := range uint64(50) {
 			a, b := pair(t, seed, func(l *link) { l.queued, l.busy = 0.3, 0.2 })
-			var s *Shared
+			var s *queue
 			if shared {
-				s = &Shared{}
+				s = newQueue()
 			}
 			c, d := join(a, b, s)
 			for i := range 100 {
@@ -191,7 +191,7 @@ func TestLateReceive(t *testing.T) {
 			for i := range 100 {
 				r := &Receive{Segments: []Segment{{b.addr(1000 + i), 1}}, Owner: i}
 				if shared {
-					s.Post(r)
+					s.post(r)
 				} else {
 					d.PostReceive(r)
 				}
@@ -210,7 +210,7 @@ func TestLateReceive(t *testing.T) {
 						r.Owner, got)
 				}
 			}
-			if b.memory[5000] != 99 || shared && s.Len() != 0 {
+			if b.memory[5000] != 99 || shared && len(s.list) != 0 {
 				t.Error("the write has not arrived, or receives are left")
 			}
 		}

@@ -1,5 +1,7 @@
 package rc
 
+import "slices"
+
 // Receive is a posted receive. The owner fills the upper part.
 type Receive struct {
 	Segments []Segment
@@ -58,9 +60,12 @@ func (q *receives) finish() {
 	q.base++
 }
 
-// Shared is a queue of receives that several connections take from.
+// Shared is a queue of receives that several connections take from, as this engine sees it.
 type Shared struct {
-	list    []*Receive
+	// Next takes the oldest receive out; nil: there is none.
+	Next func() *Receive
+	// Waits says how many requests wait for one.
+	Waits   func(n int)
 	waiting []waits // requests that found none, oldest first
 }
 
@@ -70,37 +75,39 @@ type waits struct {
 	seq uint32
 }
 
-// Len is how many receives are posted and not taken.
-func (s *Shared) Len() int { return len(s.list) }
-
-// Post adds a receive. One that a request waits for is taken at once.
-func (s *Shared) Post(r *Receive) {
-	r.total = sum(r.Segments)
-	for len(s.waiting) > 0 {
-		w := s.waiting[0]
-		s.waiting = s.waiting[1:]
-		if w.c.state != over && w.c.offer(w.seq, r) {
-			return
-		}
-	}
-	s.list = append(s.list, r)
-}
-
-// Drain takes out all receives that were not taken.
-func (s *Shared) Drain() []*Receive {
-	list := s.list
-	s.list = nil
-	return list
-}
-
 // Take takes the oldest receive out; nil: there is none.
 func (s *Shared) Take() *Receive {
-	if len(s.list) == 0 {
-		return nil
+	r := s.Next()
+	if r != nil {
+		r.total = sum(r.Segments)
+		r.taken = true
 	}
-	r := s.list[0]
-	s.list[0] = nil
-	s.list = s.list[1:]
-	r.taken = true
 	return r
+}
+
+// Offer gives receives that were posted to requests that wait for one.
+func (s *Shared) Offer() {
+	for len(s.waiting) > 0 {
+		w := s.waiting[0]
+		if w.c.wanting(w.seq) != nil {
+			r := s.Take()
+			if r == nil {
+				break
+			}
+			w.c.offer(w.seq, r)
+		}
+		s.waiting = s.waiting[1:]
+	}
+	s.Waits(len(s.waiting))
+}
+
+func (s *Shared) wait(w waits) {
+	s.waiting = append(s.waiting, w)
+	s.Waits(len(s.waiting))
+}
+
+// leave: a connection needs none any more.
+func (s *Shared) leave(c *Conn) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w waits) bool { return w.c == c })
+	s.Waits(len(s.waiting))
 }

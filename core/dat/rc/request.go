@@ -62,14 +62,12 @@ type requester struct {
 
 // Pending is how many requests are not complete.
 func (c *Conn) Pending() int {
-	c.Recall()
 	return len(c.requests)
 }
 
 // Post adds a request. It completes by Owner.Completed, never from inside. False: the connection is
 // not open any more.
 func (c *Conn) Post(r *Request) bool {
-	c.Recall()
 	if c.state != open {
 		return false
 	}

@@ -2,7 +2,6 @@ package rc
 
 import (
 	"errors"
-	"slices"
 
 	"lapi/transport"
 	"lapi/transport/memory"
@@ -51,7 +50,6 @@ type responder struct {
 
 // PostReceive adds a receive. It completes by Owner.Received.
 func (c *Conn) PostReceive(r *Receive) {
-	c.Recall()
 	r.total = sum(r.Segments)
 	r.taken = false
 	number := c.receives.base + uint32(len(c.receives.list))
@@ -66,7 +64,6 @@ func (c *Conn) PostReceive(r *Receive) {
 
 // Receives is how many receives of its own are posted.
 func (c *Conn) Receives() int {
-	c.Recall()
 	return len(c.receives.list)
 }
 
@@ -157,15 +154,23 @@ func (c *Conn) takeReceive(seq uint32, s *incoming) bool {
 	c.readied = append(c.readied, seq)
 	c.touch()
 	if c.Shared != nil {
-		c.Shared.waiting = append(c.Shared.waiting, waits{c, seq})
+		c.Shared.wait(waits{c, seq})
 	}
 	return false
 }
 
+// wanting is the request of that number if it has found no receive; else nil.
+func (c *Conn) wanting(seq uint32) *incoming {
+	if s, _ := c.slot(seq); c.state != over && s != nil && s.used && s.unready {
+		return s
+	}
+	return nil
+}
+
 // offer gives a receive to a request that has found none; false: it needs none any more.
 func (c *Conn) offer(seq uint32, r *Receive) bool {
-	s, _ := c.slot(seq)
-	if s == nil || !s.used || !s.unready {
+	s := c.wanting(seq)
+	if s == nil {
 		return false
 	}
 	r.taken = true
@@ -416,8 +421,7 @@ func (c *Conn) dropSlots() {
 		}
 	}
 	if c.Shared != nil {
-		c.Shared.waiting = slices.DeleteFunc(c.Shared.waiting,
-			func(w waits) bool { return w.c == c })
+		c.Shared.leave(c)
 	}
 	c.slots, c.coming = nil, 0
 	c.readied = nil

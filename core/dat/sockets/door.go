@@ -11,6 +11,7 @@ import (
 
 	"lapi/core/dat"
 	"lapi/core/job/wire"
+	"lapi/descriptor"
 	"lapi/transport"
 	"lapi/transport/shm"
 )
@@ -262,6 +263,45 @@ func (n *Network) NodeLink(me int, runs func() bool,
 		}
 	}
 	return l, nil
+}
+
+// Within implements dat.Network.
+func (n *Network) Within(failed func(me int)) (ends [2]transport.Link, err error) {
+	for me := range ends {
+		ends[me], err = n.NodeLink(me, func() bool { return true },
+			func(transport.Endpoint, error) { failed(me) })
+		if err != nil {
+			if me > 0 {
+				n.CloseLink(ends[0])
+			}
+			return ends, err
+		}
+	}
+	for me, link := range ends {
+		if err = connectWithin(link, ends[1-me], 1-me); err != nil {
+			n.CloseLink(ends[0])
+			n.CloseLink(ends[1])
+			return ends, err
+		}
+	}
+	return ends, nil
+}
+
+// connectWithin connects a link to another one of this process, which is task ep.
+func connectWithin(link, other transport.Link, ep int) error {
+	a := other.Address()
+	files := make([]int, len(a.Files))
+	for i, file := range a.Files {
+		fd, err := descriptor.Own(unix.FcntlInt(uintptr(file), unix.F_DUPFD_CLOEXEC, 3))
+		if err != nil {
+			for _, made := range files[:i] {
+				unix.Close(made)
+			}
+			return err
+		}
+		files[i] = fd
+	}
+	return link.Connect(transport.Endpoint(ep), transport.Address{Bytes: a.Bytes, Files: files})
 }
 
 // CloseLink implements dat.Network.

@@ -1,5 +1,5 @@
 /*
- * dat_lane_bench.c - what short operations of uDAPL's fast lane cost in instructions, ns: `make
+ * dat_lane_bench.c - what short operations of uDAPL's node engine cost in instructions, ns: `make
  * dat-lane-bench`; see rounds.h.
  *
  * Both processes run in one thread, so no line ever goes to another processor: what is left is the
@@ -31,7 +31,7 @@ static void second_take(dat_slot *evd)
 {
 	DAT_EVENT event;
 
-	if (evd->length == 0 && second_poll((uintptr_t)evd, &event))
+	if (evd->length == 0 && second_rc_poll((uintptr_t)evd, &event))
 		return;
 	if (evd->length == 0)
 		abort();
@@ -56,14 +56,14 @@ static COUNTED void first_receives(void)
 
 static void second_sends(void)
 {
-	const dat_post post = {.op = DAT_LANE_SEND, .num_segments = 1, .local_iov = &out[1]};
+	const dat_post post = {.op = RC_SEND, .num_segments = 1, .local_iov = &out[1]};
 
-	second_post((DAT_EP_HANDLE)fake_dat[1].ep, &post);
+	second_rc_post((DAT_EP_HANDLE)fake_dat[1].ep, &post);
 }
 
 static void second_receives(void)
 {
-	second_receive((DAT_EP_HANDLE)fake_dat[1].ep, 1, &in[1], 2, 0);
+	second_rc_post_receive((DAT_EP_HANDLE)fake_dat[1].ep, 1, &in[1], 2, 0);
 }
 
 static void answered(void)
@@ -89,7 +89,7 @@ static COUNTED void first_writes(void)
 static void write_completed(void)
 {
 	first_writes();
-	second_turn();
+	second_rc_turn();
 	take(fake_dat[0].request);
 }
 

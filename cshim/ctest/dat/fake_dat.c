@@ -9,7 +9,7 @@
 #include "dat/api/providers.h"
 #include "node/arm.h"
 
-enum { AREA = 1 << DAT_AREA_SHIFT, TAG = 4711, ZONE = 0x1000 };
+enum { AREA = 1 << DAT_AREA_SHIFT, SLOTS = 5, TAG = 4711, ZONE = 0x1000 };
 
 fake_dat_side fake_dat[2];
 
@@ -18,16 +18,98 @@ static dat_table tables[2];
 static unsigned char memories[2][FAKE_DAT_MEMORY] __attribute__((aligned(4096)));
 static int bells[2], adapters;
 
+/* The functions of the second, as the header has those of the first. */
+dat_end *second_rc_open(const dat_end_config *config);
+void second_rc_close(dat_end *end);
+int second_rc_bind(dat_end *end, uint64_t number, uint32_t completion);
+void second_rc_disconnect(dat_end *end, int graceful);
+void second_rc_cut(dat_end *end, uint32_t how);
+void second_rc_flush(dat_end *end);
+DAT_RETURN second_rc_post_shared(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+                                 const DAT_LMR_TRIPLET *local_iov, uint64_t cookie);
+dat_srq *second_rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov,
+                               int by_core);
+void second_rc_close_shared(dat_srq *srq);
+int second_evd_open(uint64_t evd, uint32_t size, uint32_t flags, uint64_t async);
+void second_evd_close(uint64_t evd);
+int second_evd_post(uint64_t evd, const evd_event *event, int silent);
+void second_handle_add_area(uint64_t area);
+
+#define CALLS_OF(name)                                                                     \
+	{                                                                                  \
+		name(rc_post), name(rc_post_receive), name(rc_post_shared), name(rc_open), \
+			name(rc_close), name(rc_bind), name(rc_disconnect), name(rc_cut),  \
+			name(rc_flush), name(rc_open_shared), name(rc_close_shared),       \
+			name(rc_turn), name(evd_open), name(evd_close), name(evd_post),    \
+			name(evd_take), name(handle_add_area)                              \
+	}
+#define FIRST(name) name
+#define SECOND(name) second_##name
+static const fake_dat_calls calls[2] = {CALLS_OF(FIRST), CALLS_OF(SECOND)};
+
+/* The side that an endpoint is of. */
+static int side_of(uint64_t ep)
+{
+	CHECK(ep == (uintptr_t)fake_dat[0].ep || ep == (uintptr_t)fake_dat[1].ep);
+	return ep == (uintptr_t)fake_dat[1].ep;
+}
+
 /* What the two have of core. */
+
+/* A completion that is core's to post. */
+static void complete(const fake_dat_side *s, uint64_t evd, uint32_t number, uint64_t cookie,
+                     uint32_t status)
+{
+	dat_completion c = {
+		.number = number, .ep = (uintptr_t)s->ep, .cookie = cookie, .status = status};
+	evd_event event;
+
+	memcpy(&event, &c, sizeof(event));
+	s->rc->evd_post(evd, &event, 0);
+}
+
+/* A post to a connection that is over. */
+static uint32_t flush_post(int number, const uint64_t *arguments)
+{
+	int side = side_of(arguments[0]);
+	const fake_dat_side *s = &fake_dat[side];
+
+	CHECK(s->posts.end && (!s->end->on || s->end->closing));
+	fake_dat_over(side);
+	if (number == DAT_CALL_post)
+		complete(s, s->posts.request, DAT_DTO_COMPLETION_EVENT, arguments[5],
+		         DAT_DTO_ERR_FLUSHED);
+	else
+		complete(s, s->posts.recv, DAT_DTO_COMPLETION_EVENT, arguments[3],
+		         DAT_DTO_ERR_FLUSHED);
+	return DAT_SUCCESS;
+}
 
 uint32_t godat_call(int number, uint64_t *arguments)
 {
-	if (number != DAT_CALL_ia_openv && number != DAT_CALL_ia_close)
-		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES; /* it is for the lane */
+	if (number == DAT_CALL_post || number == DAT_CALL_ep_post_recv)
+		return flush_post(number, arguments);
+	CHECK(number == DAT_CALL_ia_openv || number == DAT_CALL_ia_close);
 	adapters = number == DAT_CALL_ia_openv;
 	if (adapters)
 		*(DAT_IA_HANDLE *)(uintptr_t)arguments[3] = &fake_dat[0];
 	return DAT_SUCCESS;
+}
+
+void godat_bind(uint64_t ep, uint64_t number, uint32_t status)
+{
+	fake_dat_side *s = &fake_dat[side_of(ep)];
+
+	s->binds++;
+	complete(s, s->posts.request, DAT_RMR_BIND_COMPLETION_EVENT, number, status);
+}
+
+int godat_invalidate(uint64_t ep, uint32_t context)
+{
+	fake_dat_side *s = &fake_dat[side_of(ep)];
+
+	s->invalidated = context;
+	return !s->refuses;
 }
 
 void (*fake_dat_core)(void);
@@ -104,13 +186,22 @@ void dat_extensions_found(void)
 {
 }
 
-static void open_queue(dat_slot *slot, dat_queue *queue, DAT_EVENT *events)
+static void open_queue(const fake_dat_side *s, dat_slot *slot)
 {
-	*queue = (dat_queue){.events = (uintptr_t)events,
-	                     .room = FAKE_DAT_EVENTS,
-	                     .size = FAKE_DAT_EVENTS,
-	                     .flags = DAT_QUEUE_TRANSFERS};
-	*slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EVD, .lane = (uintptr_t)queue};
+	*slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EVD};
+	CHECK(s->rc->evd_open((uintptr_t)slot, FAKE_DAT_EVENTS, 0, (uintptr_t)s->async));
+	dat_queue_of(slot)->flags |= DAT_QUEUE_TRANSFERS;
+}
+
+static dat_name name_of(const fake_dat_side *s, uint32_t context)
+{
+	return (dat_name){.addr = (uintptr_t)s->memory,
+	                  .n = FAKE_DAT_MEMORY,
+	                  .pz = ZONE,
+	                  .context = context,
+	                  .privileges = (uint16_t)(DAT_MEM_PRIV_ALL_FLAG |
+	                                           (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC),
+	                  .window = context == FAKE_DAT_WINDOW};
 }
 
 static void open_table(fake_dat_side *s, int side)
@@ -119,46 +210,30 @@ static void open_table(fake_dat_side *s, int side)
 	s->memory = memories[side];
 	memset(s->table, 0, sizeof(*s->table));
 	memset(s->memory, 0, FAKE_DAT_MEMORY);
-	s->table->ends[FAKE_DAT_INDEX] =
-		(dat_open){.pz = ZONE, .tag = TAG, .open = 1, .looks = 1};
-	s->table->names[FAKE_DAT_NAME] =
-		(dat_name){.addr = (uintptr_t)s->memory,
-	                   .n = FAKE_DAT_MEMORY,
-	                   .pz = ZONE,
-	                   .context = FAKE_DAT_CONTEXT,
-	                   .privileges = (uint16_t)(DAT_MEM_PRIV_ALL_FLAG |
-	                                            (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC)};
+	s->table->ends[FAKE_DAT_INDEX] = (dat_open){.pz = ZONE, .tag = TAG, .open = 1};
+	s->table->names[FAKE_DAT_NAME] = name_of(s, FAKE_DAT_CONTEXT);
+	s->table->names[FAKE_DAT_WINDOW_NAME] = name_of(s, FAKE_DAT_WINDOW);
 }
 
-static void open_end(int side, uint64_t *ends)
+static void open_posts(fake_dat_side *s)
 {
-	fake_dat_side *s = &fake_dat[side];
-	const fake_dat_side *other = &fake_dat[1 - side];
+	s->posts = (dat_ep){.end = (uintptr_t)s->end,
+	                    .recv = (uintptr_t)s->recv,
+	                    .request = (uintptr_t)s->request,
+	                    .state = DAT_EP_CONNECTED,
+	                    .max_message = FAKE_DAT_MEMORY,
+	                    .max_requests = FAKE_DAT_REQUESTS,
+	                    .max_receives = FAKE_DAT_EVENTS,
+	                    .max_request_iov = FAKE_DAT_IOV,
+	                    .max_receive_iov = FAKE_DAT_IOV,
+	                    .max_write_iov = FAKE_DAT_IOV,
+	                    .max_read_iov = FAKE_DAT_IOV};
+	*s->ep = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EP, .lane = (uintptr_t)&s->posts};
+}
 
-	s->end = (dat_end){.config.link = (uintptr_t)fake_node_link(side),
-	                   .config.peer = (uintptr_t)fake_node_peer(side),
-	                   .config.ep = (uintptr_t)s->ep,
-	                   .config.pz = ZONE,
-	                   .config.recv = (uintptr_t)s->recv,
-	                   .config.request = (uintptr_t)s->request,
-	                   .config.table = (uintptr_t)other->table,
-	                   .config.own = (uintptr_t)&s->table->ends[FAKE_DAT_INDEX],
-	                   .config.peers = (uintptr_t)&other->table->ends[FAKE_DAT_INDEX],
-	                   .config.requests = (uintptr_t)s->requests,
-	                   .config.receives = (uintptr_t)s->receives,
-	                   .config.room = FAKE_DAT_EVENTS,
-	                   .config.max_requests = DAT_LANE_WINDOW,
-	                   .config.max_receives = FAKE_DAT_EVENTS,
-	                   .config.max_writes = 4,
-	                   .config.max_reads = 4,
-	                   .config.index = FAKE_DAT_INDEX,
-	                   .config.tag = TAG,
-	                   .config.peer_index = FAKE_DAT_INDEX,
-	                   .config.peer_tag = TAG,
-	                   .config.reads = 4,
-	                   .on = 1};
-	*s->ep = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EP, .lane = (uintptr_t)&s->end};
-	ends[FAKE_DAT_INDEX] = (uintptr_t)&s->end;
+static void open_lane(const fake_dat_side *s, int side, uint64_t *ends)
+{
+	ends[FAKE_DAT_INDEX] = (uintptr_t)s->end;
 	memset(s->lane, 0, sizeof(*s->lane));
 	s->lane->num_links = 1;
 	s->lane->links[0] = (uintptr_t)fake_node_link(side);
@@ -166,9 +241,32 @@ static void open_end(int side, uint64_t *ends)
 	s->lane->ends = (uintptr_t)ends;
 	s->lane->num_ends = 64;
 	s->lane->table = (uintptr_t)s->table;
-	handle_add_area((uintptr_t)area);
-	second_handle_add_area((uintptr_t)area);
+	s->rc->add_area((uintptr_t)area);
 	s->lane->on = 1;
+}
+
+static void open_end(int side, uint64_t *ends)
+{
+	fake_dat_side *s = &fake_dat[side];
+	const fake_dat_side *other = &fake_dat[1 - side];
+	const dat_end_config config = {.link = (uintptr_t)fake_node_link(side),
+	                               .peer = (uintptr_t)fake_node_peer(side),
+	                               .ep = (uintptr_t)s->ep,
+	                               .pz = ZONE,
+	                               .recv = (uintptr_t)s->recv,
+	                               .request = (uintptr_t)s->request,
+	                               .table = (uintptr_t)other->table,
+	                               .own = (uintptr_t)&s->table->ends[FAKE_DAT_INDEX],
+	                               .peers = (uintptr_t)&other->table->ends[FAKE_DAT_INDEX],
+	                               .index = FAKE_DAT_INDEX,
+	                               .tag = TAG,
+	                               .peer_index = FAKE_DAT_INDEX,
+	                               .peer_tag = TAG,
+	                               .reads = FAKE_DAT_READS};
+
+	CHECK((s->end = s->rc->open(&config)) != NULL);
+	open_posts(s);
+	open_lane(s, side, ends);
 }
 
 void fake_dat_open(int threads)
@@ -185,16 +283,20 @@ void fake_dat_open(int threads)
 		area = aligned_alloc(AREA, AREA);
 	CHECK(area != NULL);
 	memset(area, 0, AREA);
-	fake_dat[0].lane = &dat_the_lane;
-	fake_dat[1].lane = &second_lane;
 	for (i = 0; i < 2; i++) {
 		fake_dat_side *s = &fake_dat[i];
+		dat_slot *slots = (dat_slot *)(void *)area + 1 + SLOTS * i;
 
-		s->ep = (dat_slot *)(void *)area + 1 + 3 * i;
-		s->recv = s->ep + 1;
-		s->request = s->ep + 2;
-		open_queue(s->recv, &s->recv_queue, s->recv_events);
-		open_queue(s->request, &s->request_queue, s->request_events);
+		*s = (fake_dat_side){.rc = &calls[i],
+		                     .lane = i ? &second_lane : &dat_the_lane,
+		                     .ep = slots,
+		                     .recv = slots + 1,
+		                     .request = slots + 2,
+		                     .async = slots + 3,
+		                     .srq_slot = slots + 4};
+		open_queue(s, s->async);
+		open_queue(s, s->recv);
+		open_queue(s, s->request);
 		open_table(s, i);
 		fake_node_peer(i)->pid = getpid();
 		fake_node_peer(i)->direct = 1;
@@ -208,6 +310,20 @@ void fake_dat_open(int threads)
 	}
 }
 
+/* As core frees an endpoint: what is posted completes first. */
+static void close_side(fake_dat_side *s)
+{
+	s->rc->cut(s->end, RC_BY_USER);
+	s->rc->flush(s->end);
+	s->rc->close(s->end);
+	if (s->srq)
+		s->rc->close_shared(s->srq);
+	s->rc->evd_close((uintptr_t)s->recv);
+	s->rc->evd_close((uintptr_t)s->request);
+	s->rc->evd_close((uintptr_t)s->async);
+	memset(s->lane, 0, sizeof(*s->lane));
+}
+
 void fake_dat_close(void)
 {
 	int i;
@@ -216,8 +332,66 @@ void fake_dat_close(void)
 		CHECK(dat_close_own(&fake_dat[0], DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS);
 	for (i = 0; i < 2; i++) {
 		close(bells[i]);
-		memset(fake_dat[i].lane, 0, sizeof(*fake_dat[i].lane));
+		close_side(&fake_dat[i]);
 	}
+}
+
+void fake_dat_share(int side, uint32_t max)
+{
+	fake_dat_side *s = &fake_dat[side];
+
+	s->srq = s->rc->open_shared((uintptr_t)s->srq_slot, ZONE, max, FAKE_DAT_IOV, 0);
+	CHECK(s->srq != NULL);
+	*s->srq_slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_SRQ, .lane = (uintptr_t)s->srq};
+	s->end->config.srq = (uintptr_t)s->srq;
+	s->posts.srq = (uintptr_t)s->srq_slot;
+}
+
+int fake_dat_over(int side)
+{
+	fake_dat_side *s = &fake_dat[side];
+
+	if (s->end->on)
+		return 0;
+	s->lane->ended = 0;
+	if (s->end->collected)
+		return 1;
+	s->end->collected = 1;
+	s->posts.state = DAT_EP_OVER;
+	s->table->ends[FAKE_DAT_INDEX].open = 0;
+	s->rc->flush(s->end);
+	return 1;
+}
+
+void fake_dat_turns(void)
+{
+	enum { QUIET = 4 };
+	int quiet = 0;
+
+	while (quiet++ < QUIET) {
+		int side;
+
+		for (side = 0; side < 2; side++)
+			if (fake_dat[side].rc->turn() & DAT_LANE_MADE)
+				quiet = 0;
+	}
+}
+
+dat_completion fake_dat_take(int side, const dat_slot *evd)
+{
+	dat_completion completion = {0};
+	evd_event event;
+
+	CHECK(fake_dat[side].rc->evd_take((uintptr_t)evd, &event) == DAT_SUCCESS);
+	memcpy(&completion, &event, sizeof(event));
+	return completion;
+}
+
+void fake_dat_expect(int side, const dat_slot *evd, uint64_t cookie, uint32_t status)
+{
+	const dat_completion c = fake_dat_take(side, evd);
+
+	CHECK(c.cookie == cookie && c.status == status);
 }
 
 DAT_LMR_TRIPLET fake_dat_local(int side, uint64_t at, uint64_t n)

@@ -18,6 +18,7 @@ enum {
 	CREDITS = 24,        /* receives that a side has posted */
 	PLACE = 16 << 10,    /* bytes of memory for each thread's data: */
 	WRITTEN = 600 << 10, /* where the peer's memory is written; before that its receives are */
+	WAY = 3,             /* requests of a poster's under way, from memory of their own */
 	RECEIVES = 100 << 10 /* of a side begin there, the longest has: */
 };
 
@@ -26,7 +27,7 @@ enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]), LONGEST = 5000 };
 
 /* Receives that each side may still take from the other. */
 static int credits[2];
-static uint32_t done;
+static uint32_t done, done_of[POSTERS]; /* requests: of all, of each */
 
 static int take_credit(int side)
 {
@@ -85,19 +86,23 @@ static void take_completions(void)
 	DAT_EVENT event;
 
 	while (dat_evd_dequeue((DAT_EVD_HANDLE)fake_dat[0].request, &event) == DAT_SUCCESS) {
+		uint64_t who = event.event_data.dto_completion_event_data.user_cookie.as_64;
+
 		expect_success(&event);
+		CHECK(who < POSTERS);
+		__atomic_add_fetch(&done_of[who], 1, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&done, 1, __ATOMIC_RELAXED);
 	}
 }
 
 static DAT_RETURN post_one(uint32_t who, uint32_t i)
 {
-	uint64_t at = (uint64_t)who * 2 * PLACE;
+	uint64_t at = (uint64_t)who * 2 * PLACE, own = at + i % WAY * LONGEST;
 	uint32_t n = lengths[(i + who) % LENGTHS];
-	DAT_LMR_TRIPLET from = fake_dat_local(0, at, n);
+	DAT_LMR_TRIPLET from = fake_dat_local(0, own, n);
 	DAT_LMR_TRIPLET to = fake_dat_local(0, at + PLACE, n);
 	DAT_RMR_TRIPLET there = fake_dat_remote(1, WRITTEN + at, n);
-	DAT_DTO_COOKIE cookie = {.as_64 = i};
+	DAT_DTO_COOKIE cookie = {.as_64 = who};
 
 	switch (i % 4) {
 	case 0:
@@ -108,14 +113,14 @@ static DAT_RETURN post_one(uint32_t who, uint32_t i)
 		return dat_ep_post_rdma_read((DAT_EP_HANDLE)fake_dat[0].ep, 1, &to, cookie, &there,
 		                             DAT_COMPLETION_DEFAULT_FLAG);
 	default:
-		fill(fake_dat[0].memory + at, n, who, i);
+		fill(fake_dat[0].memory + own, n, who, i);
 		return dat_ep_post_send((DAT_EP_HANDLE)fake_dat[0].ep, 1, &from, cookie,
 		                        DAT_COMPLETION_DEFAULT_FLAG);
 	}
 }
 
-/* Of the first process: posts, and takes what is complete. A request that waits for room would be
- * sent from the same memory, so each waits for one of the own before. */
+/* Of the first process: posts, and takes what is complete. A request that waits is sent from its
+ * memory later, so each waits until one of the own is complete that had the same. */
 static void *poster(void *argument)
 {
 	uint32_t who = (uint32_t)(uintptr_t)argument, i;
@@ -123,11 +128,12 @@ static void *poster(void *argument)
 	for (i = 0; i < EACH; i++) {
 		int sends = i % 4 >= 2;
 
-		while (sends && !take_credit(1)) {
+		while (__atomic_load_n(&done_of[who], __ATOMIC_RELAXED) + WAY <= i ||
+		       (sends && !take_credit(1))) {
 			take_completions();
 			sched_yield();
 		}
-		/* core, which is none, would have it: later */
+		/* no more can be posted: later */
 		while (post_one(who, i) != DAT_SUCCESS) {
 			take_completions();
 			sched_yield();
@@ -177,7 +183,7 @@ static void second_receives(uint32_t number)
 {
 	DAT_LMR_TRIPLET to = fake_dat_local(1, place_of(number), LONGEST);
 
-	CHECK(second_receive(fake_dat[1].ep, 1, &to, number, 0) == 1);
+	CHECK(second_rc_post_receive(fake_dat[1].ep, 1, &to, number, 0) == DAT_SUCCESS);
 }
 
 /* What the second process has received. */
@@ -204,12 +210,12 @@ static int second_sends(uint32_t number)
 {
 	uint32_t n = lengths[number % LENGTHS];
 	DAT_LMR_TRIPLET from = fake_dat_local(1, 0, n);
-	const dat_post send = {.op = DAT_LANE_SEND, .num_segments = 1, .local_iov = &from};
+	const dat_post send = {.op = RC_SEND, .num_segments = 1, .local_iov = &from};
 
-	if (fake_dat[1].end.tx.posted || !take_credit(0)) /* then its memory is free */
+	if (fake_dat[1].end->tx.posted || !take_credit(0)) /* then its memory is free */
 		return 0;
 	fill(fake_dat[1].memory, n, POSTERS, number);
-	CHECK(second_post(fake_dat[1].ep, &send) == 1);
+	CHECK(second_rc_post(fake_dat[1].ep, &send) == DAT_SUCCESS);
 	return 1;
 }
 
@@ -224,7 +230,7 @@ static void *peer(void *argument)
 	       __atomic_load_n(&done, __ATOMIC_RELAXED) < POSTERS * EACH) {
 		DAT_EVENT event;
 
-		if (second_poll((uintptr_t)s->request, &event)) {
+		if (second_rc_poll((uintptr_t)s->request, &event)) {
 			expect_success(&event);
 			complete++;
 		}
@@ -250,6 +256,7 @@ static void run(int direct)
 	for (i = 0; i < 2; i++)
 		fake_node_peer((int)i)->direct = (uint32_t)direct;
 	done = 0;
+	memset(done_of, 0, sizeof(done_of));
 	credits[0] = credits[1] = CREDITS;
 	for (i = 0; i < CREDITS; i++) {
 		first_receives(i);
@@ -261,8 +268,8 @@ static void run(int direct)
 	threads[POSTERS + 1] = fake_thread(peer, NULL);
 	for (i = 0; i < POSTERS + 2; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
-	CHECK(fake_dat[0].end.tx.posted == 0 && fake_dat[1].end.tx.posted == 0);
-	CHECK(!fake_dat[0].end.stuck && !fake_dat[1].end.stuck);
+	CHECK(fake_dat[0].end->tx.posted == 0 && fake_dat[1].end->tx.posted == 0);
+	CHECK(fake_dat[0].end->on && fake_dat[1].end->on);
 	fake_dat_close();
 }
 
@@ -293,10 +300,10 @@ static void wakes(void)
 	waiter = fake_thread(completion_waiter, NULL);
 	/* its sleep, and not the service thread's */
 	while (!__atomic_load_n(&fake_dat[0].table->waits, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&node_head(fake_node_link(0)->own_head)->armed,
-	                       __ATOMIC_RELAXED) == NODE_AWAKE)
+	       __atomic_load_n(&node_head(fake_node_link(0)->own_head)->armed, __ATOMIC_RELAXED) ==
+	               NODE_AWAKE)
 		sched_yield();
-	second_turn();
+	second_rc_turn();
 	CHECK(pthread_join(waiter, NULL) == 0);
 	fake_dat_close();
 }

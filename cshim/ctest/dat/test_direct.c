@@ -18,7 +18,7 @@ static dat_open *opened;
 static void open_both(void)
 {
 	fake_dat_open(0);
-	origin = &fake_dat[0].end;
+	origin = fake_dat[0].end;
 	name = &fake_dat[1].table->names[FAKE_DAT_NAME];
 	opened = &fake_dat[1].table->ends[FAKE_DAT_INDEX];
 	memset(fake_dat[0].memory, 3, FAKE_DAT_MEMORY);
@@ -34,12 +34,16 @@ static int all_are(const unsigned char *bytes, uint64_t n, unsigned char value)
 }
 
 /* Posts a write, or a read, between the first bytes of the origin's memory and what to names. */
-static int post(int op, uint64_t n, const DAT_RMR_TRIPLET *to)
+static DAT_RETURN post(int op, uint64_t n, const DAT_RMR_TRIPLET *to)
 {
 	const DAT_LMR_TRIPLET from = fake_dat_local(0, 0, n);
-	const dat_post post = {.op = op, .num_segments = 1, .local_iov = &from, .remote_iov = to};
+	const dat_post post = {.op = op,
+	                       .params = RC_PARAMS_RDMA,
+	                       .num_segments = 1,
+	                       .local_iov = &from,
+	                       .remote_iov = to};
 
-	return dat_lane_post(fake_dat[0].ep, &post);
+	return rc_post(fake_dat[0].ep, &post);
 }
 
 /* How many of the origin's requests are complete. */
@@ -77,8 +81,8 @@ static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
 	case NO_END:
 		/* behind it there are names, which are not 0 */
 		origin->config.peer_index = DAT_TABLE_ENDS;
-		fake_dat[1].table->names[0] = (dat_name){.n = (uint64_t)1 << 32 | origin->config.peer_tag,
-		                                         .addr = name->pz};
+		fake_dat[1].table->names[0] = (dat_name){
+			.n = (uint64_t)1 << 32 | origin->config.peer_tag, .addr = name->pz};
 		break;
 	case NO_NAME:
 		to->rmr_context = DAT_CONTEXT_INDEX & ~1u;
@@ -97,9 +101,8 @@ static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
 		name->pz++;
 		break;
 	case NO_RIGHT:
-		name->privileges &= (uint16_t)~(op == DAT_LANE_READ
-		                                        ? DAT_MEM_PRIV_REMOTE_READ_FLAG
-		                                        : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+		name->privileges &= (uint16_t) ~(op == RC_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG
+		                                               : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 		break;
 	case TOO_LONG:
 		name->n = AT + N - 1;
@@ -122,16 +125,26 @@ static void copies_nothing(int what, int op)
 
 	open_both();
 	to = fake_dat_remote(1, AT, N);
-	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->tx.posted == 0);
+	CHECK(post(op, N, &to) == DAT_SUCCESS && completed() == 1 && origin->tx.posted == 0);
 	memset(fake_dat[0].memory, 3, N);
 	memset(fake_dat[1].memory + AT, 9, N);
 	forbid(what, op, &to);
-	CHECK(post(op, N, &to) == 1 && completed() == 1 && origin->tx.posted == 1);
+	CHECK(post(op, N, &to) == DAT_SUCCESS && completed() == 1 && origin->tx.posted == 1);
 	CHECK(all_are(fake_dat[0].memory, N, 3) && all_are(fake_dat[1].memory + AT, N, 9));
 	fake_dat_close();
 }
 
-/* In a message, which the target's lane leaves to core: it is as it was, the message is there. */
+/* Both ends are over, and the origin's only request is complete with that status. */
+static void both_over(uint32_t status)
+{
+	rc_turn();
+	CHECK(fake_dat_over(1) && fake_dat[1].end->how == RC_BROKEN);
+	CHECK(fake_dat_over(0) && origin->how == RC_BROKEN && origin->tx.posted == 0);
+	fake_dat_expect(0, fake_dat[0].request, 0, status);
+	CHECK(completed() == 0);
+}
+
+/* In a message: the target changes nothing, and ends the connection. */
 static void takes_nothing(int what, int op)
 {
 	DAT_RMR_TRIPLET to;
@@ -141,17 +154,17 @@ static void takes_nothing(int what, int op)
 	open_both();
 	fake_node_peer(0)->direct = 0;
 	to = fake_dat_remote(1, AT, N);
-	CHECK(post(op, N, &to) == 1 && completed() == 0);
-	CHECK(!(second_turn() & DAT_LANE_CORE));
-	dat_lane_turn();
+	CHECK(post(op, N, &to) == DAT_SUCCESS && completed() == 0);
+	CHECK(!(second_rc_turn() & DAT_LANE_CORE));
+	rc_turn();
 	CHECK(completed() == 1);
 	memset(fake_dat[0].memory, 3, N);
 	memset(fake_dat[1].memory + AT, 9, N);
 	forbid(what, op, &to);
-	CHECK(post(op, N, &to) == 1);
-	CHECK(second_turn() & DAT_LANE_CORE && fake_dat[1].end.rx.expected == 1);
-	dat_lane_turn();
-	CHECK(completed() == 1);
+	CHECK(post(op, N, &to) == DAT_SUCCESS);
+	CHECK(second_rc_turn() & DAT_LANE_CORE && fake_dat[1].end->rx.expected == 1);
+	fake_dat_expect(0, fake_dat[0].request, 0, DAT_DTO_SUCCESS);
+	both_over(DAT_DTO_ERR_REMOTE_ACCESS);
 	CHECK(all_are(fake_dat[0].memory, N, 3) && all_are(fake_dat[1].memory + AT, N, 9));
 	fake_dat_close();
 }
@@ -161,7 +174,8 @@ static void atomics(void)
 {
 	DAT_LMR_TRIPLET result;
 	DAT_RMR_TRIPLET to;
-	const dat_post add = {.op = DAT_LANE_ADD,
+	const dat_post add = {.op = RC_ADD,
+	                      .params = RC_PARAMS_ADD,
 	                      .num_segments = 1,
 	                      .local_iov = &result,
 	                      .remote_iov = &to,
@@ -170,17 +184,27 @@ static void atomics(void)
 	open_both();
 	result = fake_dat_local(0, 0, 8);
 	to = fake_dat_remote(1, AT, 8);
-	name->privileges &= (uint16_t)~(int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
-	CHECK(dat_lane_post(fake_dat[0].ep, &add) == 1);
-	CHECK(second_turn() & DAT_LANE_CORE);
+	name->privileges &= (uint16_t) ~(int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
+	CHECK(rc_post(fake_dat[0].ep, &add) == DAT_SUCCESS);
+	CHECK(second_rc_turn() & DAT_LANE_CORE);
 	CHECK(all_are(fake_dat[1].memory + AT, 8, 9) && completed() == 0);
+	both_over(DAT_DTO_ERR_REMOTE_ACCESS);
 	fake_dat_close();
+}
+
+/* The request is complete with an error of its own memory, and the connection over. */
+static void own_is_bad(void)
+{
+	CHECK(completed() == 0 && dat_the_lane.ended);
+	second_rc_turn();
+	CHECK(all_are(fake_dat[1].memory + AT, N, 9) && all_are(fake_dat[0].memory, N, 3));
+	both_over(DAT_DTO_ERR_LOCAL_PROTECTION);
 }
 
 /* The own memory: another zone's, what is too long, what may not be written by a read, a window. */
 static void own_memory(void)
 {
-	static const int ops[] = {DAT_LANE_WRITE, DAT_LANE_READ};
+	static const int ops[] = {RC_WRITE, RC_READ};
 	int what, i;
 
 	for (i = 0; i < 2; i++)
@@ -197,7 +221,11 @@ static void own_memory(void)
 			if (what == 2)
 				own->privileges &= (uint16_t)~DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 			own->window = what == 3;
-			CHECK(post(ops[i], N, &to) == (what == 2 && ops[i] == DAT_LANE_WRITE));
+			CHECK(post(ops[i], N, &to) == DAT_SUCCESS);
+			if (what == 2 && ops[i] == RC_WRITE)
+				CHECK(completed() == 1 && origin->on);
+			else
+				own_is_bad();
 			fake_dat_close();
 		}
 }
@@ -205,56 +233,62 @@ static void own_memory(void)
 /* A copy is made only when every request in front has taken effect. */
 static void order(void)
 {
-	const dat_post send = {.op = DAT_LANE_SEND};
+	const dat_post send = {.op = RC_SEND};
 	DAT_RMR_TRIPLET to;
 
 	open_both();
 	to = fake_dat_remote(1, AT, N);
-	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1); /* there is no receive for it */
-	CHECK(post(DAT_LANE_WRITE, N, &to) == 1);
+	CHECK(rc_post(fake_dat[0].ep, &send) == DAT_SUCCESS); /* there is no receive for it */
+	CHECK(post(RC_WRITE, N, &to) == DAT_SUCCESS);
 	CHECK(origin->tx.posted == 2 && completed() == 0);
 	CHECK(all_are(fake_dat[1].memory + AT, N, 9));
-	CHECK(second_receive(fake_dat[1].ep, 0, NULL, 0, 0) == 1);
-	second_turn();
-	dat_lane_turn();
+	CHECK(second_rc_post_receive(fake_dat[1].ep, 0, NULL, 0, 0) == DAT_SUCCESS);
+	second_rc_turn();
+	rc_turn();
 	CHECK(completed() == 2 && all_are(fake_dat[1].memory + AT, N, 3));
-	CHECK(post(DAT_LANE_WRITE, N, &to) == 1 && completed() == 3); /* now by a copy */
+	CHECK(post(RC_WRITE, N, &to) == DAT_SUCCESS && completed() == 3); /* now by a copy */
 	fake_dat_close();
 }
 
-/* A copy's event needs a place: without one core has the request, which says that. */
+/* A copy is made though its event has no place: that is an asynchronous error. */
 static void no_place(void)
 {
 	DAT_RMR_TRIPLET to;
 
 	open_both();
 	to = fake_dat_remote(1, AT, N);
-	fake_dat[0].request_queue.size = 0;
-	CHECK(post(DAT_LANE_WRITE, N, &to) == 1);
-	CHECK(origin->tx.posted == 1 && all_are(fake_dat[1].memory + AT, N, 9));
+	dat_queue_of(fake_dat[0].request)->size = 0;
+	CHECK(post(RC_WRITE, N, &to) == DAT_SUCCESS);
+	CHECK(origin->tx.posted == 0 && all_are(fake_dat[1].memory + AT, N, 3));
+	CHECK(completed() == 0 && fake_dat[0].async->length == 1);
+	CHECK(fake_dat_take(0, fake_dat[0].async).number == DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	fake_dat_close();
 }
 
-/* An endpoint that takes no segments, or no more requests, is core's. */
+/* An endpoint is held to its numbers of segments, requests and receives. */
 static void limits(void)
 {
+	const DAT_RETURN full = DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_TEP;
 	DAT_LMR_TRIPLET two[2];
 	DAT_RMR_TRIPLET to;
-	dat_post post_two = {.op = DAT_LANE_WRITE, .num_segments = 2, .local_iov = two};
+	dat_post post_two = {.op = RC_WRITE,
+	                     .params = RC_PARAMS_RDMA,
+	                     .num_segments = 2,
+	                     .local_iov = two,
+	                     .remote_iov = &to};
 
 	open_both();
 	to = fake_dat_remote(1, AT, N);
 	two[0] = fake_dat_local(0, 0, N / 2);
 	two[1] = fake_dat_local(0, 100, N / 2);
-	post_two.remote_iov = &to;
-	CHECK(dat_lane_post(fake_dat[0].ep, &post_two) == 1 && completed() == 1);
-	origin->config.max_writes = 1;
-	CHECK(dat_lane_post(fake_dat[0].ep, &post_two) == 0 && completed() == 1);
-	origin->config.max_requests = 0;
-	CHECK(post(DAT_LANE_WRITE, N, &to) == 0 && completed() == 1);
-	CHECK(dat_lane_receive(fake_dat[0].ep, 0, NULL, 0, 0) == 1);
-	origin->config.max_receives = 1;
-	CHECK(dat_lane_receive(fake_dat[0].ep, 0, NULL, 0, 0) == 0);
+	CHECK(rc_post(fake_dat[0].ep, &post_two) == DAT_SUCCESS && completed() == 1);
+	fake_dat[0].posts.max_write_iov = 1;
+	CHECK(rc_post(fake_dat[0].ep, &post_two) == DAT_BAD_ARGUMENT(2) && completed() == 1);
+	fake_dat[0].posts.max_requests = 0;
+	CHECK(post(RC_WRITE, N, &to) == full && completed() == 1);
+	CHECK(rc_post_receive(fake_dat[0].ep, 0, NULL, 0, 0) == DAT_SUCCESS);
+	fake_dat[0].posts.max_receives = 1;
+	CHECK(rc_post_receive(fake_dat[0].ep, 0, NULL, 0, 0) == full);
 	fake_dat_close();
 }
 
@@ -272,19 +306,19 @@ static void widths(int op, uint32_t route, int whole)
 		fake_node_link(i)->routes.forced = route;
 	}
 	origin->route.polls = 1;
-	CHECK(post(op, LONG, &to) == 1);
-	second_turn();
-	if (op == DAT_LANE_WRITE)
+	CHECK(post(op, LONG, &to) == DAT_SUCCESS);
+	second_rc_turn();
+	if (op == RC_WRITE)
 		CHECK((origin->tx.sent == 1) == whole);
 	else
-		CHECK((fake_dat[1].end.rx.expected == 1) == whole);
+		CHECK((fake_dat[1].end->rx.expected == 1) == whole);
 	for (i = 0; i < 2; i++)
 		CHECK(fake_node_link(i)->chunk_limit == fake_node_link(i)->chunk_narrow);
 	while (completed() == 0) {
-		second_turn();
-		dat_lane_turn();
+		second_rc_turn();
+		rc_turn();
 	}
-	if (op == DAT_LANE_WRITE)
+	if (op == RC_WRITE)
 		CHECK(all_are(fake_dat[1].memory + AT, LONG, 3));
 	else
 		CHECK(all_are(fake_dat[0].memory, LONG, 9));
@@ -301,10 +335,10 @@ static void without_copies(void)
 	fake_node_peer(0)->direct = 0;
 	fake_node_link(0)->chunk_units = NODE_CHUNK_AREA / NODE_CHUNK_UNIT;
 	fake_node_link(0)->routes.forced = NODE_ROUTE_WIDE;
-	CHECK(post(DAT_LANE_WRITE, LONG, &to) == 1 && origin->tx.sent == 1);
+	CHECK(post(RC_WRITE, LONG, &to) == DAT_SUCCESS && origin->tx.sent == 1);
 	while (completed() == 0) {
-		second_turn();
-		dat_lane_turn();
+		second_rc_turn();
+		rc_turn();
 	}
 	CHECK(all_are(fake_dat[1].memory + AT, LONG, 3));
 	fake_dat_close();
@@ -322,7 +356,7 @@ static void late(uint64_t n)
 	class = &fake_node_link(0)->routes.class[NODE_ROUTE_PUT][node_route_class_of(n)];
 	class->transfers = 6; /* of the first ones, which are timed */
 	origin->route.polls = 1;
-	CHECK(post(DAT_LANE_WRITE, n, &to) == 1 && completed() == 0);
+	CHECK(post(RC_WRITE, n, &to) == DAT_SUCCESS && completed() == 0);
 	CHECK(node_route_time(class, NODE_ROUTE_PIPELINE) > 0 && !origin->route.polls);
 	fake_dat_close();
 }
@@ -338,7 +372,7 @@ static void awake(void)
 	node_arm(link);
 	dat_the_lane.untimed = 1;
 	CHECK(write(dat_the_lane.bells[0], &ring, sizeof(ring)) == sizeof(ring));
-	dat_lane_disarm();
+	rc_disarm();
 	CHECK(node_head(link->own_head)->armed == NODE_AWAKE);
 	CHECK(read(dat_the_lane.bells[0], &ring, sizeof(ring)) < 0);
 	CHECK(dat_the_lane.awake == 1 && !dat_the_lane.untimed);
@@ -348,17 +382,17 @@ static void awake(void)
 /* Who posts wakes a thread that sleeps without a time: from then on a peer owes something. Once. */
 static void wakes_untimed(void)
 {
-	const dat_post send = {.op = DAT_LANE_SEND};
+	const dat_post send = {.op = RC_SEND};
 	uint64_t kicks = 0;
 
 	open_both();
 	CHECK((dat_progress.descriptors[0] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) >= 0);
 	dat_progress.num_descriptors = 1;
-	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1);
+	CHECK(rc_post(fake_dat[0].ep, &send) == DAT_SUCCESS);
 	CHECK(read(dat_progress.descriptors[0], &kicks, sizeof(kicks)) < 0);
 	dat_the_lane.untimed = 1;
-	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1);
-	CHECK(dat_lane_post(fake_dat[0].ep, &send) == 1);
+	CHECK(rc_post(fake_dat[0].ep, &send) == DAT_SUCCESS);
+	CHECK(rc_post(fake_dat[0].ep, &send) == DAT_SUCCESS);
 	CHECK(read(dat_progress.descriptors[0], &kicks, sizeof(kicks)) == sizeof(kicks));
 	CHECK(kicks == 1);
 	close(dat_progress.descriptors[0]);
@@ -371,20 +405,20 @@ void test_direct(void)
 	int what;
 
 	for (what = 0; what < FORBIDDEN; what++) {
-		copies_nothing(what, DAT_LANE_WRITE);
-		copies_nothing(what, DAT_LANE_READ);
-		takes_nothing(what, DAT_LANE_WRITE);
-		takes_nothing(what, DAT_LANE_READ);
+		copies_nothing(what, RC_WRITE);
+		copies_nothing(what, RC_READ);
+		takes_nothing(what, RC_WRITE);
+		takes_nothing(what, RC_READ);
 	}
 	atomics();
 	own_memory();
 	order();
 	no_place();
 	limits();
-	widths(DAT_LANE_WRITE, NODE_ROUTE_PIPELINE, 0);
-	widths(DAT_LANE_WRITE, NODE_ROUTE_WIDE, 1);
-	widths(DAT_LANE_READ, NODE_ROUTE_PIPELINE, 0);
-	widths(DAT_LANE_READ, NODE_ROUTE_WIDE, 1);
+	widths(RC_WRITE, NODE_ROUTE_PIPELINE, 0);
+	widths(RC_WRITE, NODE_ROUTE_WIDE, 1);
+	widths(RC_READ, NODE_ROUTE_PIPELINE, 0);
+	widths(RC_READ, NODE_ROUTE_WIDE, 1);
 	without_copies();
 	late(32 << 10);
 	late(LONG);

@@ -418,7 +418,7 @@ static void collects(void)
 static void watches(void)
 {
 	fake_dat_open(0);
-	dat_lane_watch();
+	rc_watch();
 	CHECK(fake_dat[0].table->waits == 1);
 	fake_dat_close();
 }

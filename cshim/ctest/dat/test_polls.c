@@ -1,5 +1,5 @@
 /*
- * test_polls.c - which event a poll of an EVD gets that uDAPL's lane makes meanwhile: the oldest,
+ * test_polls.c - which event a poll of an EVD gets that the node engine makes meanwhile: the oldest,
  * without a way through the queue, and no later one. One thread.
  */
 #include "ctest/dat/fake_dat.h"
@@ -20,16 +20,16 @@ static void open_both(void)
 	to = fake_dat_local(1, AT, 64);
 	target = &fake_dat[1];
 	for (i = 0; i < 2 * MANY; i++)
-		CHECK(second_receive(target->ep, 1, &to, (uint64_t)i, 0) == 1);
+		CHECK(second_rc_post_receive(target->ep, 1, &to, (uint64_t)i, 0) == DAT_SUCCESS);
 }
 
 static void send_many(int n)
 {
 	const DAT_LMR_TRIPLET from = fake_dat_local(0, 0, 8);
-	const dat_post post = {.op = DAT_LANE_SEND, .num_segments = 1, .local_iov = &from};
+	const dat_post post = {.op = RC_SEND, .num_segments = 1, .local_iov = &from};
 
 	for (; n > 0; n--)
-		CHECK(dat_lane_post(fake_dat[0].ep, &post) == 1);
+		CHECK(rc_post(fake_dat[0].ep, &post) == DAT_SUCCESS);
 }
 
 static uint64_t cookie_of(const DAT_EVENT *event)
@@ -62,10 +62,10 @@ static void first_of_many(void)
 
 	open_both();
 	send_many(MANY);
-	CHECK(second_poll((uintptr_t)target->recv, &event) == 1 && cookie_of(&event) == 0);
+	CHECK(second_rc_poll((uintptr_t)target->recv, &event) == 1 && cookie_of(&event) == 0);
 	CHECK(event.evd_handle == (DAT_EVD_HANDLE)target->recv);
 	CHECK(target->recv->length == MANY - 1 && target->recv->ready == MANY - 1);
-	CHECK(target->recv_queue.counters[DCNT_EVD_DTO_CALLBACK] == MANY);
+	CHECK(dat_queue_of(target->recv)->counters[DCNT_EVD_DTO_CALLBACK] == MANY);
 	take(1);
 	take(2);
 	fake_dat_close();
@@ -79,9 +79,9 @@ static void behind_another(void)
 	open_both();
 	memset(&event, 7, sizeof(event));
 	send_many(1);
-	second_turn();
+	second_rc_turn();
 	send_many(1);
-	CHECK(second_poll((uintptr_t)target->recv, &event) == 0 && is(&event, 7));
+	CHECK(second_rc_poll((uintptr_t)target->recv, &event) == 0 && is(&event, 7));
 	take(0);
 	take(1);
 	fake_dat_close();
@@ -95,7 +95,7 @@ static void of_another(void)
 	open_both();
 	memset(&event, 7, sizeof(event));
 	send_many(1);
-	CHECK(second_poll((uintptr_t)target->request, &event) == 0 && is(&event, 7));
+	CHECK(second_rc_poll((uintptr_t)target->request, &event) == 0 && is(&event, 7));
 	CHECK(target->request->length == 0);
 	take(0);
 	fake_dat_close();
@@ -107,10 +107,10 @@ static void after_it(void)
 	DAT_EVENT event;
 
 	open_both();
-	CHECK(second_poll((uintptr_t)target->recv, &event) == 0);
+	CHECK(second_rc_poll((uintptr_t)target->recv, &event) == 0);
 	memset(&event, 7, sizeof(event));
 	send_many(1);
-	second_turn();
+	second_rc_turn();
 	CHECK(is(&event, 7));
 	take(0);
 	fake_dat_close();
@@ -125,10 +125,10 @@ static void by_the_call(void)
 
 	open_both();
 	evd = (DAT_EVD_HANDLE)fake_dat[0].request;
-	counters = fake_dat[0].request_queue.counters;
+	counters = dat_queue_of(fake_dat[0].request)->counters;
 	send_many(1);
 	CHECK(DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY);
-	second_turn();
+	second_rc_turn();
 	CHECK(dat_evd_dequeue(evd, &event) == DAT_SUCCESS);
 	CHECK(event.event_data.dto_completion_event_data.operation == DAT_DTO_SEND);
 	CHECK(DAT_GET_TYPE(dat_evd_dequeue(evd, &event)) == DAT_QUEUE_EMPTY);

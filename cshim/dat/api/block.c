@@ -28,11 +28,11 @@ static uint32_t turn(void)
 
 	if (!dat_the_lane.on)
 		return godat_progress();
-	flags = dat_lane_turn();
+	flags = rc_turn();
 	made = flags & DAT_LANE_MADE ? CSHIM_PROGRESS_MADE : 0;
 	if (!(flags & DAT_LANE_CORE) && (made || ++turns % LANE_TURNS))
 		return made;
-	return dat_lane_core(flags) | made;
+	return godat_progress() | made;
 }
 
 static uint32_t call(cshim_progress *progress, uint64_t ticket)
@@ -59,7 +59,7 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 		                 __ATOMIC_RELAXED);
 	work = godat_arm(timeout_ns) || cno_agents();
 	/* words of the peers' are looked at once more, too, after the links were armed */
-	if (dat_the_lane.on && dat_lane_look(0))
+	if (dat_the_lane.on && rc_look(0))
 		work = 1;
 	if (dat_groups && dat_groups_turn())
 		work = 1;
@@ -69,7 +69,7 @@ static int arm(cshim_progress *progress, int64_t *timeout_ns)
 static void disarm(cshim_progress *progress)
 {
 	if (dat_the_lane.on)
-		dat_lane_disarm();
+		rc_disarm();
 	else
 		godat_disarm();
 	turns = LANE_TURNS - 1; /* a descriptor may have woken the thread: core looks there */

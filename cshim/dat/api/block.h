@@ -25,9 +25,7 @@ extern int dat_extensions;
 #define DAT_CALL(number, ...) dat_call(DAT_CALL_##number, (const uint64_t[]){__VA_ARGS__})
 DAT_RETURN dat_call(int number, const uint64_t *arguments);
 
-/* The codes of bad arguments, by number from 1, and of bad handles. */
-#define DAT_BAD_ARGUMENT(n) \
-	(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | ((uint32_t)DAT_INVALID_ARG1 + (n) - 1))
+/* The codes of bad handles. */
 #define DAT_BAD_EVD (DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EVD_REQUEST)
 #define DAT_BAD_CNO (DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_CNO)
 
@@ -41,11 +39,7 @@ DAT_RETURN dat_leave(DAT_RETURN result);
 /* collective_post.c: posts an operation of a group, whose arguments are by place (coll/coll.h). */
 DAT_RETURN dat_collective_post(const uint64_t *arguments);
 
-/* A call that the lane does, if done says so, else core. */
-#define DAT_CALL_OR_LANE(done, number, ...)                                                        \
-	(dat_enter() ? dat_leave((done) ? DAT_SUCCESS                                              \
-	                                : godat_call(DAT_CALL_##number,                            \
-	                                             (uint64_t *)(const uint64_t[]){__VA_ARGS__})) \
-	             : (DAT_RETURN)(DAT_CLASS_ERROR | DAT_INVALID_STATE))
+/* A call that C does under the lock. */
+#define DAT_LOCKED(call) (dat_enter() ? dat_leave(call) : dat_refused())
 
 #endif

@@ -16,6 +16,6 @@ DAT_RETURN dat_collective_post(const uint64_t *arguments)
 		return dat_refused();
 	result = dat_groups_post(arguments);
 	if (dat_groups && ++posts % POSTS == 0)
-		dat_lane_poll(0, NULL);
+		rc_poll(0, NULL);
 	return dat_leave(result);
 }

@@ -83,15 +83,13 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 {
 	DAT_PROVIDED(ep_post_send, ep_handle, num_segments, local_iov, user_cookie,
 	             completion_flags);
-	const dat_post post = {.op = DAT_LANE_SEND,
+	const dat_post post = {.op = RC_SEND,
 	                       .num_segments = num_segments,
 	                       .local_iov = local_iov,
 	                       .cookie = user_cookie.as_64,
 	                       .completion = completion_flags};
 
-	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ep_post_send, DAT_P(ep_handle),
-	                        DAT_I(num_segments), DAT_P(local_iov), user_cookie.as_64,
-	                        DAT_I(completion_flags));
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -102,9 +100,15 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 {
 	DAT_PROVIDED(ep_post_send_with_invalidate, ep_handle, num_segments, local_iov, user_cookie,
 	             completion_flags, invalidate_flag, rmr_context);
-	return DAT_CALL(ep_post_send_with_invalidate, DAT_P(ep_handle), DAT_I(num_segments),
-	                DAT_P(local_iov), user_cookie.as_64, DAT_I(completion_flags),
-	                DAT_I(invalidate_flag), DAT_I(rmr_context));
+	const dat_post post = {.op = RC_SEND,
+	                       .flags = invalidate_flag ? RC_INVALIDATE : 0,
+	                       .num_segments = num_segments,
+	                       .local_iov = local_iov,
+	                       .cookie = user_cookie.as_64,
+	                       .data = rmr_context,
+	                       .completion = completion_flags};
+
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -113,10 +117,8 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 {
 	DAT_PROVIDED(ep_post_recv, ep_handle, num_segments, local_iov, user_cookie,
 	             completion_flags);
-	return DAT_CALL_OR_LANE(dat_lane_receive(ep_handle, num_segments, local_iov,
-	                                         user_cookie.as_64, completion_flags),
-	                        ep_post_recv, DAT_P(ep_handle), DAT_I(num_segments),
-	                        DAT_P(local_iov), user_cookie.as_64, DAT_I(completion_flags));
+	return DAT_LOCKED(rc_post_receive(ep_handle, num_segments, local_iov, user_cookie.as_64,
+	                                  completion_flags));
 }
 
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -126,16 +128,15 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
 {
 	DAT_PROVIDED(ep_post_rdma_read, ep_handle, num_segments, local_iov, user_cookie, remote_iov,
 	             completion_flags);
-	const dat_post post = {.op = DAT_LANE_READ,
+	const dat_post post = {.op = RC_READ,
+	                       .params = RC_PARAMS_RDMA,
 	                       .num_segments = num_segments,
 	                       .local_iov = local_iov,
 	                       .cookie = user_cookie.as_64,
 	                       .remote_iov = remote_iov,
 	                       .completion = completion_flags};
 
-	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ep_post_rdma_read,
-	                        DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                        user_cookie.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET *local_iov,
@@ -145,8 +146,16 @@ DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_T
 {
 	DAT_PROVIDED(ep_post_rdma_read_to_rmr, ep_handle, local_iov, user_cookie, remote_iov,
 	             completion_flags);
-	return DAT_CALL(ep_post_rdma_read_to_rmr, DAT_P(ep_handle), DAT_P(local_iov),
-	                user_cookie.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	const dat_post post = {.op = RC_READ,
+	                       .flags = RC_TO_RMR,
+	                       .params = RC_PARAMS_RMR,
+	                       .num_segments = 1,
+	                       .local_iov = (const DAT_LMR_TRIPLET *)(const void *)local_iov,
+	                       .cookie = user_cookie.as_64,
+	                       .remote_iov = remote_iov,
+	                       .completion = completion_flags};
+
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -156,16 +165,15 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 {
 	DAT_PROVIDED(ep_post_rdma_write, ep_handle, num_segments, local_iov, user_cookie,
 	             remote_iov, completion_flags);
-	const dat_post post = {.op = DAT_LANE_WRITE,
+	const dat_post post = {.op = RC_WRITE,
+	                       .params = RC_PARAMS_RDMA,
 	                       .num_segments = num_segments,
 	                       .local_iov = local_iov,
 	                       .cookie = user_cookie.as_64,
 	                       .remote_iov = remote_iov,
 	                       .completion = completion_flags};
 
-	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ep_post_rdma_write,
-	                        DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                        user_cookie.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_SRQ_ATTR *srq_attr,
@@ -186,8 +194,7 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
                              DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
 {
 	DAT_PROVIDED(srq_post_recv, srq_handle, num_segments, local_iov, user_cookie);
-	return DAT_CALL(srq_post_recv, DAT_P(srq_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                user_cookie.as_64);
+	return DAT_LOCKED(rc_post_shared(srq_handle, num_segments, local_iov, user_cookie.as_64));
 }
 
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,

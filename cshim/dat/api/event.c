@@ -25,7 +25,7 @@ static DAT_RETURN with_cno(int number, DAT_CNO_HANDLE cno, const uint64_t *argum
 		return dat_refused();
 	result = godat_call(number, (uint64_t *)arguments);
 	if (result == DAT_SUCCESS && cno)
-		dat_lane_watch();
+		rc_watch();
 	return dat_leave(result);
 }
 

@@ -10,8 +10,9 @@ DAT_RETURN(dat_ib_post_rdma_write_immed)
 {
 	DAT_PROVIDED_OP(DAT_IB_RDMA_WRITE_IMMED_OP, ep_handle, num_segments, local_iov,
 	                user_context, remote_iov, immediate_data, completion_flags);
-	const dat_post post = {.op = DAT_LANE_WRITE,
-	                       .immed = 1,
+	const dat_post post = {.op = RC_WRITE,
+	                       .flags = RC_IMMEDIATE,
+	                       .params = RC_PARAMS_IMMED,
 	                       .num_segments = num_segments,
 	                       .local_iov = local_iov,
 	                       .cookie = user_context.as_64,
@@ -19,10 +20,7 @@ DAT_RETURN(dat_ib_post_rdma_write_immed)
 	                       .data = immediate_data,
 	                       .completion = completion_flags};
 
-	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_rdma_write_immed,
-	                        DAT_P(ep_handle), DAT_I(num_segments), DAT_P(local_iov),
-	                        user_context.as_64, DAT_P(remote_iov), DAT_I(immediate_data),
-	                        DAT_I(completion_flags));
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN(dat_ib_post_cmp_and_swap)
@@ -31,7 +29,8 @@ DAT_RETURN(dat_ib_post_cmp_and_swap)
 {
 	DAT_PROVIDED_OP(DAT_IB_CMP_AND_SWAP_OP, ep_handle, cmp_value, swap_value, local_iov,
 	                user_context, remote_iov, completion_flags);
-	const dat_post post = {.op = DAT_LANE_SWAP,
+	const dat_post post = {.op = RC_SWAP,
+	                       .params = RC_PARAMS_SWAP,
 	                       .num_segments = 1,
 	                       .local_iov = local_iov,
 	                       .cookie = user_context.as_64,
@@ -40,9 +39,7 @@ DAT_RETURN(dat_ib_post_cmp_and_swap)
 	                       .compare = cmp_value,
 	                       .completion = completion_flags};
 
-	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_cmp_and_swap,
-	                        DAT_P(ep_handle), cmp_value, swap_value, DAT_P(local_iov),
-	                        user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN(dat_ib_post_fetch_and_add)
@@ -51,7 +48,8 @@ DAT_RETURN(dat_ib_post_fetch_and_add)
 {
 	DAT_PROVIDED_OP(DAT_IB_FETCH_AND_ADD_OP, ep_handle, add_value, local_iov, user_context,
 	                remote_iov, completion_flags);
-	const dat_post post = {.op = DAT_LANE_ADD,
+	const dat_post post = {.op = RC_ADD,
+	                       .params = RC_PARAMS_ADD,
 	                       .num_segments = 1,
 	                       .local_iov = local_iov,
 	                       .cookie = user_context.as_64,
@@ -59,9 +57,7 @@ DAT_RETURN(dat_ib_post_fetch_and_add)
 	                       .operand = add_value,
 	                       .completion = completion_flags};
 
-	return DAT_CALL_OR_LANE(dat_lane_post(ep_handle, &post), ib_post_fetch_and_add,
-	                        DAT_P(ep_handle), add_value, DAT_P(local_iov),
-	                        user_context.as_64, DAT_P(remote_iov), DAT_I(completion_flags));
+	return DAT_LOCKED(rc_post(ep_handle, &post));
 }
 
 DAT_RETURN(dat_ib_post_send_ud)

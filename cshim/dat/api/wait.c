@@ -200,10 +200,9 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_
 /* Looks for events by core, which also looks at its sockets. */
 static void look_by_core(void)
 {
-	if (dat_the_lane.on) /* else core would take it all */
-		dat_lane_leave(dat_lane_turn());
+	if (dat_the_lane.on)
+		rc_turn();
 	godat_progress();
-	dat_the_lane.leave = DAT_LEAVE_NOTHING;
 }
 
 /*
@@ -214,7 +213,7 @@ static int look(const dat_slot *slot, const dat_queue *queue, DAT_EVENT *event)
 {
 	static uint32_t looks;
 
-	if (!dat_the_lane.on || !(queue->flags & DAT_QUEUE_TRANSFERS) || dat_coin()) {
+	if (!dat_the_lane.on || !(queue->flags & DAT_QUEUE_TRANSFERS)) {
 		look_by_core();
 		return 0;
 	}
@@ -223,7 +222,7 @@ static int look(const dat_slot *slot, const dat_queue *queue, DAT_EVENT *event)
 		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
 			return 0;
 	}
-	return dat_lane_poll((uintptr_t)slot, event);
+	return rc_poll((uintptr_t)slot, event);
 }
 
 static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)

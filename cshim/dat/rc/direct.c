@@ -9,6 +9,30 @@
  */
 #include "dat/rc/private.h"
 
+int rc_scatter(uint64_t zone, int window, const dat_segment *segments, uint32_t count,
+               uint32_t offset, const void *from, uint64_t n)
+{
+	const unsigned char *next = from;
+	uint32_t i;
+
+	for (i = 0; i < count && n; i++) {
+		uint64_t at, part = segments[i].n - offset;
+
+		if (offset >= segments[i].n) {
+			offset -= segments[i].n;
+			continue;
+		}
+		part = part < n ? part : n;
+		at = rc_own(zone, window, segments + i);
+		if (!at || node_guarded_copy(node_memory_at(at + offset), next, part))
+			return 0;
+		next += part;
+		n -= part;
+		offset = 0;
+	}
+	return n == 0;
+}
+
 /* Where the peer's memory is that a request names; 0: it may not be accessed so. */
 static uint64_t place_there(const dat_end *end, const dat_request *request)
 {
@@ -20,7 +44,7 @@ static uint64_t place_there(const dat_end *end, const dat_request *request)
 	    open->tag != end->config.peer_tag)
 		return 0;
 	return dat_memory_in(table, open->pz, request->context, request->addr, request->n,
-	                     request->op == DAT_LANE_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG
+	                     request->op == RC_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG
 	                                                  : DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
 	                     1);
 }
@@ -45,7 +69,7 @@ static uint32_t part_of(const node_range *list, uint32_t ranges, uint64_t at, ui
 	return count;
 }
 
-uint64_t dat_lane_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
+uint64_t rc_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
                             uint32_t ranges, uint64_t at, uint64_t n)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
@@ -58,25 +82,25 @@ uint64_t dat_lane_copy_part(const dat_end *end, const dat_request *request, cons
 	cshim_full_fence();
 	there = place_there(end, request);
 	if (there) {
-		if (request->op == DAT_LANE_WRITE && at + n == request->n)
+		if (request->op == RC_WRITE && at + n == request->n)
 			last = dat_last_line(there + at, n);
 		remote[0] = (node_range){there + at, n - last};
 		remote[1] = (node_range){there + at + n - last, last};
-		node_copy_ranges(dat_link_of(end), dat_peer_of(end), request->op == DAT_LANE_READ,
+		node_copy_ranges(dat_link_of(end), dat_peer_of(end), request->op == RC_READ,
 		                 here, ranges, remote, last ? 2 : 1, &moved);
 	}
 	__atomic_store_n(&own->copies, own->copies + 1, __ATOMIC_RELEASE);
 	return moved;
 }
 
-int dat_lane_copy(const dat_end *end, const dat_request *request, const node_range *local,
+int rc_copy(const dat_end *end, const dat_request *request, const node_range *local,
                   uint32_t ranges)
 {
 	uint64_t at = 0;
 
 	while (at < request->n) {
 		uint64_t left = request->n - at;
-		uint64_t moved = dat_lane_copy_part(end, request, local, ranges, at,
+		uint64_t moved = rc_copy_part(end, request, local, ranges, at,
 		                                    left < DAT_COPY_PART ? left : DAT_COPY_PART);
 
 		if (!moved)

@@ -1,82 +1,103 @@
 /*
  * done.c - when requests are complete: events, how the peer tells, and how it is found out.
  *
- * Each message of data says how far the receiver's own requests have come. Beside that the lane of
- * the responder stores the same number where the requester's looks at it (dat_open.done). Only a
- * requester that sleeps, or whose lane does not look, gets rc's Done.
+ * Each message of data says how far the receiver's own requests have come. Beside that the
+ * responder stores the same number where the requester looks at it (dat_open.done). Only a
+ * requester that sleeps gets Done, a message.
  */
 #include "dat/rc/private.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static void extend_request(dat_completion *c, const dat_request *request)
 {
 	switch (request->op) {
-	case DAT_LANE_WRITE:
-		if (request->flags & DAT_FLAG_IMMEDIATE) {
+	case RC_WRITE:
+		if (request->flags & RC_IMMEDIATE) {
 			dat_extend(c, DAT_IB_RDMA_WRITE_IMMED, 1, request->data);
 			c->operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
 		}
 		break;
-	case DAT_LANE_SWAP:
+	case RC_SWAP:
 		dat_extend(c, DAT_IB_CMP_AND_SWAP, 6, 0);
 		break;
-	case DAT_LANE_ADD:
+	case RC_ADD:
 		dat_extend(c, DAT_IB_FETCH_AND_ADD, 5, 0);
 		break;
 	}
 }
 
-int dat_lane_completion(const dat_end *end, const dat_request *request)
+void rc_completion(const dat_end *end, const dat_request *request, uint32_t status)
 {
-	static const uint32_t operations[] = {[DAT_LANE_SEND] = DAT_DTO_SEND,
-	                                      [DAT_LANE_WRITE] = DAT_DTO_RDMA_WRITE,
-	                                      [DAT_LANE_READ] = DAT_DTO_RDMA_READ,
-	                                      [DAT_LANE_SWAP] = DAT_IB_DTO_CMP_SWAP,
-	                                      [DAT_LANE_ADD] = DAT_IB_DTO_FETCH_ADD};
-	dat_completion *c;
-	DAT_EVENT *event;
+	static const uint32_t operations[] = {[RC_SEND] = DAT_DTO_SEND,
+	                                      [RC_WRITE] = DAT_DTO_RDMA_WRITE,
+	                                      [RC_READ] = DAT_DTO_RDMA_READ,
+	                                      [RC_SWAP] = DAT_IB_DTO_CMP_SWAP,
+	                                      [RC_ADD] = DAT_IB_DTO_FETCH_ADD};
+	dat_completion full, *c;
+	void *event;
 
-	if (request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
-		return 1;
-	if (!(event = evd_place(end->config.request)))
-		return 0;
-	c = dat_completion_at(event, end->config.request, end, request->cookie);
-	c->length = request->n;
+	if (!status && request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
+		return;
+	event = evd_place(end->config.request);
+	c = dat_completion_at(event ? event : &full, end->config.request, end, request->cookie);
+	c->status = status;
+	c->length = status ? 0 : request->n;
 	c->operation = operations[request->op];
 	extend_request(c, request);
-	evd_placed(end->config.request, DCNT_EVD_DTO_CALLBACK, 0);
-	return 1;
+	if (event)
+		evd_placed(end->config.request, DCNT_EVD_DTO_CALLBACK, 0);
+	else
+		evd_post(end->config.request, (evd_event *)(void *)&full, 0);
 }
 
 /* 1 if nothing is missing of a request. */
 static int is_over(const dat_end *end, const dat_request *request)
 {
-	if (request->op >= DAT_LANE_READ && request->n)
+	if (rc_asks(request) && request->n)
 		return request->got == request->n;
 	return (int32_t)(end->tx.done - end->tx.oldest) > 0;
 }
 
-int dat_lane_done(dat_end *end, uint32_t seq)
+void rc_pop(dat_end *end)
+{
+	const dat_request *request = rc_request_at(end, 0);
+
+	if (__builtin_expect(request->more != 0, 0))
+		free((void *)(uintptr_t)request->more);
+	end->tx.oldest += request->op != RC_BIND; /* which makes no message */
+	end->tx.head++;
+	end->tx.posted--;
+	if (end->tx.sent) {
+		end->tx.asked -= (uint32_t)rc_asks(request);
+		end->tx.sent--;
+	}
+}
+
+void rc_done(dat_end *end, uint32_t seq)
 {
 	if ((int32_t)(seq - end->tx.done) > 0) /* else an old one */
 		end->tx.done = seq;
 	while (end->tx.sent) {
-		const dat_request *request = dat_request_at(end, end->tx.oldest);
+		const dat_request *request = rc_request_at(end, 0);
 
+		if (__builtin_expect(request->held & RC_HELD_TURN, 0)) { /* its answer has no place */
+			rc_fail(end, end->tx.oldest, DAT_DTO_SUCCESS);
+			return;
+		}
 		if (!is_over(end, request))
 			break;
-		if (!dat_lane_completion(end, request))
-			return 0;
+		rc_completion(end, request, DAT_DTO_SUCCESS);
 		if (__builtin_expect(request->begun != 0, 0))
-			dat_lane_learn(end, request);
-		end->tx.asked -= request->op >= DAT_LANE_READ;
-		end->tx.oldest++;
-		end->tx.posted--;
-		end->tx.sent--;
+			rc_learn(end, request);
+		rc_pop(end);
 	}
-	return 1;
+	if (__builtin_expect(end->tx.posted != end->tx.sent || end->closing, 0))
+		rc_advance(end);
 }
 
-void dat_lane_await(const dat_end *end)
+void rc_await(const dat_end *end)
 {
 	if (!end->config.own)
 		return;
@@ -91,14 +112,13 @@ static int look(dat_end *end)
 	uint32_t before = __atomic_load_n(&peers->tag, __ATOMIC_ACQUIRE), done,
 		 oldest = end->tx.oldest;
 
-	/* acquire: pairs with dat_lane_tell; and the second look at tag comes after it */
+	/* acquire: pairs with rc_tell; and the second look at tag comes after it */
 	done = __atomic_load_n(&peers->done, __ATOMIC_ACQUIRE);
 	if (before != end->config.peer_tag ||
 	    __atomic_load_n(&peers->tag, __ATOMIC_RELAXED) != before ||
 	    (done == end->tx.done && !end->tx.asked) || done - end->tx.oldest - 1 >= end->tx.sent)
 		return 0;
-	if (!dat_lane_done(end, done))
-		dat_the_lane.stuck = end->stuck = 1; /* core looks at the same word */
+	rc_done(end, done);
 	return end->tx.oldest != oldest;
 }
 
@@ -108,10 +128,10 @@ static dat_end *waiting_end(uint32_t index)
 	const uint64_t *ends = (const uint64_t *)(uintptr_t)dat_the_lane.ends;
 	dat_end *end = index < dat_the_lane.num_ends ? (dat_end *)(uintptr_t)ends[index] : NULL;
 
-	return end && end->on && !end->stuck && end->tx.posted ? end : NULL;
+	return end && end->on && end->tx.posted ? end : NULL;
 }
 
-/* The same of 64 ends; those that wait for nothing any more are taken out. */
+/* The same of 64 ends; ends without requests are taken out. */
 static int look_at_some(uint32_t word, uint64_t evd)
 {
 	uint64_t bits = dat_the_lane.waiting[word];
@@ -129,7 +149,7 @@ static int look_at_some(uint32_t word, uint64_t evd)
 	return some;
 }
 
-int dat_lane_look(uint64_t evd)
+int rc_look(uint64_t evd)
 {
 	uint64_t words = dat_the_lane.some_waiting;
 	int some = 0;
@@ -144,7 +164,7 @@ int dat_lane_look(uint64_t evd)
 	return some;
 }
 
-void dat_lane_watch(void)
+void rc_watch(void)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
 	uint32_t i;
@@ -155,58 +175,90 @@ void dat_lane_watch(void)
 	/* a peer has stored done, and has seen that nobody waits; or it sees waits */
 	for (i = 0; i < dat_the_lane.num_links; i++)
 		node_order_peers((node_link *)(uintptr_t)dat_the_lane.links[i]);
-	dat_lane_look(0);
+	rc_look(0);
 }
 
 /*
- * 1 if the peer looks at the word that was stored, or will before a thread of it waits asleep. If
- * nobody waits there its service thread need not wake for a completion: who asks for it looks.
+ * 1 if the peer looks at the word that was stored before a thread of it waits asleep. If nobody
+ * waits there its service thread need not wake for a completion: who asks for it looks.
  */
 static int looks(const dat_end *end)
 {
-	const dat_open *peers = (const dat_open *)(uintptr_t)end->config.peers;
 	const dat_table *table = (const dat_table *)(uintptr_t)end->config.table;
 	node_peer *peer = dat_peer_of(end);
 
 	node_store_then_look(peer);
-	return __atomic_load_n(&peers->looks, __ATOMIC_RELAXED) == 1 &&
-	       (__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) ==
-	                NODE_AWAKE ||
-	        (table && !__atomic_load_n(&table->waits, __ATOMIC_RELAXED)));
+	return __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_AWAKE ||
+	       (table && !__atomic_load_n(&table->waits, __ATOMIC_RELAXED));
 }
 
-void dat_lane_tell(dat_end *end)
+/* Sends a message without data; 0: there is no room. */
+static int say(const dat_end *end, uint32_t kind, const dat_header *header)
 {
 	node_peer *peer = dat_peer_of(end);
-	dat_header header = {.conn = end->config.peer_index,
-	                     .tag = end->config.peer_tag,
-	                     .seq = end->rx.expected};
-	void *at;
+	void *at = node_short_begin(peer);
 
-	if (end->config.own) {
-		/* release: what the requests have brought is in place */
+	if (!at)
+		return 0;
+	memcpy(at, header, sizeof(*header));
+	node_short_end(dat_link_of(end), peer, kind, sizeof(*header), 0);
+	return 1;
+}
+
+/* The messages beside DONE. END comes last. */
+static int say_others(dat_end *end, const dat_header *plain)
+{
+	dat_header header = *plain;
+
+	header.attempt = (uint8_t)end->rx.attempt;
+	if (end->tell & RC_TELL_NOT_READY && say(end, DAT_MSG_NOT_READY, &header))
+		end->tell &= ~RC_TELL_NOT_READY;
+	if (end->tell & RC_TELL_READY && say(end, DAT_MSG_READY, &header))
+		end->tell &= ~RC_TELL_READY;
+	header.attempt = 0;
+	header.number = end->rx.expected;
+	header.seq = end->end_seq;
+	header.status = (uint8_t)end->end_status;
+	header.flags = (uint8_t)end->end_flags;
+	if (end->tell & RC_TELL_END && say(end, DAT_MSG_END, &header))
+		end->tell &= ~RC_TELL_END;
+	return !(end->tell & ~RC_TELL_DONE);
+}
+
+void rc_tell(dat_end *end)
+{
+	const dat_header header = {.conn = end->config.peer_index,
+	                           .tag = end->config.peer_tag,
+	                           .seq = end->rx.expected};
+
+	if (end->config.own && end->tell & RC_TELL_DONE) {
+		/* release: the data of the requests is in place */
 		__atomic_store_n(&((dat_open *)(uintptr_t)end->config.own)->done, end->rx.expected,
 		                 __ATOMIC_RELEASE);
-		if (looks(end)) {
-			end->rx.tell = 0;
-			return;
-		}
+		if (looks(end))
+			end->tell &= ~RC_TELL_DONE;
 	}
-	at = peer->closed ? NULL : node_short_begin(peer);
-	if (!at) {
+	if (!end->tell)
+		return;
+	if (dat_peer_of(end)->closed) { /* core ends it, or the link goes on later */
 		dat_the_lane.unsent = 1;
 		return;
 	}
-	memcpy(at, &header, sizeof(header));
-	end->rx.tell = 0;
-	if (node_short_end(dat_link_of(end), peer, DAT_MSG_DONE, sizeof(header), 0) != NODE_SENT)
-		dat_the_lane.stuck = end->stuck = 1;
+	if (end->tell & RC_TELL_DONE && say(end, DAT_MSG_DONE, &header))
+		end->tell &= ~RC_TELL_DONE;
+	if (end->tell & RC_TELL_DONE ||
+	    (__builtin_expect(end->tell != 0, 0) && !say_others(end, &header)))
+		dat_the_lane.unsent = 1;
 }
 
-void dat_lane_passed(dat_end *end)
+void rc_passed(dat_end *end)
 {
 	end->rx.state = DAT_COMING_NOTHING;
-	end->rx.got = 0;
+	end->rx.got = end->rx.attempt = 0;
 	end->rx.expected++;
-	end->rx.tell = 1;
+	end->tell |= RC_TELL_DONE;
+	if (__builtin_expect(end->rx.dropped != 0, 0)) {
+		end->rx.dropped = 0;
+		rc_restart(end);
+	}
 }

@@ -1,7 +1,8 @@
 /*
- * end.h - connections over links of the node as C and core share them, and the protection table,
- * which other processes read: there the order is told with it. All else is touched under the
- * block's lock only. Made by core, off the Go heap; fixed widths, addresses as integers.
+ * end.h - endpoints, shared receive queues and connections of the node engine as C and core share
+ * them, and the protection table, which other processes read: there the order is said with it. All
+ * else is touched under the block's lock only. Off the Go heap; fixed widths, addresses as
+ * integers.
  */
 #ifndef DAT_RC_END_H
 #define DAT_RC_END_H
@@ -11,9 +12,14 @@
 #include "dat/lane.h"
 
 #define DAT_LANE_SEGMENTS 256 /* of a request: core/dat's MaxIOV */
-#define DAT_LANE_WINDOW 64    /* requests of a connection under way: core/dat/rc's Window */
 
-/* What a context names: a copy of core's, made when the context is, and cleared when it ends. */
+/* Flags of a request, as messages have them, */
+#define RC_IMMEDIATE 1u  /* with data: a write takes a receive */
+#define RC_INVALIDATE 2u /* of a send */
+#define RC_SOLICITED 4u
+#define RC_TO_RMR 64u /* of a read: its local memory is an RMR's; in no message */
+
+/* The memory of a context: a copy of core's, made when the context is, and cleared when it ends. */
 typedef struct dat_name {
 	uint64_t addr, n;
 	uint64_t pz;         /* a handle */
@@ -24,25 +30,22 @@ typedef struct dat_name {
 } dat_name;
 
 #define DAT_CONTEXT_INDEX 0xfffffu /* of a context: its place */
-#define DAT_TABLE_NAMES 65536      /* contexts that C knows; others are core's alone */
+#define DAT_TABLE_NAMES 131072     /* contexts of a process */
 
 /*
  * A connection whose peer may access this process's memory, and what the peer may know of it.
  *
- * done: stored (release) by the lane when requests of the peer's have taken effect, loaded
- * (acquire) by the peer's lane when it looks for completions. Then this process looks whether a
- * thread of the peer's that waits sleeps, or its lane does not look: then it sends rc's Done, too.
- * The peer stores that it will sleep, or not look, calls membarrier, and looks at done once more
- * (arm.h).
+ * done: stored (release) when requests of the peer's have taken effect, loaded (acquire) by the
+ * peer when it looks for completions. Then this process looks whether a thread of the peer's that waits
+ * sleeps: then it sends Done, too. The peer stores that it will sleep, calls membarrier, and
+ * looks at done once more (arm.h).
  * tag is 0 while another connection takes the place: who finds the same tag before and after done
  * has read that connection's.
  */
 typedef struct dat_open {
 	uint64_t pz;        /* a handle: its contexts are those of this zone */
 	uint32_t tag, open; /* rc's; 1: it is open */
-	uint32_t
-		looks; /* 1: the lane has the connection's requests, and looks at the peer's done */
-	uint32_t zero;
+	uint64_t zero;
 	uint64_t line0[5];
 	uint32_t done; /* each request of the peer's before this number has taken effect */
 	uint32_t zero1;
@@ -72,32 +75,82 @@ typedef struct dat_table {
 	dat_name names[DAT_TABLE_NAMES]; /* context likewise */
 } dat_table;
 
-/* A request of a connection that the lane has, until it is complete. */
+/* A piece of a program's memory: as a triplet names it, and where it was at the post. */
+typedef struct dat_segment {
+	uint64_t addr, at;
+	uint32_t n, context;
+} dat_segment;
+
+/* A request, until it is complete. */
 typedef struct dat_request {
 	uint64_t cookie;
-	uint64_t from; /* local memory, as the triplet names it, */
-	uint64_t addr; /* the peer's likewise */
-	uint32_t n, local;
-	uint32_t context, data; /* of the peer's memory; immediate */
-	uint32_t number;        /* of the receive that it takes */
-	uint32_t sent;          /* bytes; of what is asked for: 1 once it was */
-	uint8_t op, flags;      /* of rc's messages */
-	uint8_t route;          /* NODE_ROUTE_…; NODE_ROUTES: by messages, none was chosen */
-	uint8_t zero;
-	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
-	uint32_t got, zero1;       /* bytes of the answer */
-	uint64_t at;               /* where the local memory was at the post */
-	uint64_t operand, compare; /* of an atomic operation */
-	int64_t begun;             /* ns; 0: it is not timed */
+	dat_segment first; /* of the local segments that have bytes */
+	uint64_t more;     /* address of all of them, dat_segment[segments], if there are several */
+	uint64_t addr;     /* of the peer's memory */
+	uint32_t context, data; /* likewise; immediate */
+	uint32_t n;             /* bytes */
+	uint32_t segments;
+	uint32_t sent; /* bytes; of what is asked for: 1 once it was */
+	uint32_t got;  /* bytes of the answer */
+	uint8_t op, flags; /* of messages */
+	uint8_t route;     /* NODE_ROUTE_...; NODE_ROUTES: by messages, none was chosen */
+	uint8_t attempt;
+	uint8_t status;      /* other than success: its own memory is bad, or the peer has said so */
+	uint8_t held;        /* it may have to wait for others: RC_HELD_... */
+	uint16_t zero;
+	uint32_t completion, zero1; /* DAT_COMPLETION_FLAGS */
+	uint64_t operand, compare;  /* of an atomic operation; operand of a bind: core's number of it */
+	int64_t begun;              /* ns; 0: it is not timed */
 } dat_request;
 
 /* A receive likewise. */
 typedef struct dat_receive {
 	uint64_t cookie;
-	uint64_t addr;
-	uint32_t n, context;
-	uint32_t completion, zero;
+	dat_segment first;
+	uint64_t more;
+	uint32_t n, segments;
+	uint32_t completion;
+	uint32_t status;
 } dat_receive;
+
+/* Receives that are posted, oldest first. */
+typedef struct dat_receives {
+	uint64_t ring; /* address of dat_receive[room] */
+	uint32_t room; /* a power of two, or 0 */
+	uint32_t head; /* the oldest is in place head % room */
+	uint32_t count, zero;
+} dat_receives;
+
+/* A shared receive queue. */
+typedef struct dat_srq {
+	dat_receives queue;
+	uint64_t handle, pz;
+	uint64_t first, last; /* addresses of the dat_end that wait for a receive */
+	uint32_t max, max_iov;
+	uint32_t posted; /* receives that are not complete: those in the queue, and taken ones */
+	uint32_t low;    /* core is notified when the queue has fewer; 0: not */
+	uint32_t is_low; /* that is so, and core has not seen it */
+	uint32_t core_waits; /* connections of core's wait for a receive */
+	uint32_t by_core, zero; /* an RDMA adapter has its receives */
+} dat_srq;
+
+/* state of a dat_ep: legal posts */
+#define DAT_EP_IDLE 0u      /* receives alone */
+#define DAT_EP_CONNECTED 1u
+#define DAT_EP_OVER 2u      /* posts are flushed */
+#define DAT_EP_DATAGRAMS 3u /* a UD endpoint */
+
+/* An endpoint, as far as posts are judged by it. Kept true by core. */
+typedef struct dat_ep {
+	uint64_t end; /* address of the dat_end that its connection is; 0: another engine has it */
+	uint64_t recv, request; /* EVDs: handles; 0: none */
+	uint64_t srq;           /* handle; 0: none */
+	uint32_t state;
+	uint32_t max_message;
+	uint32_t max_requests, max_receives;
+	uint32_t max_request_iov, max_receive_iov, max_write_iov, max_read_iov;
+	uint32_t requests, receives; /* posted and not complete, of other engines */
+} dat_ep;
 
 #define DAT_END_COUNTERS 24 /* DAT_EP_COUNTERS */
 
@@ -105,73 +158,87 @@ typedef struct dat_receive {
 #define DAT_COMING_NOTHING 0u
 #define DAT_COMING_DATA 1u /* a part of its data is here */
 #define DAT_COMING_PULL 2u /* this side has read its half; the peer's is not announced yet */
-#define DAT_COMING_ASK 3u  /* a read whose answer is not sent as a whole */
+#define DAT_COMING_ASK 3u  /* a read or atomic operation whose answer is not sent as a whole */
 
-/* Set by core when the connection opens; constant while it is open. */
+/* Set when the connection opens; constant. */
 typedef struct dat_end_config {
-	uint64_t link, peer; /* addresses of node_link and node_peer */
-	uint64_t ep, pz;     /* handles */
-	uint64_t recv;       /* EVDs: handles; 0: none */
-	uint64_t request;
-	/* address of the peer's dat_table; 0: only messages reach its memory */
-	uint64_t table;
+	uint64_t link, peer;    /* addresses of node_link and node_peer */
+	uint64_t ep, pz;        /* handles */
+	uint64_t recv, request; /* EVDs: handles; 0: none */
+	uint64_t srq;           /* address of its dat_srq; 0: none */
+	uint64_t table;         /* address of the peer's dat_table; 0: only messages reach its memory */
 	/* addresses of the connection's dat_open, in the own table and the peer's; 0: neither has
 	 * one */
 	uint64_t own, peers;
-	uint64_t requests; /* address of dat_request[DAT_LANE_WINDOW] */
-	uint64_t receives; /* address of dat_receive[room] */
-	uint32_t room;     /* a power of two */
-	uint32_t max_requests;
-	uint32_t max_receives;
-	uint32_t max_writes, max_reads; /* segments of a write, of a read */
-	uint32_t solicited;             /* receives wake only if the sender says so */
-	uint32_t index, tag;            /* of this end, and of the peer's: rc's */
+	uint32_t solicited;  /* receives wake only if the sender says so */
+	uint32_t index, tag; /* of this end, and of the peer's */
 	uint32_t peer_index, peer_tag;
 	uint32_t reads; /* so many, and atomic operations, may be under way */
-	uint32_t zero;
 } dat_end_config;
 
 /* Which route writes and reads take (routes.c, direct.c, pull.c). */
 typedef struct dat_end_route {
-	uint32_t polls;     /* the peer does: writes may be better by messages */
-	uint32_t writes;    /* and reads, that went one way or the other */
-	uint32_t unpulled;  /* requests until the peer is to read a write's data again */
-	uint32_t ns;        /* duration of the latest short copy that was timed */
+	uint32_t polls;    /* the peer does: writes may be better by messages */
+	uint32_t writes;   /* and reads, that went one way or the other */
+	uint32_t unpulled; /* requests until the peer is to read a write's data again */
+	uint32_t ns;       /* duration of the latest short copy that was timed */
 } dat_end_route;
 
 /* The state of an end's own requests. */
 typedef struct dat_end_tx {
-	/* number of the oldest, how many, how many of these were sent, how many ask for something;
-	 * each before done has taken effect */
+	uint64_t ring; /* address of dat_request[room] */
+	uint32_t room; /* a power of two */
+	uint32_t head; /* the oldest is in place head % room */
+	/* number of the oldest, how many, how many of these were sent, how many of these ask for
+	 * something; each before done has taken effect */
 	uint32_t oldest, posted, sent, asked, done;
-	uint32_t numbers; /* receives of the peer's that were taken */
+	uint32_t blocked; /* the peer has no receive */
 } dat_end_tx;
 
 /* The state of the peer's requests. */
 typedef struct dat_end_rx {
 	/* number of the next to take effect; how much of that has come, or was answered;
-	 * DAT_COMING_ of it, and how many bytes of it the peer writes */
-	uint32_t expected, got, state, theirs;
-	uint32_t base;     /* number of the oldest receive */
-	uint32_t received; /* receives that are posted */
-	uint32_t tell;     /* the peer is to hear of expected */
-	uint32_t zero;
-	/* header of the request that is coming in; valid if state is not 0 */
-	uint64_t coming[6];
+	 * DAT_COMING_ of it */
+	uint32_t expected, got, state;
+	uint32_t attempt;  /* of it */
+	uint32_t restarts; /* messages of earlier attempts are still on their way */
+	uint32_t dropped;  /* the requests after this one have to be sent again */
+	uint32_t wants;    /* it waits for a receive */
+	uint32_t has;      /* of a shared queue: taken is valid */
+	dat_receive taken; /* its receive */
+	dat_receives queue;
+	uint64_t coming[8]; /* the message that has begun it; valid if state is not 0 */
 } dat_end_rx;
 
+/* Messages that are due to the peer, bits of tell. */
+#define RC_TELL_DONE 1u
+#define RC_TELL_NOT_READY 2u
+#define RC_TELL_READY 4u
+#define RC_TELL_END 8u
+
+/* how a connection is over */
+#define RC_BY_USER 0u
+#define RC_BY_PEER 1u
+#define RC_BROKEN 2u
+
 /*
- * An end of a connection over a link of the node. While on is 1 the lane has the connection's state,
- * tx and rx; else core has. Each part is a multiple of 8 bytes, so that one layout serves every word
- * size.
+ * An end of a connection, from its opening to its end. Each part is a multiple of 8 bytes, so that
+ * one layout serves every word size.
  */
 typedef struct dat_end {
 	dat_end_config config;
 	dat_end_route route;
-	uint32_t on;
-	uint32_t stuck; /* core must go on: the link, or memory, is not as it was */
+	uint32_t on;      /* 0: it is over, and core has to call rc_flush */
+	uint32_t how;     /* then: RC_... */
+	uint32_t closing; /* it ends when nothing posted is left */
+	uint32_t tell;    /* RC_TELL_... */
+	uint32_t end_seq; /* of RC_TELL_END: the request that has failed, and with what */
+	uint32_t end_status;
+	uint32_t end_flags;
+	uint32_t collected; /* by core: it deals with the end */
 	dat_end_tx tx;
 	dat_end_rx rx;
+	uint64_t waits_before, waits_after; /* addresses of the dat_end that wait for the same srq */
 	uint64_t counters[DAT_END_COUNTERS];
 } dat_end;
 

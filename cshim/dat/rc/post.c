@@ -1,14 +1,36 @@
-/* post.c - posting sends, writes, reads and receives, and sending what was posted. */
-#include "node/probe.h"
-#include "node/timed.h"
+/* post.c - posting sends, writes, reads and atomic operations, and sending them. */
 #include "dat/rc/private.h"
+#include "node/timed.h"
 
-/* Sends n bytes of the rest of a request. NODE_SENT, or why not. */
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the rest of a request's data begins: at most *n bytes of it are there, the others
+ * elsewhere. */
+static uint64_t rest_of(const dat_request *request, uint32_t *n)
+{
+	const dat_segment *segments = rc_segments(&request->first, request->more);
+	uint32_t at = request->sent, i;
+
+	for (i = 0; i < request->segments; i++) {
+		if (at < segments[i].n) {
+			if (*n > segments[i].n - at)
+				*n = segments[i].n - at;
+			return segments[i].at + at;
+		}
+		at -= segments[i].n;
+	}
+	*n = 0;
+	return 0;
+}
+
+/* Sends at most n bytes of the rest of a request. NODE_SENT, or why not. */
 static inline int send_part(const dat_end *end, uint32_t seq, dat_request *request, uint32_t n)
 {
 	dat_header header = dat_header_of(end, seq, request);
+	uint64_t from = rest_of(request, &n);
 	int rc = node_send_inline(dat_link_of(end), dat_peer_of(end), DAT_MSG_DATA, &header,
-	                          sizeof(header), request->at + request->sent, n);
+	                          sizeof(header), from, n);
 
 	if (rc == NODE_SENT)
 		request->sent += n;
@@ -19,7 +41,8 @@ static inline int send_part(const dat_end *end, uint32_t seq, dat_request *reque
 static int send_parts(const dat_end *end, uint32_t seq, dat_request *request)
 {
 	node_link *link = dat_link_of(end);
-	uint64_t step = node_chunk_step(link, request->n);
+	uint64_t step = request->n <= NODE_INLINE_MAX ? NODE_INLINE_MAX
+	                                              : node_chunk_step(link, request->n);
 	int rc = NODE_SENT;
 
 	node_chunks_limit(link, request->route);
@@ -32,6 +55,19 @@ static int send_parts(const dat_end *end, uint32_t seq, dat_request *request)
 	return rc;
 }
 
+/* The data of several segments behind one another; 1 if it cannot be read. */
+static int gather(void *to, const dat_request *request)
+{
+	const dat_segment *segments = rc_segments(&request->first, request->more);
+	unsigned char *at = to;
+	uint32_t i;
+
+	for (i = 0; i < request->segments; at += segments[i++].n)
+		if (node_guarded_copy(at, node_memory_at(segments[i].at), segments[i].n))
+			return 1;
+	return 0;
+}
+
 /* All of a request that fits one slot with its header, which is written where it goes. */
 static inline int send_short(const dat_end *end, uint32_t seq, dat_request *request)
 {
@@ -40,7 +76,10 @@ static inline int send_short(const dat_end *end, uint32_t seq, dat_request *requ
 	if (!header)
 		return NODE_BUSY;
 	dat_write_header(header, end, seq, request);
-	if (node_guarded_copy_short(header + 1, node_memory_at(request->at), request->n))
+	if (__builtin_expect(request->more != 0, 0)
+	            ? gather(header + 1, request)
+	            : node_guarded_copy_short(header + 1, node_memory_at(request->first.at),
+	                                      request->n))
 		return NODE_BAD_LOCAL;
 	request->sent = request->n;
 	return node_short_end(dat_link_of(end), dat_peer_of(end), DAT_MSG_DATA, sizeof(*header),
@@ -49,42 +88,99 @@ static inline int send_short(const dat_end *end, uint32_t seq, dat_request *requ
 
 static int send_request(dat_end *end, uint32_t seq, dat_request *request)
 {
-	if (request->op >= DAT_LANE_READ)
-		return dat_lane_ask(end, seq, request);
+	if (request->op >= RC_READ)
+		return rc_ask(end, seq, request);
 	if (__builtin_expect(dat_is_pulled(request), 0))
-		return dat_lane_pull(end, seq, request);
-	if (dat_peer_of(end)->closed)
-		return NODE_BUSY;
+		return rc_pull(end, seq, request);
 	if (request->n <= NODE_ONE_SLOT - sizeof(dat_header))
 		return send_short(end, seq, request);
-	return request->n <= NODE_INLINE_MAX ? send_part(end, seq, request, request->n)
-	                                     : send_parts(end, seq, request);
+	return request->n <= NODE_INLINE_MAX && !request->more
+	               ? send_part(end, seq, request, request->n)
+	               : send_parts(end, seq, request);
 }
 
-int dat_lane_send(dat_end *end)
+/* 1 if a request may begin now. */
+static int may_begin(const dat_end *end, const dat_request *request)
 {
-	for (; end->tx.sent < end->tx.posted; end->tx.sent++) {
-		uint32_t seq = end->tx.oldest + end->tx.sent;
-		int rc = send_request(end, seq, dat_request_at(end, seq));
+	return !(request->held & RC_HELD_TURN) &&
+	       !(request->held & RC_HELD_ASKS && end->tx.asked >= end->config.reads) &&
+	       !(request->held & RC_HELD_FENCE && end->tx.asked);
+}
 
-		if (rc == NODE_SENT)
-			continue;
-		if (rc == NODE_BUSY && !dat_peer_of(end)->closed)
-			dat_the_lane.unsent = 1;
-		else
-			dat_the_lane.stuck = end->stuck = 1;
-		return 0;
+/* A request could not be sent. */
+static void not_sent(dat_end *end, dat_request *request, int rc)
+{
+	switch (rc) {
+	case NODE_BUSY:
+		dat_the_lane.unsent = 1;
+		break;
+	case NODE_BAD_LOCAL:
+		request->status = DAT_DTO_ERR_LOCAL_PROTECTION;
+		request->held |= RC_HELD_TURN;
+		break;
+	case NODE_GONE: /* core sees that */
+		break;
+	default:
+		rc_over(end, RC_BROKEN);
 	}
+}
+
+void rc_send(dat_end *end)
+{
+	while (end->tx.sent < end->tx.posted && !end->tx.blocked) {
+		dat_request *request = rc_request_at(end, end->tx.sent);
+		int rc;
+
+		if (__builtin_expect(request->held != 0, 0) && !may_begin(end, request))
+			return;
+		if (dat_peer_of(end)->closed) {
+			dat_the_lane.unsent = 1;
+			return;
+		}
+		rc = send_request(end, end->tx.oldest + end->tx.sent, request);
+		if (rc != NODE_SENT) {
+			not_sent(end, request, rc);
+			return;
+		}
+		end->tx.asked += (uint32_t)rc_asks(request);
+		end->tx.sent++;
+	}
+}
+
+enum { ROOM_FIRST = 16, ROOM_MOST = 1 << 20 }; /* core/dat's MaxDTOs */
+
+/* The end keeps the address as an integer, which the analyzer does not follow. */
+#pragma GCC diagnostic push
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+static int grow(dat_end *end)
+{
+	uint32_t room = end->tx.room ? end->tx.room * 2 : ROOM_FIRST, i;
+	dat_request *ring = room > ROOM_MOST ? NULL : malloc(room * sizeof *ring);
+
+	if (!ring)
+		return 0;
+	for (i = 0; i < end->tx.posted; i++)
+		ring[i] = *rc_request_at(end, i);
+	free((void *)(uintptr_t)end->tx.ring);
+	end->tx.ring = (uintptr_t)ring;
+	end->tx.room = room;
+	end->tx.head = 0;
 	return 1;
 }
+#pragma GCC diagnostic pop
 
-/* The end of an endpoint whose connection the lane has; NULL: core has it. */
-static dat_end *end_of(DAT_EP_HANDLE ep_handle)
+dat_request *rc_new_request(dat_end *end)
 {
-	const dat_slot *slot = dat_slot_of(ep_handle, DAT_HANDLE_TYPE_EP);
-	dat_end *end = slot ? (dat_end *)(uintptr_t)slot->lane : NULL;
+	dat_request *request;
 
-	return end && end->on && !end->stuck ? end : NULL;
+	if (__builtin_expect(end->tx.posted == end->tx.room, 0) && !grow(end))
+		return NULL;
+	request = rc_request_at(end, end->tx.posted);
+	dat_clear(request, sizeof(*request));
+	request->route = NODE_ROUTES;
+	return request;
 }
 
 static void count(dat_end *end, int counter, uint64_t n)
@@ -93,223 +189,131 @@ static void count(dat_end *end, int counter, uint64_t n)
 	end->counters[counter + 1] += n;
 }
 
-static int has_room(dat_end *end, int op)
-{
-	if (end->tx.posted >= DAT_LANE_WINDOW || end->tx.posted >= end->config.max_requests ||
-	    (op >= DAT_LANE_READ && end->tx.asked >= end->config.reads))
-		dat_lane_turn();
-	return end->on && !end->stuck && end->tx.posted < DAT_LANE_WINDOW &&
-	       end->tx.posted < end->config.max_requests && !dat_peer_of(end)->closed;
-}
-
-static uint8_t flags_of(const dat_post *post)
-{
-	return (uint8_t)((post->immed ? DAT_FLAG_IMMEDIATE : 0) |
-	                 (post->completion & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? DAT_FLAG_SOLICITED
-	                                                                        : 0));
-}
-
-/* What a post names of its own memory. */
-typedef struct local_memory {
-	node_range range[DAT_LANE_SEGMENTS]; /* that have bytes */
-	uint32_t ranges;
-	uint32_t first; /* segment that has some */
-	uint64_t n;     /* bytes */
-} local_memory;
-
-/* All that there are: core refuses others. */
-#define DAT_LANE_COMPLETION_FLAGS                                                                  \
-	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |                       \
-	 DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |                     \
-	 DAT_COMPLETION_EVD_THRESHOLD_FLAG | DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
-
-/* Finds it; 0: core says, now or by the completion, what is wrong, or does it. */
-static int find_local(const dat_end *end, const dat_post *post, local_memory *memory)
-{
-	uint32_t most = post->op == DAT_LANE_WRITE && !post->immed ? end->config.max_writes
-	                : post->op == DAT_LANE_READ                ? end->config.max_reads
-	                                                           : 1;
-	uint16_t need = post->op >= DAT_LANE_READ ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG : 0;
-	DAT_COUNT i;
-
-	memory->ranges = 0;
-	memory->n = 0;
-	if (post->completion & ~DAT_LANE_COMPLETION_FLAGS)
-		return 0;
-	if ((uint32_t)post->num_segments > most || (post->num_segments && !post->local_iov))
-		return 0;
-	for (i = 0; i < post->num_segments; i++) {
-		const DAT_LMR_TRIPLET *local = post->local_iov + i;
-		uint64_t at;
-
-		if (!local->segment_length)
-			continue;
-		at = dat_memory_of(end, local->lmr_context, local->virtual_address,
-		                   local->segment_length, need, 0);
-		if (!at)
-			return 0;
-		if (!memory->ranges)
-			memory->first = (uint32_t)i;
-		memory->range[memory->ranges++] = (node_range){at, local->segment_length};
-		memory->n += local->segment_length;
-	}
-	return memory->n >> 30 == 0;
-}
-
-/* 1 if the other side of a request is what the lane can take. */
-static int fits_remote(const dat_end *end, const dat_post *post, const local_memory *memory)
-{
-	switch (post->op) {
-	case DAT_LANE_SEND:
-		return 1;
-	case DAT_LANE_WRITE:
-		return post->remote_iov && post->remote_iov->segment_length >= memory->n;
-	case DAT_LANE_READ:
-		return end->config.reads && post->remote_iov &&
-		       post->remote_iov->segment_length >= memory->n;
-	default: /* atomic: core says what is wrong with anything else */
-		return end->config.reads && post->remote_iov && post->num_segments == 1 &&
-		       memory->n == 8 && post->remote_iov->virtual_address % 8 == 0 &&
-		       post->local_iov->virtual_address % 8 == 0 && memory->range[0].addr % 8 == 0;
-	}
-}
-
 static void count_post(dat_end *end, const dat_post *post, uint64_t n)
 {
-	static const int counters[] = {[DAT_LANE_SEND] = DCNT_EP_POST_SEND,
-	                               [DAT_LANE_WRITE] = DCNT_EP_POST_WRITE,
-	                               [DAT_LANE_READ] = DCNT_EP_POST_READ};
+	static const int counters[] = {[RC_SEND] = DCNT_EP_POST_SEND,
+	                               [RC_WRITE] = DCNT_EP_POST_WRITE,
+	                               [RC_READ] = DCNT_EP_POST_READ};
 
-	if (post->op == DAT_LANE_SWAP)
+	if (post->op == RC_SWAP)
 		end->counters[DCNT_EP_POST_CMP_SWAP]++;
-	else if (post->op == DAT_LANE_ADD)
+	else if (post->op == RC_ADD)
 		end->counters[DCNT_EP_POST_FETCH_ADD]++;
 	else
-		count(end, post->immed ? DCNT_EP_POST_WRITE_IMM : counters[post->op], n);
+		count(end, post->flags & RC_IMMEDIATE ? DCNT_EP_POST_WRITE_IMM : counters[post->op], n);
 }
 
-static void fill(dat_request *request, const dat_post *post, const local_memory *memory)
+/* Where a segment of a post is; 0: it may not be accessed so. Any memory may be sent. */
+static inline uint64_t find_segment(const dat_end *end, const dat_post *post, const dat_segment *s)
 {
-	dat_clear(request, sizeof(*request));
+	if (post->op >= RC_READ)
+		return rc_own(end->config.pz, post->flags & RC_TO_RMR, s);
+	return dat_memory_of(end, s->context, s->addr, s->n, 0, 0);
+}
+
+/* The own memory of a post: the ranges that have bytes, and a request's segments. 0: there is no
+ * memory. */
+static inline int find_local(const dat_end *end, const dat_post *post, dat_request *request,
+                             node_range *ranges)
+{
+	dat_segment *list = &request->first;
+	DAT_COUNT i;
+
+	if (__builtin_expect(post->num_segments > 1, 0)) {
+		if (!(list = malloc((size_t)post->num_segments * sizeof *list)))
+			return 0;
+		request->more = (uintptr_t)list;
+	}
+	for (i = 0; i < post->num_segments; i++) {
+		const DAT_LMR_TRIPLET *local = post->local_iov + i;
+		dat_segment s = {.addr = local->virtual_address,
+		                 .n = (uint32_t)local->segment_length,
+		                 .context = local->lmr_context};
+
+		if (!s.n)
+			continue;
+		if (!(s.at = find_segment(end, post, &s))) {
+			request->status = DAT_DTO_ERR_LOCAL_PROTECTION;
+			request->held |= RC_HELD_TURN;
+			return 1;
+		}
+		ranges[request->segments] = (node_range){s.at, s.n};
+		list[request->segments++] = s;
+		request->n += s.n;
+	}
+	if (request->segments)
+		request->first = list[0];
+	return 1;
+}
+
+static void fill(dat_request *request, const dat_post *post)
+{
 	request->cookie = post->cookie;
-	request->n = (uint32_t)memory->n;
 	request->op = (uint8_t)post->op;
-	request->flags = flags_of(post);
-	request->route = NODE_ROUTES;
+	request->flags = post->flags;
+	if (post->completion & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		request->flags |= RC_SOLICITED;
+	request->held = (uint8_t)((post->op >= RC_READ ? RC_HELD_ASKS : 0) |
+	                          (post->completion & DAT_COMPLETION_BARRIER_FENCE_FLAG
+	                                   ? RC_HELD_FENCE
+	                                   : 0));
 	request->completion = post->completion;
 	request->data = post->data;
 	request->operand = post->operand;
 	request->compare = post->compare;
-	if (memory->ranges) {
-		request->from = post->local_iov[memory->first].virtual_address;
-		request->local = post->local_iov[memory->first].lmr_context;
-		request->at = memory->range[0].addr;
-	}
-	if (post->op != DAT_LANE_SEND) {
+	if (post->op != RC_SEND) {
 		request->addr = post->remote_iov->virtual_address;
 		request->context = post->remote_iov->rmr_context;
+	} else if (post->flags & RC_INVALIDATE) {
+		request->context = post->data;
 	}
 }
 
-/* 1 if a request may begin now: it must not wait for others, which core knows to do. */
-static int may_begin(const dat_end *end, const dat_request *request)
+static inline void forget_list(dat_request *request)
 {
-	if (request->op >= DAT_LANE_READ && end->tx.asked >= end->config.reads)
-		return 0;
-	return !(request->completion & DAT_COMPLETION_BARRIER_FENCE_FLAG && end->tx.asked);
+	if (__builtin_expect(request->more != 0, 0))
+		free((void *)(uintptr_t)request->more);
 }
 
-enum { POSTS_PER_LOOK = 16 }; /* with an RDMA adapter */
-
-/*
- * Who posts much looks for what has come, too, as one that polls: copies, and posts to an adapter,
- * take time, and the service thread would begin to serve beside them.
- */
-static void look_between(const dat_post *post)
+/* 1 if a request may go by a copy between the two processes. */
+static inline int may_copy(const dat_request *request)
 {
-	static uint32_t posts; /* under the lock */
-	int large = post->num_segments > 0 && post->local_iov &&
-	            post->local_iov->segment_length >= NODE_TARGET_MIN;
-
-	if ((!large && !dat_the_lane.adapters) || dat_progress.state != CSHIM_ACTIVE ||
-	    !dat_the_lane.on)
-		return;
-	cshim_poll_note(&dat_progress);
-	if (large || ++posts % POSTS_PER_LOOK == 0)
-		dat_lane_poll(0, NULL);
+	return (request->op == RC_WRITE || request->op == RC_READ) && !request->status &&
+	       !(request->flags & RC_IMMEDIATE);
 }
 
-/* 1 if there are n bytes that can be read, or none is needed; else core says what is wrong. */
-static inline int readable(const void *at, size_t n)
+DAT_RETURN rc_post_node(dat_end *end, const dat_post *post)
 {
-	return !at || !n || node_can_read(at, n);
-}
-
-int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
-{
-	dat_request *request;
-	local_memory memory;
-	dat_end *end;
+	dat_request *request = rc_new_request(end);
+	node_range ranges[DAT_LANE_SEGMENTS];
 	uint32_t seq;
 
-	if ((uint32_t)post->num_segments > DAT_LANE_SEGMENTS ||
-	    !readable(post->local_iov, (size_t)post->num_segments * sizeof *post->local_iov) ||
-	    !readable(post->remote_iov, sizeof *post->remote_iov))
-		return 0;
-	look_between(post); /* first: core may end the connection */
-	end = end_of(ep_handle);
-	if (!end || !find_local(end, post, &memory) || !fits_remote(end, post, &memory) ||
-	    !has_room(end, post->op))
-		return 0;
-	seq = end->tx.oldest + end->tx.posted;
-	request = dat_request_at(end, seq);
-	fill(request, post, &memory);
-	if ((post->op == DAT_LANE_WRITE || post->op == DAT_LANE_READ) && !post->immed &&
-	    dat_lane_direct(end, request, memory.range, memory.ranges) == DAT_DIRECT_DONE) {
+	if (!request)
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+	fill(request, post);
+	if (!find_local(end, post, request, ranges))
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+	if (may_copy(request) &&
+	    rc_direct(end, request, ranges, request->segments) == DAT_DIRECT_DONE) {
 		count_post(end, post, request->n);
-		return 1;
+		forget_list(request);
+		return DAT_SUCCESS;
 	}
-	if (memory.ranges > 1 || end->stuck || !may_begin(end, request))
-		return 0;
-	if (post->op == DAT_LANE_SEND || post->immed)
-		request->number = end->tx.numbers++;
-	end->tx.posted++;
-	end->tx.asked += post->op >= DAT_LANE_READ;
-	dat_lane_await(end);
+	if (__builtin_expect(!end->on, 0)) {
+		forget_list(request);
+		return DAT_QUEUE_EMPTY;
+	}
+	seq = end->tx.oldest + end->tx.posted++;
+	rc_await(end);
 	count_post(end, post, request->n);
-	dat_lane_send(end);
-	if (__builtin_expect(request->begun != 0, 0))
-		dat_lane_time(end, request, seq);
+	rc_send(end);
+	if (__builtin_expect(end->tx.sent != end->tx.posted, 0))
+		rc_advance(end);
+	if (__builtin_expect(request->begun != 0, 0) && end->on)
+		rc_time(end, request, seq);
 	if (__builtin_expect(dat_the_lane.untimed != 0, 0)) {
 		dat_the_lane.untimed = 0;
 		cshim_kick(&dat_progress); /* from now on something is due from a peer */
 	}
-	return 1;
-}
-
-int dat_lane_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                     const DAT_LMR_TRIPLET *local_iov, uint64_t cookie, uint32_t completion)
-{
-	dat_end *end = end_of(ep_handle);
-	dat_receive *receive;
-
-	if (!end || completion & ~DAT_LANE_COMPLETION_FLAGS || num_segments < 0 ||
-	    num_segments > 1 || (num_segments && !local_iov) ||
-	    !readable(local_iov, (size_t)num_segments * sizeof *local_iov) ||
-	    end->rx.received >= end->config.max_receives || end->rx.received >= end->config.room)
-		return 0;
-	if (num_segments && local_iov->segment_length &&
-	    !dat_memory_of(end, local_iov->lmr_context, local_iov->virtual_address,
-	                   local_iov->segment_length, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0))
-		return 0;
-	receive = dat_receive_at(end, end->rx.base + end->rx.received);
-	*receive = (dat_receive){.cookie = cookie, .completion = completion};
-	if (num_segments) {
-		receive->addr = local_iov->virtual_address;
-		receive->n = (uint32_t)local_iov->segment_length;
-		receive->context = local_iov->lmr_context;
-	}
-	end->rx.received++;
-	count(end, DCNT_EP_POST_RECV, receive->n);
-	return 1;
+	return DAT_SUCCESS;
 }

@@ -9,19 +9,24 @@
 #include "node/put.h"
 #include "node/receive.h"
 
-/* The messages of core/dat/rc (wire.go) that the lane knows; it leaves the others to core. */
+/*
+ * The messages. Those before PULL are also core/dat/rc's (wire.go), over links that lose their
+ * order; here they come in order, but for those that core had held back, and are sent again from some
+ * request on (READY) where that could not be taken.
+ */
 #define DAT_MSG_DATA 1
 #define DAT_MSG_ASK 2 /* dat_ask */
 #define DAT_MSG_REPLY 3
 #define DAT_MSG_DONE 4
+#define DAT_MSG_NOT_READY 5
 #define DAT_MSG_READY 6
+#define DAT_MSG_END 7
 #define DAT_MSG_PULL 8 /* dat_ask */
 #define DAT_MSG_HALF 9
+#define DAT_MSG_LAST DAT_MSG_HALF
 
-/* Flags of a header. */
-#define DAT_FLAG_IMMEDIATE 1u
-#define DAT_FLAG_INVALIDATE 2u
-#define DAT_FLAG_SOLICITED 4u
+/* Flags of a header, beside those of rc.h. */
+#define DAT_FLAG_ERROR 8u /* of DAT_MSG_END */
 /* Of a read that is asked for: how the answer is written to chunks, NODE_HOW_ << DAT_FLAG_HOW_AT.
  * Without the flag that is the target's choice. */
 #define DAT_FLAG_HOW 16u
@@ -35,9 +40,9 @@ typedef struct dat_header {
 	uint32_t total, offset;
 	uint64_t addr;
 	uint32_t context, immediate;
-	uint32_t number;
-	uint32_t done; /* of DAT_MSG_DATA: each request of the receiver's before it has taken effect
-	                */
+	uint32_t number; /* of DAT_MSG_END: as done */
+	uint32_t done;   /* of DATA and REPLY: each request of the receiver's before it has taken
+	                  * effect */
 } dat_header;
 
 /* Of DAT_MSG_ASK, and DAT_MSG_PULL, which is a write whose data the target reads. */
@@ -51,7 +56,7 @@ typedef struct dat_ask {
 _Static_assert(sizeof(dat_ask) == 64, "likewise");
 _Static_assert(DAT_TABLE_ENDS / 64 <= 64, "a bit of some_waiting for each word");
 _Static_assert(sizeof(dat_header) == 48, "as core/dat/rc/wire.go has it");
-_Static_assert(sizeof(((dat_end *)0)->rx.coming) == sizeof(dat_header), "there is room for it");
+_Static_assert(sizeof(((dat_end *)0)->rx.coming) == sizeof(dat_ask), "there is room for it");
 
 /*
  * Clears n bytes, a constant multiple of 8 up to 128. Of an initializer of that size compilers make
@@ -95,15 +100,15 @@ typedef struct dat_completion {
 	uint32_t rest[13];
 } dat_completion;
 
-_Static_assert(sizeof(void *) < 8 || sizeof(dat_completion) == sizeof(DAT_EVENT), "it is one");
+_Static_assert(sizeof(dat_completion) == sizeof(evd_event), "it is one");
 
 _Static_assert(sizeof(dat_completion) <= 128 && sizeof(dat_request) <= 128, "dat_clear can");
 
 /* Begins one: all that is not said here is 0. */
-static inline dat_completion *dat_completion_at(DAT_EVENT *event, uint64_t evd, const dat_end *end,
+static inline dat_completion *dat_completion_at(void *event, uint64_t evd, const dat_end *end,
                                                 uint64_t cookie)
 {
-	dat_completion *c = (void *)event;
+	dat_completion *c = event;
 
 	dat_clear(c, sizeof(*c));
 	c->number = DAT_DTO_COMPLETION_EVENT;
@@ -113,11 +118,12 @@ static inline dat_completion *dat_completion_at(DAT_EVENT *event, uint64_t evd, 
 	return c;
 }
 
-/* What is extended says so. */
+/* Makes it an extended one. */
 static inline void dat_extend(dat_completion *c, uint32_t kind, uint32_t proposed, uint32_t data)
 {
 	c->number = DAT_IB_DTO_EVENT;
 	c->kind = kind;
+	c->kind_status = c->status;
 	c->proposed = proposed;
 	c->data = c->proposed_data = data;
 }
@@ -132,15 +138,32 @@ static inline node_peer *dat_peer_of(const dat_end *end)
 	return (node_peer *)(uintptr_t)end->config.peer;
 }
 
-static inline dat_request *dat_request_at(const dat_end *end, uint32_t number)
+/* The i-th request from the oldest on, and of a queue the i-th receive. Rooms are powers of two,
+ * which compilers do not know: they would divide. */
+static inline dat_request *rc_request_at(const dat_end *end, uint32_t i)
 {
-	return (dat_request *)(uintptr_t)end->config.requests + number % DAT_LANE_WINDOW;
+	return (dat_request *)(uintptr_t)end->tx.ring + ((end->tx.head + i) & (end->tx.room - 1));
 }
 
-static inline dat_receive *dat_receive_at(const dat_end *end, uint32_t number)
+static inline dat_receive *rc_receive_at(const dat_receives *queue, uint32_t i)
 {
-	/* room is a power of two, which compilers do not know: they would divide */
-	return (dat_receive *)(uintptr_t)end->config.receives + (number & (end->config.room - 1));
+	return (dat_receive *)(uintptr_t)queue->ring + ((queue->head + i) & (queue->room - 1));
+}
+
+/* The segments of a request or receive. */
+static inline const dat_segment *rc_segments(const dat_segment *first, uint64_t more)
+{
+	return more ? (const dat_segment *)(uintptr_t)more : first;
+}
+
+/* A request may have to wait: bits of held. */
+#define RC_HELD_ASKS 1u  /* it asks for something: there is a bound */
+#define RC_HELD_FENCE 2u /* until nothing is asked for */
+#define RC_HELD_TURN 4u  /* until it is the oldest: it is bad, or a bind */
+
+static inline int rc_asks(const dat_request *request)
+{
+	return request->op >= RC_READ && request->op <= RC_ADD;
 }
 
 /*
@@ -175,12 +198,27 @@ static inline uint64_t dat_memory_of(const dat_end *end, uint32_t context, uint6
 	return table ? dat_memory_in(table, end->config.pz, context, addr, n, need, windows) : 0;
 }
 
-/* The own memory of what an end asks for, or receives; 0: it is not what it was any more. */
-static inline uint64_t dat_local_of(const dat_end *end, const dat_request *request)
+/*
+ * Where n bytes of this process's memory are that the program names itself, to be written; 0: they
+ * may not be. window: an RMR's context names them.
+ */
+static inline uint64_t rc_own(uint64_t zone, int window, const dat_segment *s)
 {
-	return dat_memory_of(end, request->local, request->from, request->n,
-	                     DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0);
+	const dat_table *table = (const dat_table *)(uintptr_t)dat_the_lane.table;
+	const dat_name *name = table->names + (s->context & DAT_CONTEXT_INDEX) % DAT_TABLE_NAMES;
+
+	if (__builtin_expect(!window, 1))
+		return dat_memory_in(table, zone, s->context, s->addr, s->n,
+		                     DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0);
+	return name->window && name->privileges & (DAT_MEM_PRIV_REMOTE_WRITE_FLAG |
+	                                           DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+	               ? dat_memory_in(table, zone, s->context, s->addr, s->n, 0, 1)
+	               : 0;
 }
+
+/* direct.c: writes n bytes to a list of segments, from an offset on. 0: they may not be written. */
+int rc_scatter(uint64_t zone, int window, const dat_segment *segments, uint32_t count,
+               uint32_t offset, const void *from, uint64_t n);
 
 /*
  * How many of the n bytes at an address come last, in a copy of their own: those in the last line,
@@ -203,14 +241,15 @@ static inline void dat_write_header(dat_header *header, const dat_end *end, uint
 	header->tag = end->config.peer_tag;
 	header->seq = seq;
 	header->op = request->op;
-	header->flags = request->flags;
-	header->attempt = header->status = 0;
+	header->flags = request->flags & 0xf;
+	header->attempt = request->attempt;
+	header->status = 0;
 	header->total = request->n;
 	header->offset = request->sent;
 	header->addr = request->addr;
 	header->context = request->context;
 	header->immediate = request->data;
-	header->number = request->number;
+	header->number = 0;
 	header->done = end->rx.expected;
 }
 
@@ -223,10 +262,16 @@ static inline dat_header dat_header_of(const dat_end *end, uint32_t seq, const d
 	return header;
 }
 
-/* post.c: sends what requests have not sent yet. 1: all of it went. */
-int dat_lane_send(dat_end *end);
+/* post.c: posts a request that was judged. */
+DAT_RETURN rc_post_node(dat_end *end, const dat_post *post);
+/* A request to fill in, behind the others, which tx.posted++ adds; NULL: there is no memory. */
+dat_request *rc_new_request(dat_end *end);
+/* Sends requests that may begin. */
+void rc_send(dat_end *end);
+/* Goes on with the requests that have waited, after one is complete, or found bad. */
+void rc_advance(dat_end *end);
 
-/* What dat_lane_direct says of a write or read. */
+/* Results of rc_direct. */
 #define DAT_DIRECT_DONE 1 /* it is complete */
 #define DAT_DIRECT_NOT 0  /* it is to go by messages; request->route and begun say how */
 
@@ -234,11 +279,11 @@ int dat_lane_send(dat_end *end);
  * routes.c: chooses how a write or read goes, and does it if that is one copy between the two
  * processes. local: where its own memory is.
  */
-int dat_lane_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges);
+int rc_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges);
 /* After a request that is to go by messages, and timed, was sent. */
-void dat_lane_time(dat_end *end, dat_request *request, uint32_t seq);
+void rc_time(dat_end *end, dat_request *request, uint32_t seq);
 /* Such a request that is still timed is done. */
-void dat_lane_learn(dat_end *end, const dat_request *request);
+void rc_learn(dat_end *end, const dat_request *request);
 
 /* 1 if the target is to copy data of a write, or half. */
 static inline int dat_is_pulled(const dat_request *request)
@@ -250,41 +295,68 @@ static inline int dat_is_pulled(const dat_request *request)
  * direct.c: copies all of a request; 0: it could not. Or so many bytes of it, from at on, by
  * one system call; 0 if it cannot, else how many. The peer's rights are looked up for each.
  */
-int dat_lane_copy(const dat_end *end, const dat_request *request, const node_range *local,
-                  uint32_t ranges);
+int rc_copy(const dat_end *end, const dat_request *request, const node_range *local,
+            uint32_t ranges);
 #define DAT_COPY_PART (1u << 20) /* bytes of one copy: who frees the memory waits for it */
-uint64_t dat_lane_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
-                            uint32_t ranges, uint64_t at, uint64_t n);
+uint64_t rc_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
+                      uint32_t ranges, uint64_t at, uint64_t n);
 
 /* pull.c: sends a write whose data the target reads, all or half. NODE_SENT, or why not. */
 #define DAT_PULL_MAX NODE_COPY_MAX
 #define DAT_UNPULLED 64 /* requests until the next, if the peer has not read one */
-int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request);
-/* Receives such a message: 1, or 0: core shall. */
-int dat_lane_pulled(dat_end *end, const node_arrival *arrival);
-int dat_lane_half(dat_end *end, const dat_header *header, const node_arrival *arrival);
+int rc_pull(dat_end *end, uint32_t seq, dat_request *request);
+/* Receives such a message. */
+void rc_pulled(dat_end *end, const dat_ask *pull);
+void rc_half(dat_end *end, const dat_header *header, const node_arrival *arrival);
 
-/* ask.c: asks for what a read or atomic operation is to bring. NODE_SENT, or why not. */
-int dat_lane_ask(dat_end *end, uint32_t seq, dat_request *request);
-/* Receives such a request, or an answer: 1, or 0: core shall. */
-int dat_lane_asked(dat_end *end, const node_arrival *arrival);
-int dat_lane_reply(dat_end *end, const dat_header *header, const node_arrival *arrival);
+/* ask.c: asks for the data of a read or atomic operation. NODE_SENT, or why not. */
+int rc_ask(dat_end *end, uint32_t seq, dat_request *request);
+/* Receives such a request, or an answer. */
+void rc_asked(dat_end *end, const dat_ask *ask);
+void rc_reply(dat_end *end, const dat_header *header, const node_arrival *arrival);
 /* Goes on with an answer that found no room. */
-void dat_lane_answer(dat_end *end);
+void rc_answer(dat_end *end);
 
-/* done.c: the event of a request that has succeeded, if it is to have one; 0: core must do
- * it. */
-int dat_lane_completion(const dat_end *end, const dat_request *request);
-/* Completes requests, now that each before seq has taken effect; 0: core must deal with it. */
-int dat_lane_done(dat_end *end, uint32_t seq);
+/* done.c: the event of a request, if it is to have one. */
+void rc_completion(const dat_end *end, const dat_request *request, uint32_t status);
+/* Takes the oldest request out. */
+void rc_pop(dat_end *end);
+/* Completes requests, now that each before seq has taken effect. */
+void rc_done(dat_end *end, uint32_t seq);
 /* A request was sent: its completion is looked for. */
-void dat_lane_await(const dat_end *end);
-/* Tells the peer how far its requests have come, if it can be told now. */
-void dat_lane_tell(dat_end *end);
+void rc_await(const dat_end *end);
+/* Sends the messages that are due to the peer, as far as there is room. */
+void rc_tell(dat_end *end);
 /* The peer's oldest request has taken effect. */
-void dat_lane_passed(dat_end *end);
+void rc_passed(dat_end *end);
 
-/* receive.c: where the data of a write goes, all of it; 0: core says what is wrong. */
-uint64_t dat_lane_target(const dat_end *end, const dat_header *header);
+/* receives.c: adds a receive to a queue, and takes the oldest out; 0: there is no memory. A receive
+ * that is over has its list freed. */
+int rc_push(dat_receives *queue, const dat_receive *receive);
+void rc_release(dat_receive *receive);
+/* 1 if there is a receive for the request that is coming, which then is rc_receive_of. Else the
+ * peer gets NOT_READY, and READY when there is one. */
+int rc_take(dat_end *end);
+static inline dat_receive *rc_receive_of(dat_end *end)
+{
+	return end->config.srq ? &end->rx.taken : rc_receive_at(&end->rx.queue, 0);
+}
+/* Its event, with a status, and that of n bytes that a message with that header has brought. */
+void rc_received(dat_end *end, const dat_header *header, uint32_t status);
+/* A receive is there for a connection that has wanted one. */
+void rc_ready(dat_end *end);
+/* The connection needs nothing of its shared queue any more. */
+void rc_leave_shared(dat_end *end);
+
+/* life.c: the connection is over: core is notified. */
+void rc_over(dat_end *end, uint32_t how);
+/* The same for an error of the peer's request seq, which the peer is notified of. */
+void rc_fail(dat_end *end, uint32_t seq, uint32_t status);
+/* receive.c: all messages are to be sent again, from the oldest request that has not taken
+ * effect on. */
+void rc_restart(dat_end *end);
+
+/* receive.c: where the data of a write goes, all of it; 0: it may not be written. */
+uint64_t rc_target(const dat_end *end, const dat_header *header);
 
 #endif

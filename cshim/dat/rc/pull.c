@@ -8,11 +8,13 @@
  *	DAT_MSG_HALF ─────────────────> has the last line
  *	             <───────────────── the request has taken effect
  *
- * The target looks up its context for each. What it cannot do is core's, which has the whole sent
- * again in messages (Ready). Only a write in front of which nothing is under way has a half written
+ * The target looks up its context for each. Data that it cannot read is sent again in messages
+ * (READY). Only a write in front of which nothing is under way has a half written
  * by the origin: that half would overtake.
  */
 #include "dat/rc/private.h"
+
+#include <string.h>
 
 /* Slots of the two messages, and those skipped at the ring's end. */
 enum { SLOTS = 2 + 1 + 2 + 1 };
@@ -27,30 +29,30 @@ static int send_half(const dat_end *end, const dat_request *request, dat_header 
 {
 	uint64_t last = dat_last_line(request->addr, request->n);
 	uint64_t own = own_half(request), at = 0, moved = 1;
-	const node_range all = {request->at, request->n};
+	const node_range all = {request->first.at, request->n};
 
 	while (at < own && moved) {
 		uint64_t left = own - at;
 
-		moved = dat_lane_copy_part(end, request, &all, 1, at,
+		moved = rc_copy_part(end, request, &all, 1, at,
 		                           left < DAT_COPY_PART ? left : DAT_COPY_PART);
 		at += moved;
 	}
 	header->offset = request->n - (uint32_t)last;
 	header->status = at < own;
 	return node_send(dat_link_of(end), dat_peer_of(end), DAT_MSG_HALF, header, sizeof(*header),
-	                 request->at + header->offset, last);
+	                 request->first.at + header->offset, last);
 }
 
-int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request)
+int rc_pull(dat_end *end, uint32_t seq, dat_request *request)
 {
 	uint64_t own = own_half(request);
-	dat_ask pull = {dat_header_of(end, seq, request), request->at, own};
+	dat_ask pull = {dat_header_of(end, seq, request), request->first.at, own};
 	node_peer *peer = dat_peer_of(end);
 	node_message message;
 	int rc = NODE_BUSY;
 
-	if (!peer->closed && node_room(peer, SLOTS))
+	if (node_room(peer, SLOTS))
 		rc = node_begin(dat_link_of(end), peer, sizeof(pull), 0, &message);
 	if (rc != NODE_SENT)
 		return rc;
@@ -58,8 +60,10 @@ int dat_lane_pull(dat_end *end, uint32_t seq, dat_request *request)
 	rc = node_end(dat_link_of(end), peer, &message, DAT_MSG_PULL, sizeof(pull));
 	if (rc == NODE_SENT && own)
 		rc = send_half(end, request, &pull.header);
-	/* If this fails core begins anew, and the target has it sent again once more. */
-	request->sent = rc == NODE_SENT ? request->n : 0;
+	if (rc == NODE_SENT)
+		request->sent = request->n;
+	else /* the target gets no half, and all of it by messages */
+		request->route = NODE_ROUTES;
 	return rc;
 }
 
@@ -92,55 +96,72 @@ static int read_all(const dat_end *end, uint64_t from, const node_range *all, ui
 	return 1;
 }
 
-int dat_lane_pulled(dat_end *end, const node_arrival *arrival)
+/* Data that cannot be read is sent by messages. */
+static void send_again(dat_end *end)
 {
-	uint64_t at, last, own;
-	node_range to[2] = {{0, 0}, {0, 0}};
-	dat_ask pull;
-
-	/* not at once with the header that its end was found by: read once */
-	node_take_words(&pull, arrival->body, sizeof(dat_header));
-	node_take_words(&pull.operand, arrival->body + sizeof(dat_header),
-	                sizeof(pull) - sizeof(dat_header));
-	own = pull.compare;
-	if (pull.header.conn != end->config.index || pull.header.tag != end->config.tag ||
-	    pull.header.seq != end->rx.expected || end->rx.state || pull.header.attempt ||
-	    pull.header.op != DAT_LANE_WRITE || pull.header.flags & DAT_FLAG_IMMEDIATE ||
-	    arrival->data || pull.header.total > DAT_PULL_MAX ||
-	    !(at = dat_lane_target(end, &pull.header)))
-		return 0;
-	/* the kernel's copy needs the line itself; the other way takes so many bytes as the origin
-	 */
-	last = dat_last_line(own ? pull.header.addr : at, pull.header.total);
-	if (!last || own >= pull.header.total - last)
-		return 0;
-	to[0] = (node_range){at + own, pull.header.total - last - own};
-	to[1] = (node_range){at + pull.header.total - last, last};
-	if (!read_all(end, pull.operand + own, to, own ? 1 : 2))
-		return 0;
-	if (!own) {
-		dat_lane_passed(end);
-		return 1;
-	}
-	memcpy(end->rx.coming, &pull.header, sizeof(pull.header));
-	end->rx.state = DAT_COMING_PULL;
-	return 1;
+	rc_restart(end);
+	rc_tell(end);
 }
 
-int dat_lane_half(dat_end *end, const dat_header *header, const node_arrival *arrival)
+void rc_pulled(dat_end *end, const dat_ask *pull)
+{
+	uint64_t at, last, own = pull->compare;
+	node_range to[2] = {{0, 0}, {0, 0}};
+
+	if (end->rx.state || pull->header.op != RC_WRITE || pull->header.flags & RC_IMMEDIATE ||
+	    pull->header.total > DAT_PULL_MAX) {
+		rc_fail(end, pull->header.seq, DAT_DTO_ERR_BAD_RESPONSE);
+		return;
+	}
+	if (!(at = rc_target(end, &pull->header))) {
+		rc_fail(end, pull->header.seq, DAT_DTO_ERR_REMOTE_ACCESS);
+		return;
+	}
+	/* the kernel's copy needs the line itself; the other way takes so many bytes as the origin
+	 */
+	last = dat_last_line(own ? pull->header.addr : at, pull->header.total);
+	if (!last || own >= pull->header.total - last) {
+		send_again(end);
+		return;
+	}
+	to[0] = (node_range){at + own, pull->header.total - last - own};
+	to[1] = (node_range){at + pull->header.total - last, last};
+	if (!read_all(end, pull->operand + own, to, own ? 1 : 2)) {
+		send_again(end);
+		return;
+	}
+	if (!own) {
+		rc_passed(end);
+		return;
+	}
+	memcpy(end->rx.coming, pull, sizeof(*pull));
+	end->rx.state = DAT_COMING_PULL;
+}
+
+void rc_half(dat_end *end, const dat_header *header, const node_arrival *arrival)
 {
 	dat_header pull;
 	uint64_t at;
 
 	memcpy(&pull, end->rx.coming, sizeof(pull));
 	if (end->rx.state != DAT_COMING_PULL || header->seq != end->rx.expected ||
-	    header->status ||
-	    header->total != pull.total || header->offset > pull.total ||
-	    arrival->data != pull.total - header->offset || !(at = dat_lane_target(end, &pull)) ||
-	    arrival->data != dat_last_line(pull.addr, pull.total) ||
+	    header->attempt != end->rx.attempt)
+		return; /* the write is sent again */
+	if (header->status) {
+		send_again(end);
+		return;
+	}
+	if (header->total != pull.total || header->offset > pull.total ||
+	    arrival->data != pull.total - header->offset ||
+	    arrival->data != dat_last_line(pull.addr, pull.total)) {
+		rc_fail(end, header->seq, DAT_DTO_ERR_BAD_RESPONSE);
+		return;
+	}
+	if (!(at = rc_target(end, &pull)) ||
 	    node_guarded_copy(node_memory_at(at + header->offset),
-	                      (const void *)(uintptr_t)arrival->bytes, arrival->data))
-		return 0;
-	dat_lane_passed(end);
-	return 1;
+	                      (const void *)(uintptr_t)arrival->bytes, arrival->data)) {
+		rc_fail(end, header->seq, DAT_DTO_ERR_REMOTE_ACCESS);
+		return;
+	}
+	rc_passed(end);
 }

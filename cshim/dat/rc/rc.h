@@ -1,7 +1,7 @@
 /*
- * rc.h - connections over links of the node (docs/dat.md): the contract of this room. Everything
- * runs under the block's lock. An operation is done completely, or not at all, and then core does it
- * with the same result.
+ * rc.h - the node engine: connections between two processes of a node, or within one, from their
+ * opening to their end (docs/dat.md); posts of all engines, which are judged here; shared receive
+ * queues. The contract of this room. Everything runs under the block's lock.
  */
 #ifndef DAT_RC_H
 #define DAT_RC_H
@@ -10,50 +10,89 @@
 #include "dat/rc/end.h"
 
 /*
- * receive.c: receives what the links of the node hold, and sends what waits for room.
+ * receive.c: receives the messages of the links of the node, and sends those that wait for room.
  * DAT_LANE_MADE if something came; DAT_LANE_CORE if core must have a turn too.
  */
-uint32_t dat_lane_turn(void);
+uint32_t rc_turn(void);
 /* The thread that slept is awake. Core hears of it when it is called next. */
-void dat_lane_disarm(void);
-/* Says what core is to leave alone in the turn that comes next, after one that returned flags. */
-void dat_lane_leave(uint32_t flags);
-/* A turn of core's after one of the lane's that returned flags. */
-uint32_t dat_lane_core(uint32_t flags);
+void rc_disarm(void);
 /*
  * The same for a thread that polls an EVD, a handle: core has had its turn if it is to have one. 1:
  * an event was taken and is in *event, otherwise the queue may have some. evd 0: for none.
  */
-int dat_lane_poll(uint64_t evd, DAT_EVENT *event);
+int rc_poll(uint64_t evd, DAT_EVENT *event);
 /* done.c: completes what peers say they have done, of requests whose events go to an EVD (a
  * handle), 0: to any. 1: something is complete. */
-int dat_lane_look(uint64_t evd);
+int rc_look(uint64_t evd);
 /* done.c: events are news from now on though no thread waits: peers wake this process for them. */
-void dat_lane_watch(void);
+void rc_watch(void);
 
-/* What an entry point posts. */
+/* A post as the entry points pass it. */
 typedef struct dat_post {
-	int op;    /* DAT_LANE_SEND … */
-	int immed; /* with data, a write takes a receive */
+	int op;         /* RC_SEND ... */
+	uint8_t flags;  /* RC_IMMEDIATE ... */
+	uint8_t params; /* RC_PARAMS_... */
 	DAT_COUNT num_segments;
 	const DAT_LMR_TRIPLET *local_iov;
 	uint64_t cookie;
 	const DAT_RMR_TRIPLET *remote_iov; /* of a write or read */
-	uint32_t data;
+	uint32_t data;             /* immediate; the context to invalidate */
 	uint64_t operand, compare; /* of an atomic operation */
 	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
 } dat_post;
 
-/* Operations, as rc's messages have them. */
-#define DAT_LANE_SEND 0
-#define DAT_LANE_WRITE 1
-#define DAT_LANE_READ 2
-#define DAT_LANE_SWAP 3
-#define DAT_LANE_ADD 4
+/* Operations, as messages have them. */
+#define RC_SEND 0
+#define RC_WRITE 1
+#define RC_READ 2
+#define RC_SWAP 3
+#define RC_ADD 4
+#define RC_BIND 5 /* core does it, when its turn comes: no message */
 
-/* post.c. 1: it is posted. 0: core shall. */
-int dat_lane_post(DAT_EP_HANDLE ep_handle, const dat_post *post);
-int dat_lane_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                     const DAT_LMR_TRIPLET *local_iov, uint64_t cookie, uint32_t completion);
+/* Which parameters of the call, from 1, are the count, the local and remote triplets, the flags. */
+enum {
+	RC_PARAMS_SEND,
+	RC_PARAMS_RDMA,
+	RC_PARAMS_IMMED,
+	RC_PARAMS_RMR,
+	RC_PARAMS_ADD,
+	RC_PARAMS_SWAP
+};
+
+/* judge.c: posts, by the engine that has the endpoint's connection. */
+DAT_RETURN rc_post(DAT_EP_HANDLE ep_handle, const dat_post *post);
+DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+                           const DAT_LMR_TRIPLET *local_iov, uint64_t cookie, uint32_t completion);
+DAT_RETURN rc_post_shared(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+                          const DAT_LMR_TRIPLET *local_iov, uint64_t cookie);
+
+/* receives.c: a shared queue; NULL: there is no memory. Core frees it when no endpoint has it. */
+dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov, int by_core);
+void rc_close_shared(dat_srq *srq);
+/* A receive, whose list of segments becomes the queue's; 0: there is no memory. */
+int rc_add_shared(dat_srq *srq, const dat_receive *receive);
+/* Takes the oldest out, for a connection of core's; 0: there is none. */
+int rc_take_shared(dat_srq *srq, dat_receive *receive);
+/* A receive that was taken is complete. */
+void rc_done_shared(dat_srq *srq);
+
+/* life.c: connections, for core. Opens one, which core closes after its end and rc_flush; NULL:
+ * there is no memory. */
+dat_end *rc_open(const dat_end_config *config);
+void rc_close(dat_end *end);
+/* A receive that was posted before the connection; its list of segments becomes the end's. 0: there
+ * is no memory. */
+int rc_add_receive(dat_end *end, const dat_receive *receive);
+/* A bind, which core does by godat_bind; 0: there is no memory. */
+int rc_bind(dat_end *end, uint64_t number, uint32_t completion);
+/* Ends it, with a message to the peer; gracefully: when no request is left. */
+void rc_disconnect(dat_end *end, int graceful);
+/* Ends it, as the peer is gone. */
+void rc_cut(dat_end *end, uint32_t how);
+/* Completes all posted requests and receives of one that is over. */
+void rc_flush(dat_end *end);
+/* receive.c: a message that core has found. */
+void rc_message(dat_end *end, uint32_t kind, const void *header, uint64_t header_bytes,
+                const void *data, uint64_t n);
 
 #endif

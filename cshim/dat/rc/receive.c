@@ -1,4 +1,4 @@
-/* receive.c - a turn of the lane: what comes by the links of the node, and what follows. */
+/* receive.c - a turn: messages that come by the links of the node, and their effects. */
 #define _GNU_SOURCE
 #include "dat/rc/private.h"
 
@@ -13,162 +13,280 @@
 
 enum {
 	BATCH = 64,       /* messages of one ring in one turn */
-	SEEN_TURNS = 16,  /* of core, from one in which it sees to all links to the next */
 	CLOCK_TURNS = 64, /* turns of a thread that polls between looks at the clock */
 	ANSWERS = 64      /* connections whose latest answer's slot is known */
 };
 
-/* The peer says that it is done with everything before a number; 0: core must deal with it. */
-static int receive_done(dat_end *end, uint32_t seq)
+/* The peer says that it is done with everything before a number. */
+static inline void receive_done(dat_end *end, uint32_t seq)
 {
 	uint32_t n = seq - end->tx.oldest;
 
 	if (n >= 1u << 31)
-		return 1; /* an old one */
-	return n <= end->tx.sent && dat_lane_done(end, seq);
+		return; /* an old one */
+	if (__builtin_expect(n > end->tx.sent, 0))
+		rc_fail(end, seq, DAT_DTO_ERR_BAD_RESPONSE);
+	else
+		rc_done(end, seq);
 }
 
 static int takes_receive(const dat_header *header)
 {
-	return header->op == DAT_LANE_SEND || (header->flags & DAT_FLAG_IMMEDIATE);
+	return header->op == RC_SEND || (header->flags & RC_IMMEDIATE);
 }
 
-/* 1 if the lane deals with a message of data: the next in order, of a plain send or write. */
-static int is_next(const dat_end *end, const dat_header *header, uint64_t data)
+void rc_restart(dat_end *end)
 {
-	if (header->seq != end->rx.expected || header->attempt || header->op > DAT_LANE_WRITE ||
-	    header->flags & DAT_FLAG_INVALIDATE || header->offset != end->rx.got ||
-	    data > header->total - header->offset || header->offset > header->total)
-		return 0;
-	if (end->rx.state) { /* it goes on as it began */
-		dat_header begun;
+	end->rx.restarts = 1;
+	end->rx.attempt = (end->rx.attempt + 1) & 0xff;
+	end->rx.state = DAT_COMING_NOTHING;
+	end->rx.got = 0;
+	end->tell |= RC_TELL_READY;
+}
 
-		memcpy(&begun, end->rx.coming, sizeof(begun));
-		begun.offset = header->offset;
-		begun.done = header->done;
-		if (end->rx.state != DAT_COMING_DATA || memcmp(&begun, header, sizeof(begun)))
-			return 0;
-	} else if (!data && header->total) {
+/*
+ * 1 if a request is not the one that is to come, or not in the attempt that is awaited, as a
+ * message that
+ * was on its way when it was asked for again; or it comes while the answer to the one before waits
+ * for room. All from there on is sent again.
+ */
+static int is_other(dat_end *end, const dat_header *header)
+{
+	uint32_t ahead = header->seq - end->rx.expected;
+
+	if (ahead >= 1u << 31)
+		return 1; /* an old one */
+	if (end->rx.restarts) {
+		if (ahead || header->attempt != end->rx.attempt || header->offset)
+			return 1;
+		end->rx.restarts = 0;
 		return 0;
 	}
-	return !takes_receive(header) || (end->rx.received && header->number == end->rx.base);
+	if (end->rx.state == DAT_COMING_ASK) {
+		end->rx.dropped = 1;
+		return 1;
+	}
+	if (!ahead && header->attempt == end->rx.attempt && header->offset == end->rx.got)
+		return 0;
+	rc_restart(end);
+	rc_tell(end);
+	return 1;
 }
 
-uint64_t dat_lane_target(const dat_end *end, const dat_header *header)
+/* 1 if a message of data goes on as its request began, and holds some, or all. */
+static inline int is_sound(const dat_end *end, const dat_header *header, uint64_t data)
+{
+	dat_header begun;
+
+	if (header->op > RC_WRITE || header->offset > header->total ||
+	    data > header->total - header->offset || (!data && header->total))
+		return 0;
+	if (__builtin_expect(!end->rx.state, 1))
+		return 1;
+	memcpy(&begun, end->rx.coming, sizeof(begun));
+	begun.offset = header->offset;
+	begun.done = header->done;
+	return end->rx.state == DAT_COMING_DATA && !memcmp(&begun, header, sizeof(begun));
+}
+
+uint64_t rc_target(const dat_end *end, const dat_header *header)
 {
 	return dat_memory_of(end, header->context, header->addr, header->total,
 	                     DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 1);
 }
 
-/* Where the data of a message goes; 0: core says what is wrong. */
-static uint64_t place_of(const dat_end *end, const dat_header *header)
+/* Places the data of a write. */
+static int place_write(dat_end *end, const dat_header *header, const node_arrival *arrival)
 {
-	const dat_receive *receive;
+	uint64_t at = rc_target(end, header);
+
+	if (at && !node_guarded_copy(node_memory_at(at + header->offset),
+	                             (const void *)(uintptr_t)arrival->bytes, arrival->data))
+		return 1;
+	rc_fail(end, header->seq, DAT_DTO_ERR_REMOTE_ACCESS);
+	return 0;
+}
+
+/* Places the data of a send. */
+static int place_send(dat_end *end, const dat_header *header, const node_arrival *arrival)
+{
+	dat_receive *receive = rc_receive_of(end);
+	uint64_t zone = end->config.srq ? ((const dat_srq *)(uintptr_t)end->config.srq)->pz
+	                                : end->config.pz;
+	const void *from = (const void *)(uintptr_t)arrival->bytes;
 	uint64_t at;
 
-	if (header->op == DAT_LANE_WRITE) {
-		at = dat_lane_target(end, header);
-		return at ? at + header->offset : 0;
+	if (__builtin_expect(header->total > receive->n, 0)) {
+		receive->status = DAT_DTO_ERR_LOCAL_LENGTH;
+	} else if (__builtin_expect(receive->more != 0, 0)) {
+		if (rc_scatter(zone, 0, rc_segments(&receive->first, receive->more),
+		               receive->segments, header->offset, from, arrival->data))
+			return 1;
+		receive->status = DAT_DTO_ERR_LOCAL_PROTECTION;
+	} else {
+		at = rc_own(zone, 0, &receive->first);
+		if (at && !node_guarded_copy(node_memory_at(at + header->offset), from,
+		                             arrival->data))
+			return 1;
+		receive->status = DAT_DTO_ERR_LOCAL_PROTECTION;
 	}
-	receive = dat_receive_at(end, end->rx.base);
-	if (header->total > receive->n)
-		return 0;
-	at = dat_memory_of(end, receive->context, receive->addr, receive->n,
-	                   DAT_MEM_PRIV_LOCAL_WRITE_FLAG, 0);
-	return at ? at + header->offset : 0;
+	rc_fail(end, header->seq, DAT_DTO_ERR_REMOTE_RESPONDER);
+	return 0;
 }
 
-/* The event of the receive that the message takes: the oldest. */
-static void tell_receive(dat_end *end, const dat_header *header, DAT_EVENT *event)
+/* A message is here as a whole: it takes effect. */
+static void take_effect(dat_end *end, const dat_header *header, int takes)
 {
-	int immed = (header->flags & DAT_FLAG_IMMEDIATE) != 0;
-	int counter = immed ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
-	dat_completion *c =
-		dat_completion_at(event, end->config.recv, end,
-	                          dat_receive_at(end, end->rx.base)->cookie);
-
-	c->length = header->total;
-	c->operation = DAT_DTO_RECEIVE;
-	c->context = header->context;
-	if (immed) {
-		dat_extend(c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
-		c->operation = DAT_IB_DTO_RECV_IMMED;
+	if (__builtin_expect(header->flags & RC_INVALIDATE, 0) && header->op == RC_SEND &&
+	    !godat_invalidate(end->config.ep, header->context)) {
+		rc_fail(end, header->seq, DAT_DTO_ERR_REMOTE_ACCESS);
+		return;
 	}
-	end->rx.base++;
-	end->rx.received--;
-	end->counters[counter]++;
-	end->counters[counter + 1] += header->total;
-	evd_placed(end->config.recv, DCNT_EVD_DTO_CALLBACK,
-	               end->config.solicited && !(header->flags & DAT_FLAG_SOLICITED));
+	rc_passed(end);
+	if (takes)
+		rc_received(end, header, DAT_DTO_SUCCESS);
 }
 
-/* Takes a message of data; 0: core shall. */
-static int receive_data(dat_end *end, const dat_header *header, const node_arrival *arrival)
+static void receive_data(dat_end *end, const dat_header *header, const node_arrival *arrival)
 {
-	int last = header->total - header->offset == arrival->data;
-	DAT_EVENT *event = NULL;
+	int takes = takes_receive(header);
 
-	if (!receive_done(end, header->done) || !is_next(end, header, arrival->data))
-		return 0;
-	if (last && takes_receive(header) && !(event = evd_place(end->config.recv)))
-		return 0;
-	if (arrival->data) {
-		uint64_t at = place_of(end, header);
-
-		if (!at ||
-		    node_guarded_copy(node_memory_at(at), (const void *)(uintptr_t)arrival->bytes,
-		                      arrival->data))
-			return 0;
+	receive_done(end, header->done);
+	if (!end->on ||
+	    (__builtin_expect((header->seq ^ end->rx.expected) | (header->attempt ^ end->rx.attempt) |
+	                              (header->offset ^ end->rx.got) | end->rx.restarts,
+	                      0) &&
+	     is_other(end, header)))
+		return;
+	if (!is_sound(end, header, arrival->data)) {
+		rc_fail(end, header->seq, DAT_DTO_ERR_BAD_RESPONSE);
+		return;
 	}
-	if (!last) {
-		if (!end->rx.state)
-			memcpy(end->rx.coming, header, sizeof(*header));
-		end->rx.state = DAT_COMING_DATA;
-		end->rx.got += (uint32_t)arrival->data;
-		return 1;
+	if (takes && !end->rx.state && !rc_take(end))
+		return;
+	if (header->op == RC_SEND ? (arrival->data || header->total) && !place_send(end, header, arrival)
+	                          : arrival->data && !place_write(end, header, arrival))
+		return;
+	if (header->total - header->offset == arrival->data) {
+		take_effect(end, header, takes);
+		return;
 	}
-	dat_lane_passed(end);
-	if (event)
-		tell_receive(end, header, event);
-	return 1;
+	if (!end->rx.state)
+		memcpy(end->rx.coming, header, sizeof(*header));
+	end->rx.state = DAT_COMING_DATA;
+	end->rx.got += (uint32_t)arrival->data;
 }
 
-/* The end that a message is for, if the lane has its connection; else NULL. */
-static dat_end *end_for(const node_link *link, const node_peer *peer, const dat_header *header)
+/* Which of the own requests a message is about: how many are in front; -1: none. */
+static int64_t request_of(const dat_end *end, const dat_header *header)
+{
+	uint32_t i = header->seq - end->tx.oldest;
+
+	return i <= end->tx.sent && i < end->tx.posted ? (int64_t)i : -1;
+}
+
+static void receive_not_ready(dat_end *end, const dat_header *header)
+{
+	if (request_of(end, header) >= 0)
+		end->tx.blocked = 1;
+}
+
+/* From a request on, all is sent once more. */
+static void receive_ready(dat_end *end, const dat_header *header)
+{
+	int64_t first = request_of(end, header);
+	dat_request *request;
+	uint32_t i;
+
+	if (first < 0)
+		return;
+	request = rc_request_at(end, (uint32_t)first);
+	if ((uint8_t)(header->attempt - request->attempt - 1) > 127 ||
+	    request->held & RC_HELD_TURN)
+		return;
+	end->tx.blocked = 0;
+	if (dat_is_pulled(request))
+		end->route.unpulled = DAT_UNPULLED;
+	for (i = (uint32_t)first; i <= end->tx.sent && i < end->tx.posted; i++) {
+		dat_request *again = rc_request_at(end, i);
+
+		if (i < end->tx.sent)
+			end->tx.asked -= (uint32_t)rc_asks(again);
+		again->sent = again->got = 0;
+		if (dat_is_pulled(again))
+			again->route = NODE_ROUTES;
+	}
+	end->tx.sent = (uint32_t)first;
+	request->attempt = header->attempt;
+	rc_advance(end);
+}
+
+static void receive_end(dat_end *end, const dat_header *header)
+{
+	int64_t i;
+
+	receive_done(end, header->number);
+	if (!(header->flags & DAT_FLAG_ERROR)) {
+		rc_over(end, RC_BY_PEER);
+		return;
+	}
+	if (end->on && (i = request_of(end, header)) >= 0 && header->status)
+		rc_request_at(end, (uint32_t)i)->status = header->status;
+	rc_over(end, RC_BROKEN);
+}
+
+/* The end that a message is for; NULL: the connection is core's, or none. */
+static inline dat_end *end_for(const node_link *link, const node_peer *peer,
+                               const dat_header *header)
 {
 	dat_end *end = NULL;
 
 	if (header->conn < dat_the_lane.num_ends)
 		end = (dat_end *)(uintptr_t)((const uint64_t *)(uintptr_t)
 		                                     dat_the_lane.ends)[header->conn];
-	return end && end->on && !end->stuck && end->config.tag == header->tag &&
-	                       end->config.link == (uintptr_t)link &&
+	return end && end->config.tag == header->tag && end->config.link == (uintptr_t)link &&
 	                       end->config.peer == (uintptr_t)peer
 	               ? end
 	               : NULL;
 }
 
-/* 1 if a message for an end was dealt with. */
-static int receive_for(dat_end *end, const dat_header *header, const node_arrival *arrival)
+/* Deals with a message for an end. */
+static inline void receive_for(dat_end *end, const dat_ask *ask, const node_arrival *arrival)
 {
+	const dat_header *header = &ask->header;
+
 	switch (arrival->kind) {
 	case DAT_MSG_DATA:
-		return receive_data(end, header, arrival);
+		receive_data(end, header, arrival);
+		break;
 	case DAT_MSG_DONE:
-		return receive_done(end, header->seq);
+		receive_done(end, header->seq);
+		break;
 	case DAT_MSG_REPLY:
-		return receive_done(end, header->done) && dat_lane_reply(end, header, arrival);
-	case DAT_MSG_HALF:
-		return dat_lane_half(end, header, arrival);
+		receive_done(end, header->done);
+		rc_reply(end, header, arrival);
+		break;
 	case DAT_MSG_ASK:
-		return dat_lane_asked(end, arrival);
+		if (!is_other(end, header))
+			rc_asked(end, ask);
+		break;
 	case DAT_MSG_PULL:
-		return dat_lane_pulled(end, arrival);
+		if (!is_other(end, header))
+			rc_pulled(end, ask);
+		break;
+	case DAT_MSG_HALF:
+		rc_half(end, header, arrival);
+		break;
 	case DAT_MSG_READY:
-		end->route.unpulled = DAT_UNPULLED; /* maybe */
-		return 0;
+		receive_ready(end, header);
+		break;
+	case DAT_MSG_NOT_READY:
+		receive_not_ready(end, header);
+		break;
+	case DAT_MSG_END:
+		receive_end(end, header);
+		break;
 	}
-	return 0;
 }
 
 /*
@@ -188,32 +306,55 @@ static void expect_answer(const dat_end *end, const node_peer *peer)
 	node_prefetch_to_write(slot);
 }
 
-/* The message at the head of a ring: its end if it was dealt with; NULL: it is core's. */
-static dat_end *receive(const node_link *link, const node_peer *peer, const node_arrival *arrival)
+/* The message at the head of a ring: its end, which has dealt with it; NULL: it is core's. */
+static inline dat_end *receive(const node_link *link, const node_peer *peer,
+                               const node_arrival *arrival)
 {
 	int asks = arrival->kind == DAT_MSG_ASK || arrival->kind == DAT_MSG_PULL;
-	dat_header header;
+	dat_ask ask;
 	dat_end *end;
 
-	if (arrival->header != (asks ? sizeof(dat_ask) : sizeof(header)))
+	if (arrival->kind - 1 >= DAT_MSG_LAST ||
+	    arrival->header != (asks ? sizeof(ask) : sizeof(ask.header)))
 		return NULL;
-	node_take_header(&header, arrival, sizeof(header));
-	if (!(end = end_for(link, peer, &header)))
+	node_take_header(&ask.header, arrival, sizeof(ask.header));
+	if (!(end = end_for(link, peer, &ask.header)))
 		return NULL;
+	if (!end->on)
+		return end;
+	if (asks) /* not at once with the header: a word is read once */
+		node_take_words(&ask.operand, arrival->body + sizeof(ask.header),
+		                sizeof(ask) - sizeof(ask.header));
 	/* The peer looks at this line: it is on its way while the message is dealt with. Else the
 	 * next lock, of the program's next call, would wait for it. */
 	if (end->config.own)
 		node_prefetch_to_write(&((const dat_open *)(uintptr_t)end->config.own)->done);
-	if (arrival->kind == DAT_MSG_DATA && takes_receive(&header))
+	if (arrival->kind == DAT_MSG_DATA && takes_receive(&ask.header))
 		expect_answer(end, peer);
-	return receive_for(end, &header, arrival) ? end : NULL;
+	receive_for(end, &ask, arrival);
+	return end;
 }
 
-/* What one ring holds, up to a batch. Each end whose peer is to hear of it is told at the end. */
+void rc_message(dat_end *end, uint32_t kind, const void *header, uint64_t header_bytes,
+                const void *data, uint64_t n)
+{
+	const node_arrival arrival = {.kind = kind, .header = header_bytes, .data = n,
+	                              .body = (uintptr_t)header, .bytes = (uintptr_t)data};
+	dat_ask ask = {{0}, 0, 0};
+
+	if (!end->on || header_bytes > sizeof(ask))
+		return;
+	memcpy(&ask, header, header_bytes);
+	receive_for(end, &ask, &arrival);
+	rc_tell(end);
+}
+
+/* The messages of one ring, up to a batch. Each end that has messages for its peer sends them at
+ * the end. */
 static uint32_t receive_ring(node_link *link, node_peer *peer)
 {
 	uint32_t n = 0, flags = 0, ends = 0;
-	dat_end *told[BATCH];
+	dat_end *due[BATCH];
 
 	while (n < BATCH) {
 		node_arrival arrival;
@@ -222,19 +363,20 @@ static uint32_t receive_ring(node_link *link, node_peer *peer)
 
 		if (found == NODE_NONE)
 			break;
-		if (found == NODE_CANNOT || peer->stopped || peer->stalled || dat_coin() ||
+		if (found == NODE_CANNOT || peer->stopped || peer->stalled ||
 		    !(end = receive(link, peer, &arrival))) {
-			flags = DAT_LANE_CORE | DAT_LANE_RINGS;
+			dat_the_lane.rings = 1;
+			flags = DAT_LANE_CORE;
 			break;
 		}
 		n++;
 		node_take(link, peer, &arrival);
-		if (end->rx.tell && (ends == 0 || told[ends - 1] != end))
-			told[ends++] = end;
+		if (end->tell && (ends == 0 || due[ends - 1] != end))
+			due[ends++] = end;
 	}
 	while (ends > 0)
-		if (told[--ends]->rx.tell)
-			dat_lane_tell(told[ends]);
+		if (due[--ends]->tell)
+			rc_tell(due[ends]);
 	if (n > 0) {
 		peer->receiver.turn = link->turn;
 		flags |= DAT_LANE_MADE;
@@ -254,17 +396,18 @@ static void send_waiting(void)
 	for (i = 0; i < dat_the_lane.num_ends; i++) {
 		dat_end *end = (dat_end *)(uintptr_t)ends[i];
 
-		if (!end || !end->on || end->stuck)
+		if (!end)
 			continue;
-		if (end->rx.state == DAT_COMING_ASK)
-			dat_lane_answer(end);
-		if (end->rx.tell)
-			dat_lane_tell(end);
-		dat_lane_send(end);
+		if (end->on && end->rx.state == DAT_COMING_ASK)
+			rc_answer(end);
+		if (end->tell)
+			rc_tell(end);
+		if (end->on)
+			rc_advance(end);
 	}
 }
 
-/* What the rings hold. */
+/* The messages of all rings. */
 static uint32_t receive_rings(void)
 {
 	uint32_t i, k, flags = 0;
@@ -275,13 +418,15 @@ static uint32_t receive_rings(void)
 		link->turn++;
 		for (k = 0; k < link->num_active; k++)
 			flags |= receive_ring(link, node_active(link, k));
-		if (node_some_pending(link))
-			flags |= DAT_LANE_CORE | DAT_LANE_RINGS;
+		if (node_some_pending(link)) {
+			dat_the_lane.rings = 1;
+			flags |= DAT_LANE_CORE;
+		}
 	}
 	return flags;
 }
 
-/* What is due beside that. */
+/* Waiting messages, groups, and whether core has something to do. */
 static uint32_t go_on(void)
 {
 	uint32_t flags = 0;
@@ -290,22 +435,22 @@ static uint32_t go_on(void)
 		send_waiting();
 	if (dat_groups)
 		flags |= dat_groups_turn();
-	if (dat_the_lane.go_work || dat_the_lane.stuck ||
+	if (dat_the_lane.go_work || dat_the_lane.ended ||
 	    (dat_the_lane.adapters && ((int (*)(void))(uintptr_t)dat_the_lane.adapters)()))
 		flags |= DAT_LANE_CORE;
 	return flags;
 }
 
-uint32_t dat_lane_turn(void)
+uint32_t rc_turn(void)
 {
 	uint32_t flags = receive_rings();
 
-	if (dat_lane_look(0))
+	if (rc_look(0))
 		flags |= DAT_LANE_MADE;
 	return flags | go_on();
 }
 
-void dat_lane_disarm(void)
+void rc_disarm(void)
 {
 	uint32_t i;
 	uint64_t rings;
@@ -320,25 +465,6 @@ void dat_lane_disarm(void)
 	}
 	dat_the_lane.untimed = 0;
 	dat_the_lane.awake = 1;
-}
-
-void dat_lane_leave(uint32_t flags)
-{
-	static uint32_t turns;
-
-	dat_the_lane.leave = flags & DAT_LANE_RINGS ? DAT_LEAVE_NOTHING
-	                     : ++turns % SEEN_TURNS ? DAT_LEAVE_LINKS
-	                                            : DAT_LEAVE_MESSAGES;
-}
-
-uint32_t dat_lane_core(uint32_t flags)
-{
-	uint32_t made;
-
-	dat_lane_leave(flags);
-	made = godat_progress();
-	dat_the_lane.leave = DAT_LEAVE_NOTHING;
-	return made;
 }
 
 /* Core looks at its sockets and at peers now and then in any case. */
@@ -357,10 +483,10 @@ static int core_is_due(void)
 }
 
 /*
- * Of completions who polls for something else hears by what it is sent, or now and then: to look
- * for them takes a cache line's way.
+ * Of completions a thread that polls for something else learns by messages, or now and then: to
+ * look for them takes a cache line's way.
  */
-int dat_lane_poll(uint64_t evd, DAT_EVENT *event)
+int rc_poll(uint64_t evd, DAT_EVENT *event)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
 	uint32_t flags;
@@ -371,10 +497,10 @@ int dat_lane_poll(uint64_t evd, DAT_EVENT *event)
 	if (own)
 		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
 	due = core_is_due();
-	dat_lane_look(due ? 0 : evd);
+	rc_look(due ? 0 : evd);
 	taken = evd_wanted();
 	flags |= go_on();
 	if (flags & DAT_LANE_CORE || due)
-		dat_lane_core(flags);
+		godat_progress();
 	return taken;
 }

@@ -15,7 +15,7 @@ enum {
 
 static int direction_of(const dat_request *request)
 {
-	return request->op == DAT_LANE_READ ? NODE_ROUTE_GET : NODE_ROUTE_PUT;
+	return request->op == RC_READ ? NODE_ROUTE_GET : NODE_ROUTE_PUT;
 }
 
 /* 1 if this process may copy to and from the peer's memory. */
@@ -41,7 +41,7 @@ static uint32_t routes_of(dat_end *end, const dat_request *request)
 	                  ~(1u << NODE_ROUTE_STREAMING);
 
 	if (routes & target &&
-	    (request->op != DAT_LANE_WRITE || request->n > DAT_PULL_MAX ||
+	    (request->op != RC_WRITE || request->n > DAT_PULL_MAX ||
 	     end->tx.sent != end->tx.posted || (end->route.unpulled && --end->route.unpulled)))
 		routes &= ~target;
 	return routes;
@@ -65,10 +65,10 @@ static uint32_t route_of(dat_end *end, const dat_request *request)
 /* How far the requests of an end are: a number that changes when one goes on. */
 static uint32_t state_of(const dat_end *end)
 {
+	const dat_request *oldest = end->tx.posted ? rc_request_at(end, 0) : NULL;
+
 	return end->tx.oldest + end->tx.sent + end->tx.done +
-	       (end->tx.posted ? dat_request_at(end, end->tx.oldest)->got +
-	                              dat_request_at(end, end->tx.oldest)->sent
-	                    : 0);
+	       (oldest ? oldest->got + oldest->sent : 0);
 }
 
 /* A wait until each request before a number has taken effect. */
@@ -84,8 +84,8 @@ static int look_for_end(void *object)
 
 	if ((int32_t)(s->seq - s->end->tx.oldest) <= 0)
 		return NODE_LOOK_OVER;
-	dat_lane_turn();
-	if (!s->end->on || s->end->stuck)
+	rc_turn();
+	if (!s->end->on)
 		return NODE_LOOK_NOT;
 	state = state_of(s->end);
 	if (state == s->state)
@@ -102,7 +102,7 @@ static int settle(dat_end *end, uint32_t seq, uint32_t n)
 }
 
 /* A peer that polls takes a nanosecond for a byte, at the most. */
-void dat_lane_learn(dat_end *end, const dat_request *request)
+void rc_learn(dat_end *end, const dat_request *request)
 {
 	if (cshim_now_ns() - request->begun - request->n > (int64_t)SLOW * end->route.ns)
 		end->route.polls = 0;
@@ -116,14 +116,14 @@ static void timed(const dat_end *end, const dat_request *request, uint32_t route
 }
 
 /* A long request that was to be timed has been sent: waits until it has taken effect. */
-void dat_lane_time(dat_end *end, dat_request *request, uint32_t seq)
+void rc_time(dat_end *end, dat_request *request, uint32_t seq)
 {
 	/* its place may be another's when it is over */
 	const dat_request copy = *request;
 	int waited;
 
 	if (request->n < NODE_ROUTED_MIN)
-		return; /* dat_lane_learn does that */
+		return; /* rc_learn does that */
 	request->begun = 0;
 	waited = settle(end, seq + 1, request->n);
 	timed(end, &copy, copy.route, copy.begun, waited);
@@ -137,7 +137,7 @@ static int copy_and_look(dat_end *end, const dat_request *request, const node_ra
 {
 	const dat_table *table = (const dat_table *)(uintptr_t)end->config.table;
 	uint64_t before = __atomic_load_n(&table->polls, __ATOMIC_RELAXED);
-	int done = dat_lane_copy(end, request, local, ranges);
+	int done = rc_copy(end, request, local, ranges);
 
 	end->route.polls = __atomic_load_n(&table->polls, __ATOMIC_RELAXED) - before >= SOME_POLLS;
 	return done;
@@ -165,15 +165,8 @@ static int is_first(dat_end *end, const dat_request *request)
 		return 1;
 	if (request->n >= NODE_ROUTED_MIN && peer_polls(end))
 		return settle(end, end->tx.oldest + end->tx.posted, request->n) == NODE_WAIT_OVER;
-	dat_lane_turn();
-	return end->on && !end->tx.posted && !end->stuck;
-}
-
-/* 1 if the event of a request that is complete at once has a place. */
-static int has_place(const dat_end *end, const dat_request *request)
-{
-	return request->completion & DAT_COMPLETION_SUPPRESS_FLAG ||
-	       evd_place(end->config.request);
+	rc_turn();
+	return end->on && !end->tx.posted;
 }
 
 static int by_copy(dat_end *end, const dat_request *request, const node_range *local,
@@ -181,14 +174,15 @@ static int by_copy(dat_end *end, const dat_request *request, const node_range *l
 {
 	int64_t begun;
 
-	if (!is_first(end, request) || !has_place(end, request))
+	if (!is_first(end, request))
 		return DAT_DIRECT_NOT;
 	begun = to_time ? cshim_now_ns() : 0;
 	if (!copy_and_look(end, request, local, ranges))
 		return DAT_DIRECT_NOT;
 	if (begun)
 		note_copy(end, request, begun);
-	return dat_lane_completion(end, request) ? DAT_DIRECT_DONE : DAT_DIRECT_NOT;
+	rc_completion(end, request, DAT_DTO_SUCCESS);
+	return DAT_DIRECT_DONE;
 }
 
 /* What goes by messages: halves and what is timed only when nothing is in front. */
@@ -205,14 +199,14 @@ static int by_messages(dat_end *end, dat_request *request, uint32_t route, int t
 	return DAT_DIRECT_NOT;
 }
 
-int dat_lane_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges)
+int rc_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges)
 {
 	uint32_t route;
 	int to_time;
 
-	if (!request->n || dat_coin())
+	if (!request->n)
 		return DAT_DIRECT_NOT;
-	/* a list of segments goes by one copy or is core's, which takes longer than any copy */
+	/* by messages, a list of segments takes longer than by any copy */
 	if (ranges > 1)
 		return reaches(end) ? by_copy(end, request, local, ranges, 0) : DAT_DIRECT_NOT;
 	route = route_of(end, request);

@@ -1,0 +1,204 @@
+/* receives.c - posted receives, of one connection or shared: taking them, their events. */
+#include "dat/rc/private.h"
+
+#include <stdlib.h>
+
+enum { ROOM_FIRST = 16, ROOM_MOST = 1 << 20 }; /* core/dat's MaxDTOs */
+
+/* The queue keeps the address as an integer, which the analyzer does not follow. */
+#pragma GCC diagnostic push
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+static int grow(dat_receives *queue)
+{
+	uint32_t room = queue->room ? queue->room * 2 : ROOM_FIRST, i;
+	dat_receive *ring = room > ROOM_MOST ? NULL : malloc(room * sizeof *ring);
+
+	if (!ring)
+		return 0;
+	for (i = 0; i < queue->count; i++)
+		ring[i] = *rc_receive_at(queue, i);
+	free((void *)(uintptr_t)queue->ring);
+	*queue = (dat_receives){.ring = (uintptr_t)ring, .room = room, .count = queue->count};
+	return 1;
+}
+#pragma GCC diagnostic pop
+
+int rc_push(dat_receives *queue, const dat_receive *receive)
+{
+	if (queue->count == queue->room && !grow(queue))
+		return 0;
+	*rc_receive_at(queue, queue->count++) = *receive;
+	return 1;
+}
+
+static void drop_oldest(dat_receives *queue)
+{
+	queue->head++;
+	queue->count--;
+}
+
+void rc_release(dat_receive *receive)
+{
+	free((void *)(uintptr_t)receive->more);
+	receive->more = 0;
+}
+
+dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov, int by_core)
+{
+	dat_srq *srq = calloc(1, sizeof *srq);
+
+	if (srq) {
+		srq->handle = handle;
+		srq->pz = pz;
+		srq->max = max;
+		srq->max_iov = max_iov;
+		srq->by_core = (uint32_t)by_core;
+	}
+	return srq;
+}
+
+void rc_close_shared(dat_srq *srq)
+{
+	for (; srq->queue.count; drop_oldest(&srq->queue))
+		rc_release(rc_receive_at(&srq->queue, 0));
+	free((void *)(uintptr_t)srq->queue.ring);
+	free(srq);
+}
+
+static dat_srq *shared_of(const dat_end *end)
+{
+	return (dat_srq *)(uintptr_t)end->config.srq;
+}
+
+static dat_end *end_at(uint64_t address)
+{
+	return (dat_end *)(uintptr_t)address;
+}
+
+/* Core is notified when few are left. */
+static void look_at_low(dat_srq *srq)
+{
+	if (srq->queue.count < srq->low) {
+		srq->low = 0;
+		srq->is_low = dat_the_lane.ended = 1;
+	}
+}
+
+int rc_take_shared(dat_srq *srq, dat_receive *receive)
+{
+	if (!srq->queue.count)
+		return 0;
+	*receive = *rc_receive_at(&srq->queue, 0);
+	drop_oldest(&srq->queue);
+	look_at_low(srq);
+	return 1;
+}
+
+void rc_done_shared(dat_srq *srq)
+{
+	srq->posted--;
+}
+
+int rc_add_shared(dat_srq *srq, const dat_receive *receive)
+{
+	dat_end *end = end_at(srq->first);
+
+	if (!rc_push(&srq->queue, receive))
+		return 0;
+	srq->posted++;
+	if (end) {
+		rc_leave_shared(end);
+		end->rx.has = (uint32_t)rc_take_shared(srq, &end->rx.taken);
+		rc_ready(end);
+	}
+	return 1;
+}
+
+static void join_shared(dat_end *end)
+{
+	dat_srq *srq = shared_of(end);
+
+	end->waits_before = srq->last;
+	end->waits_after = 0;
+	*(srq->last ? &end_at(srq->last)->waits_after : &srq->first) = (uintptr_t)end;
+	srq->last = (uintptr_t)end;
+}
+
+void rc_leave_shared(dat_end *end)
+{
+	dat_srq *srq = shared_of(end);
+
+	if (!srq || !end->rx.wants)
+		return;
+	*(end->waits_before ? &end_at(end->waits_before)->waits_after : &srq->first) =
+		end->waits_after;
+	*(end->waits_after ? &end_at(end->waits_after)->waits_before : &srq->last) =
+		end->waits_before;
+}
+
+int rc_take(dat_end *end)
+{
+	if (!end->config.srq ? end->rx.queue.count > 0
+	                     : end->rx.has || (end->rx.has = (uint32_t)rc_take_shared(
+	                                               shared_of(end), &end->rx.taken)))
+		return 1;
+	end->rx.wants = 1;
+	if (end->config.srq)
+		join_shared(end);
+	end->rx.attempt = (end->rx.attempt + 1) & 0xff;
+	end->rx.restarts = 1;
+	end->tell |= RC_TELL_NOT_READY;
+	rc_tell(end);
+	return 0;
+}
+
+void rc_ready(dat_end *end)
+{
+	end->rx.wants = 0;
+	end->tell = (end->tell & ~RC_TELL_NOT_READY) | RC_TELL_READY;
+	rc_tell(end);
+}
+
+/* The receive is over, and is no more. */
+static void finish(dat_end *end)
+{
+	rc_release(rc_receive_of(end));
+	if (!end->config.srq) {
+		drop_oldest(&end->rx.queue);
+		return;
+	}
+	end->rx.has = 0;
+	rc_done_shared(shared_of(end));
+}
+
+void rc_received(dat_end *end, const dat_header *header, uint32_t status)
+{
+	int immediate = header && (header->flags & RC_IMMEDIATE) != 0, counter;
+	int silent = header && end->config.solicited && !(header->flags & RC_SOLICITED);
+	void *event = evd_place(end->config.recv);
+	dat_completion full, *c = dat_completion_at(event ? event : &full, end->config.recv, end,
+	                                      rc_receive_of(end)->cookie);
+
+	c->operation = DAT_DTO_RECEIVE;
+	c->status = status;
+	if (header) {
+		c->length = header->total;
+		c->context = header->context;
+		if (header->flags & RC_INVALIDATE)
+			c->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		counter = immediate ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
+		end->counters[counter]++;
+		end->counters[counter + 1] += header->total;
+	}
+	if (immediate) {
+		dat_extend(c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
+		c->operation = DAT_IB_DTO_RECV_IMMED;
+	}
+	finish(end);
+	if (event)
+		evd_placed(end->config.recv, DCNT_EVD_DTO_CALLBACK, silent);
+	else
+		evd_post(end->config.recv, (evd_event *)(void *)&full, silent);
+}
