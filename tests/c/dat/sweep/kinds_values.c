@@ -249,11 +249,14 @@ static DAT_CONN_QUAL qualifier_of(DAT_PSP_HANDLE psp)
 
 NUMBERS(qualifier_of_psp, qualifier_of(idle(&mine, DAT_HANDLE_TYPE_PSP)), 999999);
 
+/* A qualifier without a listener on this machine. */
 static void right_new_qualifier(word *w, int at)
 {
-	static DAT_CONN_QUAL next = 5000;
+	DAT_PSP_HANDLE psp;
 
-	w[at].number = next++;
+	MUST(dat_psp_create_any(mine.ia, &w[at].number, mine.requests, DAT_PSP_CONSUMER_FLAG,
+	                        &psp));
+	MUST(dat_psp_free(psp));
 }
 
 static int wrong_new_qualifier(int i, word *w, int at)

@@ -83,7 +83,7 @@ static int completion(const call *c, const word *w)
 {
 	int flags = argument_of(c, &kind_completion);
 	int suppressed = flags >= 0 && w[flags].number & DAT_COMPLETION_SUPPRESS_FLAG;
-	DAT_TIMEOUT wait = suppressed ? 20000 : 3000000;
+	DAT_TIMEOUT wait = suppressed ? 20000 : PAIR_WAIT;
 	DAT_EVENT event;
 	DAT_COUNT more;
 
