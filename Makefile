@@ -170,11 +170,11 @@ uninstall:
 # of suites that mostly wait. Those of the last stage look whether anything is left in the node's shared
 # memory, and so want it for themselves. `go-test` runs with the race detector, which 386 has none of.
 TEST_TARGETS ?= build abi headers conform-build -- \
-  vet go-test sim cshim-test model fortran-test man-test dist-test + \
-  dat-headers-test dat-test coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test \
+  vet go-test sim cshim-test model fortran-test man-test dist-test dat-test + \
+  dat-headers-test coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test \
   conform conform-lane conform-routes conform-gso samples \
-  install-test trace-test test-dat net-test launch-test storm-test -- \
-  host-test kill-test hostile-test m32-test
+  install-test trace-test test-dat net-test launch-test storm-test m32-test -- \
+  host-test kill-test hostile-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

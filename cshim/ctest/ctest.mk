@@ -23,8 +23,10 @@ CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -f
 CSHIM_TEST_LINK := -rdynamic -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
-# There is no thread sanitizer for i386.
-cshim-test: cshim-lint cshim-test-plain $(if $(M32),,cshim-test-thread) cshim-test-address $(addprefix $(CSHIM_TEST_DIR)/,lock-bench lane-bench $(if $(M32),,dat-lane-bench))
+# There is no thread sanitizer for i386. WHOLE=1: also without sanitizers, and with the benchmarks
+# built, which else only a compiler looks at (docs/testing.md).
+CSHIM_TEST_WHOLE := cshim-test-plain $(addprefix $(CSHIM_TEST_DIR)/,lock-bench lane-bench $(if $(M32),,dat-lane-bench))
+cshim-test: cshim-lint $(if $(WHOLE)$(M32),$(CSHIM_TEST_WHOLE)) $(if $(M32),,cshim-test-thread) cshim-test-address
 
 $(CSHIM_TEST_DIR)/plain: CSHIM_TEST_EXTRA :=
 $(CSHIM_TEST_DIR)/thread: CSHIM_TEST_EXTRA := -fsanitize=thread
@@ -46,6 +48,7 @@ cshim-lint: $(CSHIM_TEST_SECOND)
 	@for cc in gcc clang; do \
 	  command -v $$cc >/dev/null || { echo "skipped: $$cc is not installed"; continue; }; \
 	  [ $$cc$(WHOLE) = gcc ] || for f in $(CSHIM_TEST_SOURCES); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -fsyntax-only $$f || exit 1; done; \
+	  for f in $(wildcard cshim/ctest/bench/*.c); do $$cc -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter $(CSHIM_INCLUDES) -fsyntax-only $$f || exit 1; done; \
 	  for f in cshim/progress/*.c cshim/ctest/progress/test_progress.c; do $$cc -std=gnu11 -Wall -Wextra -Werror -Icshim -fsyntax-only $$f || exit 1; done; \
 	done
 

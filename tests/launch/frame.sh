@@ -40,6 +40,27 @@ expect() {
 	tail -n 20 "$log" | cut -c1-300 | sed 's/^/    | /'
 }
 
+# meanwhile CASE...: a case that mostly waits, as for expect, runs beside the next ones up to joined.
+meanwhile() {
+	(
+		failed=0
+		expect "$@"
+		exit $failed
+	) > "$LOGS/meanwhile" 2>&1 &
+	beside=$!
+}
+
+joined() {
+	[ -n "${beside-}" ] || return 0
+	if wait "$beside"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+	beside=
+	cat "$LOGS/meanwhile"
+}
+
 # tally: what all cases have come to
 tally() {
 	echo "launch: $passed passed, $failed failed, $skipped skipped"
