@@ -24,4 +24,4 @@ func (c *Collective) Post(a *coll.Args) codes.Return {
 	return codes.Success
 }
 
-var _ coll.Memory = (*Library)(nil)
+var _ coll.Memory = (*groupTable)(nil)

@@ -60,8 +60,11 @@ type GroupArgs struct {
 // GroupMax is how many members a group can have.
 const GroupMax = peersMax
 
-// groupTable has those of a library.
+// groupTable has the groups of a library, and the memory of their operations. Its state lasts from
+// the first adapter to the last, but for cfg and memory.
 type groupTable struct {
+	cfg      *Config
+	memory   *arena.Arena
 	list     []*Collective // by index; nil: free
 	making   []*Collective // that are neither made nor over
 	touched  []*Collective // have something to do
@@ -118,7 +121,7 @@ func (c *Collective) begin(a *GroupArgs) {
 	l := c.ia.library
 	c.index = l.groups.add(c)
 	c.group = coll.New(coll.Config{Self: a.Self, Size: len(a.Members), Owner: c,
-		Kernel: l.cfg.Kernel, Memory: l, Clock: l.cfg.Clock})
+		Kernel: l.cfg.Kernel, Memory: &l.groups, Clock: l.cfg.Clock})
 	for rank, m := range a.Members {
 		c.members = append(c.members, &groupMember{c: c, rank: rank, address: m})
 	}
@@ -284,21 +287,21 @@ func (c *Collective) SendMax(to int) int {
 // msgCollective is a message of a group.
 const msgCollective transport.MsgID = 22
 
-// attachGroups makes the groups take messages of a link.
-func (l *Library) attachGroups(link transport.Link) {
+// attach makes the groups take messages of a link.
+func (g *groupTable) attach(link transport.Link) {
 	link.Handle(msgCollective, func(m *transport.Msg) transport.Verdict {
-		return l.onCollective(link, m)
+		return g.onMessage(link, m)
 	})
 }
 
-// onCollective finds the group of a message. One of a member that this side does not know as
+// onMessage finds the group of a message. One of a member that this side does not know as
 // connected yet comes again later.
-func (l *Library) onCollective(link transport.Link, m *transport.Msg) transport.Verdict {
+func (g *groupTable) onMessage(link transport.Link, m *transport.Msg) transport.Verdict {
 	var h coll.Header
-	if !h.Decode(m.Hdr) || int(h.Conn) >= len(l.groups.list) {
+	if !h.Decode(m.Hdr) || int(h.Conn) >= len(g.list) {
 		return transport.Accept
 	}
-	c := l.groups.list[h.Conn]
+	c := g.list[h.Conn]
 	if c == nil || c.tag != h.Tag || c.over || int(h.From) >= len(c.members) {
 		return transport.Accept
 	}
@@ -401,19 +404,18 @@ func (g *groupTable) close() {
 	for _, b := range g.blocks {
 		arena.Unmap(b)
 	}
-	*g = groupTable{}
+	*g = groupTable{cfg: g.cfg, memory: g.memory}
 }
 
 // blocksMax is how much large memory is kept for the next operation, in pieces.
 const blocksMax = 4
 
 // Get implements coll.Memory.
-func (l *Library) Get(n uint64) ([]byte, transport.Addr, error) {
+func (g *groupTable) Get(n uint64) ([]byte, transport.Addr, error) {
 	if n <= arena.Largest {
-		b, err := l.memory.Get(int(n))
+		b, err := g.memory.Get(int(n))
 		return b, memory.AddrOf(b), err
 	}
-	g := &l.groups
 	for i, b := range g.blocks {
 		if uint64(cap(b)) >= n {
 			g.blocks = slices.Delete(g.blocks, i, i+1)
@@ -425,10 +427,10 @@ func (l *Library) Get(n uint64) ([]byte, transport.Addr, error) {
 }
 
 // Put implements coll.Memory.
-func (l *Library) Put(b []byte) {
-	switch g := &l.groups; {
+func (g *groupTable) Put(b []byte) {
+	switch {
 	case cap(b) <= arena.Largest:
-		l.memory.Put(b)
+		g.memory.Put(b)
 	case len(g.blocks) < blocksMax:
 		g.blocks = append(g.blocks, b[:cap(b)])
 	default:

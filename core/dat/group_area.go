@@ -126,7 +126,8 @@ func (f *groupMember) publishArea(n *neighbour, file int) {
 }
 
 // onArea takes the first member's word; false: it is none.
-func (l *Library) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
+func (u linkUse) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
+	l := u.l
 	var w areaWord
 	if m.Number != n.number || g.from != n.process || !g.proved(n.pair, l.machine.PublicKey(), m) ||
 		!w.read(g.address) {

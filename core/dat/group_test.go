@@ -487,7 +487,7 @@ func FuzzCollective(f *testing.F) {
 			binary.LittleEndian.PutUint32(header[4:], c.tag)
 		}
 		link, ep := c.members[1].peer.link()
-		c.ia.library.onCollective(link, &transport.Msg{From: ep, Hdr: header,
+		c.ia.library.groups.onMessage(link, &transport.Msg{From: ep, Hdr: header,
 			Data: bytes.Clone(data)})
 		for _, m := range list {
 			w.must("barrier", m.g.Post(&coll.Args{Kind: coll.Barrier}))

@@ -49,6 +49,7 @@ type Library struct {
 func New(cfg Config) *Library {
 	l := &Library{cfg: cfg, host: cfg.Host}
 	l.silence.cfg = &l.cfg
+	l.groups.cfg, l.groups.memory = &l.cfg, &l.memory
 	l.engine = rc.NewEngine(&l.conns, l.random)
 	return l
 }
@@ -78,7 +79,7 @@ func (l *Library) open() (err error) {
 	l.ud = datagramEnds{}
 	l.ud.attach(l.self)
 	l.engine.Attach(l.self)
-	l.attachGroups(l.self)
+	l.groups.attach(l.self)
 	l.node.openDoor()
 	l.openLane()
 	return nil

@@ -26,7 +26,7 @@ const qualifierTries = 1000
 
 // Requested implements cm.Service.
 func (m *Member) Requested(c *cm.Conn, private []byte) {
-	m.ia.library.requestedMember(c, private)
+	m.ia.library.groups.requested(c, private)
 }
 
 // NewMember is dat_collective_create_member. address is where the member's blob is.
@@ -121,7 +121,7 @@ const requestsMax = 256
 // joinRequest is a request of a member that no group waits for yet.
 type joinRequest struct {
 	cm.FailureOnly
-	library   *Library
+	groups    *groupTable // that it waits in
 	attempt   *cm.Conn
 	id, size  uint32
 	from, to  int
@@ -173,7 +173,7 @@ func (c *Collective) admitAll() {
 	l := c.ia.library
 	for _, q := range slices.Clone(l.groups.requests) {
 		if c.admit(q) { // false for a group that has failed
-			l.forgetRequest(q)
+			l.groups.forget(q)
 		}
 	}
 }
@@ -187,36 +187,35 @@ func (f *groupMember) mayBe(c *cm.Conn) bool {
 	return c.Active || f.known && f.key == c.PeerKey
 }
 
-// requestedMember takes the request of a member.
-func (l *Library) requestedMember(c *cm.Conn, private []byte) {
+// requested takes the request of a member.
+func (g *groupTable) requested(c *cm.Conn, private []byte) {
 	q := readJoin(c, private)
 	if q == nil {
-		_ = c.Reject(l.cfg.Clock(), nil)
+		_ = c.Reject(g.cfg.Clock(), nil)
 		return
 	}
-	for _, o := range l.groups.list {
+	for _, o := range g.list {
 		if o != nil && o.admit(q) {
 			return
 		}
 	}
-	c.Owner, q.library, q.until = q, l, l.cfg.Clock()+requestTimeouts*l.cfg.Timeout
+	c.Owner, q.groups, q.until = q, g, g.cfg.Clock()+requestTimeouts*g.cfg.Timeout
 	c.Keep()
-	if len(l.groups.requests) == requestsMax {
-		o := l.groups.requests[0]
-		l.forgetRequest(o)
+	if len(g.requests) == requestsMax {
+		o := g.requests[0]
+		g.forget(o)
 		o.attempt.Owner = nil
 		o.attempt.Drop()
 	}
-	l.groups.requests = append(l.groups.requests, q)
+	g.requests = append(g.requests, q)
 }
 
 // Failed implements cm.Owner: the request has given up.
-func (q *joinRequest) Failed(*cm.Conn, cm.Reason, []byte) { q.library.forgetRequest(q) }
+func (q *joinRequest) Failed(*cm.Conn, cm.Reason, []byte) { q.groups.forget(q) }
 
-// forgetRequest: a request has given up, or is taken.
-func (l *Library) forgetRequest(q *joinRequest) {
-	l.groups.requests = slices.DeleteFunc(l.groups.requests,
-		func(o *joinRequest) bool { return o == q })
+// forget: a request has given up, or is taken.
+func (g *groupTable) forget(q *joinRequest) {
+	g.requests = slices.DeleteFunc(g.requests, func(o *joinRequest) bool { return o == q })
 }
 
 // dial connects to a member of lower rank.

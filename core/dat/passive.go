@@ -235,7 +235,7 @@ type linkService struct{ sp servicePoint }
 func (s linkService) Requested(c *cm.Conn, private []byte) {
 	if c.Service == serviceGroup {
 		ia, _, _ := s.sp.point()
-		ia.library.requestedMember(c, private)
+		ia.library.groups.requested(c, private)
 		return
 	}
 	requested(s.sp, arrival{attempt: c, service: c.Service, local: c.Local, peer: c.Peer,

@@ -11,7 +11,7 @@ type linkUse struct{ l *Library }
 
 func (u linkUse) attach(link transport.Link, node bool) {
 	u.l.engine.Attach(link)
-	u.l.attachGroups(link)
+	u.l.groups.attach(link)
 	link.Handle(msgPing, func(*transport.Msg) transport.Verdict { return transport.Accept })
 	if !node {
 		u.l.ud.attach(link)
@@ -47,7 +47,3 @@ func (u linkUse) mapTable(n *neighbour, m *wire.Message) bool { return u.l.mapTa
 func (u linkUse) unmapTable(n *neighbour) { u.l.unmapTable(n) }
 
 func (u linkUse) mapOwnTable(n *neighbour) { u.l.mapOwnTable(n) }
-
-func (u linkUse) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
-	return u.l.onArea(n, m, g)
-}

@@ -273,7 +273,7 @@ var dat = []mutation{
 		kill:   "go ./core/dat/cm TestFloodRejected"},
 	{name: "group-requests-unbounded",
 		file:   "core/dat/member.go",
-		old:    "if len(l.groups.requests) == requestsMax {",
+		old:    "if len(g.requests) == requestsMax {",
 		new:    "if len(l.groups.requests) < 0 {",
 		broken: "requests for groups that nobody makes are kept without a bound",
 		kill:   "go ./core/dat TestGroupRequestsBounded"},
