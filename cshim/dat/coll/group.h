@@ -43,35 +43,36 @@ typedef struct dat_desc {
  * dat_span that says where. */
 #define DAT_DESC_TAKES 2u
 
-/* What a member that cannot read another's memory asks of that one, and its own answer to another
+/* The request of a member that cannot read another's memory, and its answer to another's request
  * (pull.c). */
 typedef struct dat_pull {
-	uint64_t asks;  /* how often it has asked (release): publishes the question */
-	uint64_t from;  /* a rank; DAT_GROUP_MOST: nobody, it has what it wanted */
+	uint64_t asks;  /* number of requests (release): publishes the request */
+	uint64_t from;  /* the rank that it asks; DAT_GROUP_MOST: none */
 	uint64_t what;  /* of a reduction: 0 elements, 1 results */
-	uint64_t at, n; /* so many bytes at a place of what that one sends */
-	/* the question of another: its number, and rank (release): publishes the answer */
+	uint64_t at, n; /* n bytes at a place of the data that that rank sends */
+	/* the request that is answered: its number, and rank (release): publishes the answer */
 	uint64_t answers;
 } dat_pull;
 
-/* What a member writes, in memory that all map. */
+/* A member's own part of the memory that all map. */
 typedef struct dat_rank_slot {
 	uint64_t done; /* it reads nothing of rounds before this one any more (release) */
 	dat_pull pull;
-	/* of who decides (release): the round after the operation's first one, DAT_DECIDED_AT bits
-	 * up; for how many same_args that follow it holds, too, DAT_HOLDS_AT bits up; and which
-	 * path long data go, DAT_PATH_ */
+	/* the decider's (release): the round after the operation's first one, DAT_DECIDED_AT bits
+	 * up; the number of later operations with the same arguments that it holds for,
+	 * DAT_HOLDS_AT bits up; and the path of long data, DAT_PATH_ */
 	uint64_t decided;
-	/* 1, by it or by who has seen its end: it writes no descriptor any more (release), and
-	 * nobody may write its memory */
+	/* 1: it writes no descriptor any more (release), and nobody may write its memory. Set by
+	 * itself or, when its process is gone, by the others */
 	uint64_t ended;
 	/* 1 more than the first round of the operation of which it has written the other's memory
 	 * (release), and up to which byte of what it sends */
 	uint64_t pushed, upto;
 	uint32_t pushing; /* odd: it is about to write it, or does */
 	uint32_t zero;
-	/* of whom another may write the memory: twice 1 more than that round, and 1 if the other
-	 * does, 0 if this one reads all by itself. Who is the first says so (compare and swap) */
+	/* of a member whose memory the other may write: twice 1 more than that round, and 1 if the
+	 * other does, 0 if this one reads all by itself. The first of the two claims it (compare
+	 * and swap) */
 	uint64_t claim;
 	/* of rank 0: how much the group's clock is ahead of CLOCK_MONOTONIC; 0: nobody has looked
 	 */

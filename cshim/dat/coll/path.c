@@ -5,8 +5,8 @@
  *
  * Which is the faster depends on the machine and the hour, so it is found out as the routes of
  * other transfers are (../node/route_class.h). One member decides for an operation, the root or
- * rank 0, and says so in its rank slot; who has long data to move waits for that. An operation
- * that is timed begins when all are done with what was before, and ends when all are done with it.
+ * rank 0, and publishes it in its rank slot; members with long data wait for that. A timed
+ * operation begins when all are done with those before, and ends when all are done with it.
  *
  * A member whose memory others read is over when all have read it.
  */
@@ -19,8 +19,8 @@ _Static_assert(DAT_IB_COLLECTIVE_BARRIER_STATUS - DAT_IB_COLLECTIVE_SCATTER_STAT
                        DAT_GROUP_KINDS,
                "a place for each kind");
 
-/* A decision that is no trial's holds for so many more operations that are same_args and follow at
- * once: nobody waits for the decider in these. */
+/* A decision that is no trial's holds for this number of operations with the same arguments that
+ * follow at once: nobody waits for the decider in these. */
 enum { HOLDS = 15 };
 
 static uint32_t decider(const dat_group_op *op)
@@ -146,7 +146,7 @@ void dat_group_path_begin(dat_group *group, const dat_group_op *op, uint64_t rou
 	group->push.to_push = group->push.rest = 0;
 }
 
-/* The decider's own choice. The others hear of it before it copies anything. */
+/* The decider's own choice. It is published before the decider copies anything. */
 static void decide(dat_group *group, const dat_group_op *op)
 {
 	if (group->path.holds) {
@@ -234,7 +234,7 @@ int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next)
 {
 	if (!(group->path.how & DAT_DESC_PLACE) && !group->path.timing)
 		return 1;
-	/* who waits likewise waits for this member */
+	/* a member that waits likewise waits for this one */
 	if (group->path.notified != next) {
 		group->path.notified = next;
 		dat_group_done(group, next);

@@ -50,8 +50,8 @@ typedef struct dat_group_moving {
 
 /* reduce.c */
 typedef struct dat_group_reducing {
-	uint32_t staged, reduced,
-		taken;          /* blocks: published, reduced, the result of which is here */
+	/* blocks: published, reduced, and those whose result was taken */
+	uint32_t staged, reduced, taken;
 	uint32_t input, result; /* the member whose descriptor is looked for next, of each kind */
 	uint64_t part;          /* bytes of its part that are reduced, of elements that stay */
 	unsigned char *scratch; /* [DAT_GROUP_SCRATCH] */
@@ -64,19 +64,18 @@ typedef struct dat_group_path {
 	uint32_t how;                                   /* DAT_DESC_ bits of its first descriptor */
 	uint32_t timing;                                /* 0, DAT_TIMING_ */
 	uint32_t best; /* the path that was last found to be the faster of some class */
-	/* what was last decided holds for so many more operations whose check is same_args's */
+	/* the last decision, and the number of operations of check same_args that it holds for */
 	uint32_t holds, held;
 	uint64_t same_args;
 	uint64_t weight;   /* bytes by which the class is found */
 	uint64_t begun;    /* ns */
-	uint64_t notified; /* the round before which others were last notified that this one is done
-	                    */
+	uint64_t notified; /* the last round of which this member has published that it is done */
 	uint64_t first;    /* the operation's first round */
 } dat_group_path;
 
 /* pull.c */
 typedef struct dat_group_pulling {
-	uint32_t asking; /* 1 more than the rank of whom it is asking; 0: nobody */
+	uint32_t asking; /* 1 more than the rank that it asks; 0: none */
 	uint32_t serves; /* 1 more than the rank that reads the answer; 0: none does */
 	uint64_t pulled; /* bytes of what it asks for that have come */
 	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
@@ -106,9 +105,8 @@ struct dat_group {
 };
 
 /* current: not known yet; through the staging buffer; each reader copies straight from the
- * program's memory; of two members who sends writes all of it to the other's memory, or half if
- * that one sends nothing; so, and the part that an allgather leaves at a member passes its caches
- */
+ * program's memory; of two members the sender writes the other's memory: all, or half if the other
+ * sends nothing; the same, and the part that an allgather leaves at a member passes its caches */
 #define DAT_PATH_OPEN 0
 #define DAT_PATH_STAGING 1
 #define DAT_PATH_COPY 2

@@ -1,8 +1,8 @@
 /*
- * pull.c - one copy of another member's memory, and what there is where the kernel refuses
- * it: memory that it does not copy, or a process that has changed its rights since the group was
- * made. Then the reader asks in its rank slot for a piece, and the other member puts that in a
- * chunk of its staging buffer which the operation does not use; and so on. That is slow, and rare.
+ * pull.c - one copy of another member's memory, and a fallback where the kernel refuses it: for
+ * memory that it does not copy, or a process that has changed its rights since the group was made.
+ * Then the reader asks in its rank slot for a piece, and the other member puts that in a chunk of
+ * its staging buffer which the operation does not use; and so on. That is slow, and rare.
  *
  * A member whose memory is read does not go on before all are done, so it is there to be asked.
  */
@@ -10,7 +10,7 @@
 
 #include "node/put.h"
 
-/* The chunk of a member's staging buffer for what it is asked for. */
+/* The round whose chunk of the staging buffer has answers. */
 static uint64_t pull_round(const dat_group *group)
 {
 	return group->path.first + 1;
@@ -52,7 +52,7 @@ static int take(dat_group *group, const dat_read *read)
 {
 	const dat_pull *own = pull_of(group, group->config.rank),
 		       *other = pull_of(group, read->from);
-	/* its place may have been changed since by who would do harm */
+	/* a hostile member may have changed its place since */
 	uint64_t left = read->n > group->pull.pulled ? read->n - group->pull.pulled : 0;
 	uint64_t most = left < group->config.chunk ? left : group->config.chunk;
 	uint64_t n = own->n < most ? own->n : most;

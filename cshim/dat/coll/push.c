@@ -1,21 +1,21 @@
 /*
- * push.c - one copy between two members that the sender makes: it writes what it sends
+ * push.c - one copy between two members that the sender makes: it writes its data
  * straight to the other's memory. Of an operation with a root the other has nothing else to do, so
  * it reads the first half meanwhile (pull.c). Of an allgather the sender copies the part that
  * stays with it in the same blocks: so it reads each from memory once.
  *
  *	sender                                  receiver
- *	descriptor: DAT_DESC_PLACE, what ──────────>
- *	      <────────── descriptor: DAT_DESC_TAKES, where to
+ *	DAT_DESC_PLACE, its data ────────────>
+ *	      <────────── DAT_DESC_TAKES, where to
  *	claims, writes                          reads the first half
- *	pushed, upto ──────────────────────────>  reads what is still missing
+ *	pushed, upto ────────────────────────>  reads the rest
  *	      <──────────────────────────────── done
  *
  * A sender that computes since it has posted must not hold the receiver up. A receiver that has
  * nothing else to do claims what the sender has not, and reads it.
  *
  * The receiver's memory is its program's to use again once its operation has failed. So it says
- * that it has ended, and waits for a copy that is under path (node_await_copy, dat_group_end); and
+ * that it has ended, and waits for a copy that is under way (node_await_copy, dat_group_end); and
  * the sender says that it is pushing, and then looks whether the other has ended. Between the two
  * steps of each there is a full barrier: at least one sees the other's.
  *
@@ -55,7 +55,7 @@ static uint64_t split(const dat_group_op *op, uint64_t n)
 	return dat_group_has_root(op) ? node_first_half(n) : 0;
 }
 
-/* 1 if it is the sender, or the receiver, that moves what both could: who was the first. */
+/* 1 if this side is the first to claim the data that both could move. */
 static int claim(const dat_group *group, uint32_t receiver, uint64_t by_sender)
 {
 	uint64_t *word = &dat_group_slot(group, receiver)->claim;
@@ -170,7 +170,7 @@ int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read)
 		if (!dat_group_read(group, read))
 			return 0;
 		group->push.rest = 1;
-		group->progressed = 1; /* who is about to sleep has another turn */
+		group->progressed = 1; /* another turn before a sleep */
 	}
 	if (group->push.rest == 1 || group->push.to_push || !claim(group, group->config.rank, 0)) {
 		if (!was_pushed(group, read->from))

@@ -1,15 +1,14 @@
 /*
  * reduce.c - the reductions of groups on one node. Each element is combined in the order of
- * ranks, by whoever does it: so results are the same at all members and from run to run.
+ * ranks, whichever member does it: so results are the same at all members and from run to run.
  *
- * A short one: each member publishes its elements, and who needs the result makes it by itself.
+ * A short one: each member publishes its elements, and members that need the result make it.
  *
- * A long one goes in blocks, each of several chunks of a staging buffer. Everybody staging buffers
- * its block, with the descriptor of the block's first round. Each member reduces a part of the
- * block, of all members' staging buffers into its own, and says so with the descriptor of the
- * block's second round. Who needs the result takes each part from there. Of a reduce_scatter the
- * part is what the member gets, of a scan all of the block, and nobody publishes a second
- * descriptor.
+ * A long one goes in blocks, each of several chunks of a staging buffer. Each member stages its
+ * block, and publishes the descriptor of the block's first round. Each reduces a part of the block,
+ * of all members' staging buffers into its own, and publishes the descriptor of the block's second
+ * round. Members that need the result take each part from there. Of a reduce_scatter the part is
+ * the member's result, of a scan the whole block, and nobody publishes a second descriptor.
  *
  * Or the elements of an allreduce stay in the program's memory (path.c): then all of them are
  * one block, whose first descriptors say where they are, and where the result is to be. Each member

@@ -113,7 +113,7 @@ int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n)
 	       copied(group, node_guarded_stream(node_memory_at(to), node_memory_at(from), n));
 }
 
-/* Has the others hear of what was stored before, if they sleep. */
+/* Wakes the others, if they sleep, for all that was stored before. */
 static void wake(const dat_group *group)
 {
 	uint32_t i;
