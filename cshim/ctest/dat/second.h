@@ -77,15 +77,14 @@
 #define rc_post_shared second_rc_post_shared
 #define rc_pull second_rc_pull
 #define rc_pulled second_rc_pulled
-#define rc_push second_rc_push
+#define rc_grow second_rc_grow
 #define rc_ready second_rc_ready
 #define rc_received second_rc_received
-#define rc_release second_rc_release
 #define rc_reply second_rc_reply
 #define rc_restart second_rc_restart
 #define rc_scatter second_rc_scatter
 #define rc_send second_rc_send
-#define rc_take second_rc_take
+#define rc_take_or_ask second_rc_take_or_ask
 #define rc_take_shared second_rc_take_shared
 #define rc_target second_rc_target
 #define rc_tell second_rc_tell

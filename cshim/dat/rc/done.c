@@ -60,10 +60,8 @@ static int is_over(const dat_end *end, const dat_request *request)
 	return (int32_t)(end->tx.done - end->tx.oldest) > 0;
 }
 
-void rc_pop(dat_end *end)
+static inline void pop(dat_end *end, const dat_request *request)
 {
-	const dat_request *request = rc_request_at(end, 0);
-
 	if (__builtin_expect(request->more != 0, 0))
 		free((void *)(uintptr_t)request->more);
 	end->tx.oldest += request->op != RC_BIND; /* which makes no message */
@@ -73,6 +71,11 @@ void rc_pop(dat_end *end)
 		end->tx.asked -= (uint32_t)rc_asks(request);
 		end->tx.sent--;
 	}
+}
+
+void rc_pop(dat_end *end)
+{
+	pop(end, rc_request_at(end, 0));
 }
 
 void rc_done(dat_end *end, uint32_t seq)
@@ -91,7 +94,7 @@ void rc_done(dat_end *end, uint32_t seq)
 		rc_completion(end, request, DAT_DTO_SUCCESS);
 		if (__builtin_expect(request->begun != 0, 0))
 			rc_learn(end, request);
-		rc_pop(end);
+		pop(end, request);
 	}
 	if (__builtin_expect(end->tx.posted != end->tx.sent || end->closing, 0))
 		rc_advance(end);

@@ -167,46 +167,72 @@ DAT_RETURN rc_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	return post_by_core(ep_handle, post);
 }
 
-/* The segments of a receive that have bytes. */
-static DAT_RETURN find_receive(uint64_t pz, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
-                               dat_receive *receive)
+#define NOT_WRITABLE (DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_WRITE)
+
+/* A segment of a receive, where its memory is; 0: it may not be written. */
+static inline int find_segment(uint64_t pz, const DAT_LMR_TRIPLET *local, dat_segment *s)
 {
-	dat_segment *segments = &receive->first;
+	s->addr = local->virtual_address;
+	s->n = (uint32_t)local->segment_length;
+	s->context = local->lmr_context;
+	s->at = s->n ? rc_own(pz, 0, s) : 1;
+	return s->at != 0;
+}
+
+/* The segments of a receive of several that have bytes. */
+static DAT_RETURN find_list(uint64_t pz, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
+                            dat_receive *receive)
+{
+	dat_segment *segments = malloc((size_t)count * sizeof *segments);
 	DAT_COUNT i;
 
-	if (count > 1) {
-		if (!(segments = malloc((size_t)count * sizeof *segments)))
-			return RESOURCE(MEMORY);
-		receive->more = (uintptr_t)segments;
-	}
+	if (!segments)
+		return RESOURCE(MEMORY);
+	receive->more = (uintptr_t)segments;
 	for (i = 0; i < count; i++) {
-		dat_segment s = {.addr = list[i].virtual_address,
-		                 .n = (uint32_t)list[i].segment_length,
-		                 .context = list[i].lmr_context};
+		dat_segment *s = segments + receive->segments;
 
-		if (!s.n)
-			continue;
-		if (!(s.at = rc_own(pz, 0, &s))) {
+		if (!find_segment(pz, list + i, s)) {
 			rc_release(receive);
-			return DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_WRITE;
+			return NOT_WRITABLE;
 		}
-		segments[receive->segments++] = s;
-		receive->n += s.n;
+		receive->segments += s->n > 0;
+		receive->n += s->n;
+	}
+	receive->first = segments[0];
+	return DAT_SUCCESS;
+}
+
+/* Fills in a receive: each member. */
+static inline DAT_RETURN find_receive(uint64_t pz, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
+                                      dat_receive *receive)
+{
+	receive->more = 0;
+	receive->n = receive->segments = receive->status = 0;
+	if (__builtin_expect(count > 1, 0))
+		return find_list(pz, count, list, receive);
+	if (count && !find_segment(pz, list, &receive->first))
+		return NOT_WRITABLE;
+	if (count) {
+		receive->n = receive->first.n;
+		receive->segments = receive->n > 0;
 	}
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN receive_node(dat_end *end, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
-                               dat_receive *receive)
+static inline DAT_RETURN receive_node(dat_end *end, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
+                                      uint64_t cookie, uint32_t completion)
 {
-	DAT_RETURN result = find_receive(end->config.pz, count, list, receive);
+	dat_receive *receive = rc_new_receive(&end->rx.queue);
+	DAT_RETURN result;
 
-	if (result != DAT_SUCCESS)
-		return result;
-	if (!rc_push(&end->rx.queue, receive)) {
-		rc_release(receive);
+	if (!receive)
 		return RESOURCE(MEMORY);
-	}
+	receive->cookie = cookie;
+	receive->completion = completion;
+	if ((result = find_receive(end->config.pz, count, list, receive)) != DAT_SUCCESS)
+		return result;
+	end->rx.queue.count++;
 	end->counters[DCNT_EP_POST_RECV]++;
 	end->counters[DCNT_EP_POST_RECV + 1] += receive->n; /* bytes */
 	if (__builtin_expect(end->rx.wants != 0, 0))
@@ -231,7 +257,6 @@ DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 {
 	static const params p = {2, 3, 0, 5};
 	DAT_RETURN result = judge_list(num_segments, local_iov, &p);
-	dat_receive receive = {.cookie = cookie, .completion = completion};
 	const dat_slot *slot;
 	const dat_ep *ep;
 
@@ -252,7 +277,7 @@ DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	if ((uint32_t)num_segments > ep->max_receive_iov)
 		return DAT_BAD_ARGUMENT(p.count);
 	if (ep->end && end_of(ep)->on)
-		return receive_node(end_of(ep), num_segments, local_iov, &receive);
+		return receive_node(end_of(ep), num_segments, local_iov, cookie, completion);
 	return godat_call(DAT_CALL_ep_post_recv,
 	                  (uint64_t[]){(uintptr_t)ep_handle, (uint32_t)num_segments,
 	                               (uintptr_t)local_iov, cookie, completion});

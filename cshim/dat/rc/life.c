@@ -29,7 +29,13 @@ void rc_close(dat_end *end)
 
 int rc_add_receive(dat_end *end, const dat_receive *receive)
 {
-	return rc_push(&end->rx.queue, receive);
+	dat_receive *place = rc_new_receive(&end->rx.queue);
+
+	if (!place)
+		return 0;
+	*place = *receive;
+	end->rx.queue.count++;
+	return 1;
 }
 
 int rc_bind(dat_end *end, uint64_t number, uint32_t completion)

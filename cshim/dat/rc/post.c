@@ -203,46 +203,70 @@ static void count_post(dat_end *end, const dat_post *post, uint64_t n)
 		count(end, post->flags & RC_IMMEDIATE ? DCNT_EP_POST_WRITE_IMM : counters[post->op], n);
 }
 
-/* Where a segment of a post is; 0: it may not be accessed so. Any memory may be sent. */
-static inline uint64_t find_segment(const dat_end *end, const dat_post *post, const dat_segment *s)
+/* A segment of a post, where its memory is; 0: it may not be accessed so. Any memory may be sent. */
+static inline int find_segment(const dat_end *end, const dat_post *post, DAT_COUNT i, dat_segment *s)
 {
-	if (post->op >= RC_READ)
-		return rc_own(end->config.pz, post->flags & RC_TO_RMR, s);
-	return dat_memory_of(end, s->context, s->addr, s->n, 0, 0);
+	const DAT_LMR_TRIPLET *local = post->local_iov + i;
+
+	s->addr = local->virtual_address;
+	s->n = (uint32_t)local->segment_length;
+	s->context = local->lmr_context;
+	if (!s->n)
+		s->at = 1;
+	else if (post->op >= RC_READ)
+		s->at = rc_own(end->config.pz, post->flags & RC_TO_RMR, s);
+	else
+		s->at = dat_memory_of(end, s->context, s->addr, s->n, 0, 0);
+	return s->at != 0;
 }
 
-/* The own memory of a post: the ranges that have bytes, and a request's segments. 0: there is no
- * memory. */
+static void is_bad(dat_request *request)
+{
+	request->status = DAT_DTO_ERR_LOCAL_PROTECTION;
+	request->held |= RC_HELD_TURN;
+}
+
+/* The own memory of a post of several segments: the ranges that have bytes, and its list. 0: there is
+ * no memory. */
+static int find_list(const dat_end *end, const dat_post *post, dat_request *request,
+                     node_range *ranges)
+{
+	dat_segment *list = malloc((size_t)post->num_segments * sizeof *list);
+	DAT_COUNT i;
+
+	if (!list)
+		return 0;
+	request->more = (uintptr_t)list;
+	for (i = 0; i < post->num_segments; i++) {
+		dat_segment *s = list + request->segments;
+
+		if (!find_segment(end, post, i, s)) {
+			is_bad(request);
+			return 1;
+		}
+		ranges[request->segments] = (node_range){s->at, s->n};
+		request->segments += s->n > 0;
+		request->n += s->n;
+	}
+	request->first = list[0];
+	return 1;
+}
+
+/* The same of any post. */
 static inline int find_local(const dat_end *end, const dat_post *post, dat_request *request,
                              node_range *ranges)
 {
-	dat_segment *list = &request->first;
-	DAT_COUNT i;
-
-	if (__builtin_expect(post->num_segments > 1, 0)) {
-		if (!(list = malloc((size_t)post->num_segments * sizeof *list)))
-			return 0;
-		request->more = (uintptr_t)list;
+	if (__builtin_expect(post->num_segments > 1, 0))
+		return find_list(end, post, request, ranges);
+	if (!post->num_segments)
+		return 1;
+	if (__builtin_expect(!find_segment(end, post, 0, &request->first), 0)) {
+		is_bad(request);
+		return 1;
 	}
-	for (i = 0; i < post->num_segments; i++) {
-		const DAT_LMR_TRIPLET *local = post->local_iov + i;
-		dat_segment s = {.addr = local->virtual_address,
-		                 .n = (uint32_t)local->segment_length,
-		                 .context = local->lmr_context};
-
-		if (!s.n)
-			continue;
-		if (!(s.at = find_segment(end, post, &s))) {
-			request->status = DAT_DTO_ERR_LOCAL_PROTECTION;
-			request->held |= RC_HELD_TURN;
-			return 1;
-		}
-		ranges[request->segments] = (node_range){s.at, s.n};
-		list[request->segments++] = s;
-		request->n += s.n;
-	}
-	if (request->segments)
-		request->first = list[0];
+	request->n = request->first.n;
+	request->segments = request->n > 0;
+	ranges[0] = (node_range){request->first.at, request->n};
 	return 1;
 }
 

@@ -3,6 +3,8 @@
 #ifndef DAT_RC_PRIVATE_H
 #define DAT_RC_PRIVATE_H
 
+#include <stdlib.h>
+
 #include "dat/evd/evd.h"
 #include "dat/rc/rc.h"
 #include "node/arm.h"
@@ -330,13 +332,30 @@ void rc_tell(dat_end *end);
 /* The peer's oldest request has taken effect. */
 void rc_passed(dat_end *end);
 
-/* receives.c: adds a receive to a queue, and takes the oldest out; 0: there is no memory. A receive
- * that is over has its list freed. */
-int rc_push(dat_receives *queue, const dat_receive *receive);
-void rc_release(dat_receive *receive);
+/* receives.c: makes room for twice as many; 0: there is no memory. */
+int rc_grow(dat_receives *queue);
+/* A receive to fill in, behind the others of a queue, which count++ adds; NULL: there is no memory. */
+static inline dat_receive *rc_new_receive(dat_receives *queue)
+{
+	if (__builtin_expect(queue->count == queue->room, 0) && !rc_grow(queue))
+		return NULL;
+	return rc_receive_at(queue, queue->count);
+}
+/* A receive that is over has its list freed. */
+static inline void rc_release(dat_receive *receive)
+{
+	if (__builtin_expect(receive->more != 0, 0)) {
+		free((void *)(uintptr_t)receive->more);
+		receive->more = 0;
+	}
+}
 /* 1 if there is a receive for the request that is coming, which then is rc_receive_of. Else the
  * peer gets NOT_READY, and READY when there is one. */
-int rc_take(dat_end *end);
+int rc_take_or_ask(dat_end *end);
+static inline int rc_take(dat_end *end)
+{
+	return (!end->config.srq && end->rx.queue.count > 0) || rc_take_or_ask(end);
+}
 static inline dat_receive *rc_receive_of(dat_end *end)
 {
 	return end->config.srq ? &end->rx.taken : rc_receive_at(&end->rx.queue, 0);

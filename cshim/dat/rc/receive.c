@@ -22,8 +22,8 @@ static inline void receive_done(dat_end *end, uint32_t seq)
 {
 	uint32_t n = seq - end->tx.oldest;
 
-	if (n >= 1u << 31)
-		return; /* an old one */
+	if (seq == end->tx.done || n >= 1u << 31)
+		return; /* nothing new, or an old one */
 	if (__builtin_expect(n > end->tx.sent, 0))
 		rc_fail(end, seq, DAT_DTO_ERR_BAD_RESPONSE);
 	else

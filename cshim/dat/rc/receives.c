@@ -10,7 +10,7 @@ enum { ROOM_FIRST = 16, ROOM_MOST = 1 << 20 }; /* core/dat's MaxDTOs */
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
-static int grow(dat_receives *queue)
+int rc_grow(dat_receives *queue)
 {
 	uint32_t room = queue->room ? queue->room * 2 : ROOM_FIRST, i;
 	dat_receive *ring = room > ROOM_MOST ? NULL : malloc(room * sizeof *ring);
@@ -25,24 +25,10 @@ static int grow(dat_receives *queue)
 }
 #pragma GCC diagnostic pop
 
-int rc_push(dat_receives *queue, const dat_receive *receive)
-{
-	if (queue->count == queue->room && !grow(queue))
-		return 0;
-	*rc_receive_at(queue, queue->count++) = *receive;
-	return 1;
-}
-
 static void drop_oldest(dat_receives *queue)
 {
 	queue->head++;
 	queue->count--;
-}
-
-void rc_release(dat_receive *receive)
-{
-	free((void *)(uintptr_t)receive->more);
-	receive->more = 0;
 }
 
 dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov, int by_core)
@@ -104,9 +90,12 @@ void rc_done_shared(dat_srq *srq)
 int rc_add_shared(dat_srq *srq, const dat_receive *receive)
 {
 	dat_end *end = end_at(srq->first);
+	dat_receive *place = rc_new_receive(&srq->queue);
 
-	if (!rc_push(&srq->queue, receive))
+	if (!place)
 		return 0;
+	*place = *receive;
+	srq->queue.count++;
 	srq->posted++;
 	if (end) {
 		rc_leave_shared(end);
@@ -138,7 +127,7 @@ void rc_leave_shared(dat_end *end)
 		end->waits_before;
 }
 
-int rc_take(dat_end *end)
+int rc_take_or_ask(dat_end *end)
 {
 	if (!end->config.srq ? end->rx.queue.count > 0
 	                     : end->rx.has || (end->rx.has = (uint32_t)rc_take_shared(
