@@ -36,6 +36,7 @@
 //	event.go          the layout of events
 //	rings_unsafe.go   memory that C shares
 //	lane_unsafe.go    what C's fast lane shares beside those
+//	node_conns_unsafe.go  the library's part of the connections that C has
 //	table_unsafe.go   the protection table: what peers of the node may access by themselves
 //	counters.go, counter_names.go, link_errors.go
 //

@@ -40,7 +40,7 @@ func (e *EP) openNode(link laneLink, at transport.Endpoint, c *card, reads int) 
 		config.Srq = uint64At(e.SRQ.c)
 	}
 	config.Own, config.Peers = e.words(c.conn)
-	if !l.growEnds(index) {
+	if !l.nodeConns.grow(index) {
 		return false
 	}
 	n := node.Open(&config)
@@ -60,7 +60,7 @@ func (e *EP) openNode(link laneLink, at transport.Endpoint, c *card, reads int) 
 		e.received(r)
 	}
 	e.c.End = uint64At(n)
-	elements[uint64](l.ends)[index] = e.c.End
+	l.nodeConns.set(index, e.c.End)
 	return true
 }
 
@@ -87,14 +87,7 @@ func (w *onNode) Post(r *rc.Request) bool {
 	if w.DatEnd == nil || w.On == 0 {
 		return false
 	}
-	l.bindNumber++
-	number := l.bindNumber
-	if l.binds == nil {
-		l.binds = map[uint64]*rc.Request{}
-	}
-	l.binds[number] = r
-	if !node.Bind(w.DatEnd, number, uint32(r.Owner.(*posted).flags)) {
-		delete(l.binds, number)
+	if !l.nodeConns.bind(w.DatEnd, r) {
 		return false
 	}
 	w.e.c.Requests-- // it is among C's, or was completed
@@ -104,8 +97,7 @@ func (w *onNode) Post(r *rc.Request) bool {
 
 // Bound is a bind whose turn it is at C: it takes effect, if status says so, and completes.
 func (l *Library) Bound(number uint64, status uint8) {
-	r := l.binds[number]
-	delete(l.binds, number)
+	r := l.nodeConns.takeBind(number)
 	p := r.Owner.(*posted)
 	if r.Status = rc.Status(status); r.Status == rc.Success && !p.bind.apply() {
 		r.Status = rc.BindFailed
@@ -162,7 +154,7 @@ func (l *Library) collectEnds() {
 	if l.cfg.Lane == nil {
 		return
 	}
-	l.keepLingering()
+	l.nodeConns.freeLingering()
 	for l.cfg.Lane.Ended != 0 {
 		l.cfg.Lane.Ended = 0
 		for _, ia := range l.ias {
@@ -206,47 +198,8 @@ func (e *EP) closeNode() {
 	}
 	e.collectCounters()
 	e.node, e.c.End = nil, 0
-	l.lingering = append(l.lingering, lingering{w.DatEnd, e.conn, e.peer})
+	l.nodeConns.linger(lingering{w.DatEnd, e.conn, e.peer})
 	w.DatEnd = nil
-	l.keepLingering()
-}
-
-// lingering is a connection of C's that is over, and whose message to the peer has found no room.
-type lingering struct {
-	end  *layout.DatEnd
-	conn *rc.Conn
-	peer *peer
-}
-
-// keepLingering frees those whose messages are sent, or whose peers are gone.
-func (l *Library) keepLingering() {
-	if len(l.lingering) == 0 {
-		return
-	}
-	kept := l.lingering[:0]
-	for _, o := range l.lingering {
-		if o.end.Tell&layout.RcTellEnd != 0 && o.peer.data.node.state != parted {
-			kept = append(kept, o)
-			continue
-		}
-		l.closeEnd(o)
-	}
-	clear(l.lingering[len(kept):])
-	l.lingering = kept
-}
-
-func (l *Library) closeEnd(o lingering) {
-	elements[uint64](l.ends)[o.end.Config.Index] = 0
-	o.conn.Forget()
-	node.Close(o.end)
-}
-
-// dropLingering frees all of them.
-func (l *Library) dropLingering() {
-	for _, o := range l.lingering {
-		l.closeEnd(o)
-	}
-	l.lingering = nil
 }
 
 // collectCounters adds the counts of C.

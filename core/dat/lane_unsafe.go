@@ -40,30 +40,29 @@ func (l *Library) openLane() {
 	if l.cfg.Lane == nil {
 		return
 	}
-	l.openTable()
+	l.contexts.shared = l.node.openTable()
+	l.cfg.Lane.Table = l.contexts.shared.address()
 	l.cfg.Lane.On, l.cfg.Lane.GoWork = 1, 1
 }
 
 // closeLane ends it, after the last one.
 func (l *Library) closeLane() {
 	if n := l.cfg.Lane; n != nil {
-		l.dropLingering()
+		l.nodeConns.close()
 		n.On, n.NumLinks, n.NumEnds, n.Ends, n.Unsent, n.Ended = 0, 0, 0, 0, 0, 0
-		n.Adapters = 0
-		l.rings.put(l.ends)
-		l.ends = nil
-		l.closeTable()
+		n.Adapters, n.Table = 0, 0
+		l.contexts.shared.close()
+		l.contexts.shared = nil
 	}
 }
 
-// tellLinks tells C by which links it may receive.
-func (l *Library) tellLinks() {
-	n := l.cfg.Lane
+// publishLinks gives C the links by which it may receive.
+func (ps *peers) publishLinks(n *layout.DatLane) {
 	if n == nil {
 		return
 	}
 	n.NumLinks = 0
-	for _, d := range l.peers.links {
+	for _, d := range ps.links {
 		if link, ok := d.link.(laneLink); ok && d.node != nil && d.node.state != parted &&
 			int(n.NumLinks) < len(n.Links) {
 			n.Links[n.NumLinks] = uint64At(link.Node())
@@ -117,23 +116,6 @@ func (l *Library) TellLane() {
 	if work {
 		n.GoWork = 1
 	}
-}
-
-// growEnds makes room for the number of a connection in what the lane knows.
-func (l *Library) growEnds(index uint32) bool {
-	if index < l.cfg.Lane.NumEnds {
-		return true
-	}
-	n := max(64, powerOfTwo(index+1))
-	b := l.rings.get(int(n) * 8)
-	if b == nil {
-		return false
-	}
-	copy(b, l.ends)
-	l.rings.put(l.ends)
-	l.ends = b
-	l.cfg.Lane.Ends, l.cfg.Lane.NumEnds = addressOf(b), n
-	return true
 }
 
 func collect(c *counters, more []uint64) {

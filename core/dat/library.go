@@ -12,19 +12,16 @@ import (
 
 // Library is uDAPL in this process: everything that its adapters share.
 type Library struct {
-	cfg        Config
-	host       Host
-	devices    []*deviceEngine // of the adapters that are RDMA adapters
-	handles    handles
-	ias        []*IA
-	memory     arena.Arena
-	rings      rings                  // of what C shares
-	ends       []byte                 // addresses of C's connections, by number
-	binds      map[uint64]*rc.Request // that C has, by number
-	bindNumber uint64
-	lingering  []lingering
-	contexts   contexts
-	shared     map[string]*sharedMemory // that is registered, by cookie
+	cfg       Config
+	host      Host
+	devices   []*deviceEngine // of the adapters that are RDMA adapters
+	handles   handles
+	ias       []*IA
+	memory    arena.Arena
+	rings     rings // of what C shares
+	nodeConns nodeConns
+	contexts  contexts
+	shared    map[string]*sharedMemory // that is registered, by cookie
 
 	network Network
 	self    transport.Link
@@ -49,6 +46,7 @@ type Library struct {
 func New(cfg Config) *Library {
 	l := &Library{cfg: cfg, host: cfg.Host}
 	l.silence.cfg = &l.cfg
+	l.nodeConns = nodeConns{lane: cfg.Lane, rings: &l.rings}
 	l.groups.cfg, l.groups.memory = &l.cfg, &l.memory
 	l.engine = rc.NewEngine(&l.conns, l.random)
 	return l

@@ -43,9 +43,10 @@ const (
 type neighbourhood struct {
 	*peers
 	clock   transport.Clock
-	timeout int64    // ns after which a silent peer is gone
-	name    [16]byte // of this process's socket on the node
-	door    bool     // there is that socket
+	timeout int64     // ns after which a silent peer is gone
+	name    [16]byte  // of this process's socket on the node
+	door    bool      // there is that socket
+	shared  *ownTable // the protection table that the processes share; nil: there is none
 	list    []*neighbour
 	own     [2]*neighbour // the two ends within this process; nil: there are none
 	tried   bool          // to make them
@@ -200,7 +201,7 @@ func (h *neighbourhood) greet(n *neighbour, kind wire.Kind) bool {
 	a := n.data.link.Address()
 	g := greeting{from: h.machine.PublicKey(), to: n.process, address: a.Bytes}
 	return n.line.Send(wire.Message{Kind: kind, Number: n.number,
-		Data: g.seal(n.pair, kind, n.number), Files: h.users.withTable(n, kind, a.Files)})
+		Data: g.seal(n.pair, kind, n.number), Files: h.withTable(n, kind, a.Files)})
 }
 
 // linkFiles is how many files the address of a link has.
@@ -216,7 +217,7 @@ func (h *neighbourhood) join(n *neighbour, g *greeting, m *wire.Message) bool {
 		transport.Address{Bytes: g.address, Files: m.Files[:linkFiles]})
 	m.Files = m.Files[linkFiles:] // the link has taken the others over
 	p.opened = err == nil
-	return p.opened && h.users.mapTable(n, m)
+	return p.opened && h.mapTable(n, m)
 }
 
 // onLine takes a message that has come by a line.
@@ -356,7 +357,7 @@ func (h *neighbourhood) visit(now int64) {
 			n.line.Close()
 		}
 		h.network.CloseLink(n.data.link)
-		h.users.unmapTable(n)
+		h.unmapTable(n)
 		h.confirm(n)
 	}
 }
@@ -408,6 +409,6 @@ func (h *neighbourhood) cardOf(d *dataLink, p *peer) card {
 func (h *neighbourhood) close() {
 	for _, n := range h.list {
 		h.network.CloseLink(n.data.link)
-		h.users.unmapTable(n)
+		h.unmapTable(n)
 	}
 }

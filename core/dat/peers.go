@@ -51,13 +51,6 @@ type linkUsers interface {
 	// linkAdded and linkRemoved: there are other links of the node than before.
 	linkAdded()
 	linkRemoved()
-	// withTable adds the file of this process's protection table to the files of a greeting, and
-	// mapTable maps the peer's. False: the peer counts on it, and it cannot be mapped.
-	withTable(n *neighbour, kind wire.Kind, files []int) []int
-	mapTable(n *neighbour, m *wire.Message) bool
-	unmapTable(n *neighbour)
-	// mapOwnTable gives an end within this process the own table.
-	mapOwnTable(n *neighbour)
 	// onArea takes the message that passes a group's memory. False: it is none.
 	onArea(n *neighbour, m *wire.Message, g *greeting) bool
 }

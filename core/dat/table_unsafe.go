@@ -33,9 +33,9 @@ const tableSize = int(unsafe.Sizeof(layout.DatTable{}))
 // ownTable is this process's.
 type ownTable struct {
 	*layout.DatTable
-	bytes   []byte
-	file    int // -1: no other process sees it
-	library *Library
+	bytes []byte
+	file  int            // -1: no other process sees it
+	peers *neighbourhood // that it is open to
 }
 
 // peerTable is another process's, as it is mapped here.
@@ -58,32 +58,40 @@ func (t *peerTable) table() *layout.DatTable {
 
 func (t *peerTable) copies() *uint64 { return &t.table().Copies }
 
-// openTable makes the own table. Where others cannot share it, it is C's alone.
-func (l *Library) openTable() {
-	t := &ownTable{file: -1, library: l}
+// openTable makes the own table. Where others cannot share it, it is C's alone. Nil: there is no
+// memory.
+func (h *neighbourhood) openTable() *ownTable {
+	t := &ownTable{file: -1, peers: h}
 	var err error
-	if maker, ok := l.network.(TableMaker); ok && l.node.door {
+	if maker, ok := h.network.(TableMaker); ok && h.door {
 		if t.bytes, t.file, err = maker.Table(tableSize); err != nil {
 			t.file = -1
 		}
 	}
 	if t.bytes == nil {
 		if t.bytes, err = arena.Map(tableSize); err != nil {
-			return
+			return nil
 		}
 	}
 	t.DatTable = (*layout.DatTable)(unsafe.Pointer(unsafe.SliceData(t.bytes)))
-	l.contexts.shared = t
-	l.cfg.Lane.Table = addressOf(t.bytes)
+	h.shared = t
+	return t
 }
 
-func (l *Library) closeTable() {
-	t := l.contexts.shared
-	l.contexts.shared, l.cfg.Lane.Table = nil, 0
+// address is where the table is; 0: there is none.
+func (t *ownTable) address() uint64 {
+	if t == nil {
+		return 0
+	}
+	return addressOf(t.bytes)
+}
+
+// close ends the table. Of nil it does nothing.
+func (t *ownTable) close() {
 	switch {
 	case t == nil:
 	case t.file >= 0:
-		l.network.(TableMaker).CloseTable(t.bytes, t.file)
+		t.peers.network.(TableMaker).CloseTable(t.bytes, t.file)
 	default:
 		arena.Unmap(t.bytes)
 	}
@@ -99,7 +107,7 @@ func (t *ownTable) tell(context uint32, m *region) {
 	c := &t.Names[i]
 	if m == nil {
 		atomic.StoreUint32(&c.Context, 0)
-		t.library.awaitCopies()
+		t.peers.awaitCopies()
 		return
 	}
 	c.Addr, c.N, c.Pz = m.addr, m.n, uint64(m.pz.handle)
@@ -141,7 +149,7 @@ func (e *EP) revoke() {
 		return
 	}
 	atomic.StoreUint32(&o.Open, 0)
-	e.ia.library.awaitCopies()
+	e.ia.library.node.awaitCopies()
 }
 
 // words is where the two ends say to each other how far requests have come: addresses of the
@@ -156,10 +164,10 @@ func (e *EP) words(index uint32) (own, peers uint64) {
 }
 
 // awaitCopies waits for the copies that are under way.
-func (l *Library) awaitCopies() {
-	for _, n := range l.node.list {
+func (h *neighbourhood) awaitCopies() {
+	for _, n := range h.list {
 		if n.table.bytes != nil && !n.inside {
-			l.awaitCopy(n)
+			h.awaitCopy(n)
 		}
 	}
 }
@@ -172,7 +180,7 @@ const (
 // awaitCopy waits for a peer's, which it makes under its own lock: so there is one at most. A copy
 // is of a megabyte at most. The mark of a process that was killed stays, and one that is stopped is
 // gone after the timeout.
-func (l *Library) awaitCopy(n *neighbour) {
+func (h *neighbourhood) awaitCopy(n *neighbour) {
 	at := n.table.copies()
 	was := atomic.LoadUint64(at)
 	if was&1 == 0 || was == n.table.stuck {
@@ -184,8 +192,8 @@ func (l *Library) awaitCopy(n *neighbour) {
 		}
 	}
 	pid := n.pid()
-	for until := l.cfg.Clock() + l.cfg.Timeout; atomic.LoadUint64(at) == was; {
-		if l.network.(TableMaker).Gone(pid) || l.cfg.Clock() >= until {
+	for until := h.clock() + h.timeout; atomic.LoadUint64(at) == was; {
+		if h.network.(TableMaker).Gone(pid) || h.clock() >= until {
 			n.table.stuck = was
 			return
 		}
@@ -205,8 +213,8 @@ func (n *neighbour) pid() int {
 
 // withTable is the files of a greeting: those of the link, and that of the own table. Who answers
 // adds it only if it has the other's.
-func (l *Library) withTable(n *neighbour, kind wire.Kind, files []int) []int {
-	t := l.contexts.shared
+func (h *neighbourhood) withTable(n *neighbour, kind wire.Kind, files []int) []int {
+	t := h.shared
 	if t == nil || t.file < 0 || kind == wire.Welcome && n.table.bytes == nil {
 		return files
 	}
@@ -215,29 +223,29 @@ func (l *Library) withTable(n *neighbour, kind wire.Kind, files []int) []int {
 
 // mapTable maps the table that has come with a greeting; false: the peer may count on it, and it
 // cannot be.
-func (l *Library) mapTable(n *neighbour, m *wire.Message) bool {
-	t := l.contexts.shared
+func (h *neighbourhood) mapTable(n *neighbour, m *wire.Message) bool {
+	t := h.shared
 	if t == nil || t.file < 0 || len(m.Files) == 0 {
 		return true
 	}
-	b, err := l.network.(TableMaker).PeerTable(m.Files[0], tableSize)
+	b, err := h.network.(TableMaker).PeerTable(m.Files[0], tableSize)
 	if err == nil {
 		n.table.bytes = b
 	}
 	return err == nil || m.Kind == wire.Hello
 }
 
-// mapOwnTable implements linkUsers.
-func (l *Library) mapOwnTable(n *neighbour) {
-	if t := l.contexts.shared; t != nil {
+// mapOwnTable gives an end within this process the own table.
+func (h *neighbourhood) mapOwnTable(n *neighbour) {
+	if t := h.shared; t != nil {
 		n.table.bytes = t.bytes
 	}
 }
 
 // unmapTable is the end of that.
-func (l *Library) unmapTable(n *neighbour) {
+func (h *neighbourhood) unmapTable(n *neighbour) {
 	if n.table.bytes != nil && !n.inside {
-		l.network.(TableMaker).CloseTable(n.table.bytes, -1)
+		h.network.(TableMaker).CloseTable(n.table.bytes, -1)
 		n.table.bytes = nil
 	}
 }

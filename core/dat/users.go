@@ -1,9 +1,6 @@
 package dat
 
-import (
-	"lapi/core/job/wire"
-	"lapi/transport"
-)
+import "lapi/transport"
 
 // linkUse is what the library does with links and the processes at their other ends. It implements
 // linkUsers.
@@ -32,18 +29,8 @@ func (u linkUse) owed(link transport.Link) bool {
 
 // linkAdded: a thread that sleeps has not armed the link.
 func (u linkUse) linkAdded() {
-	u.l.tellLinks()
+	u.l.peers.publishLinks(u.l.cfg.Lane)
 	u.l.added = u.l.asleep
 }
 
-func (u linkUse) linkRemoved() { u.l.tellLinks() }
-
-func (u linkUse) withTable(n *neighbour, kind wire.Kind, files []int) []int {
-	return u.l.withTable(n, kind, files)
-}
-
-func (u linkUse) mapTable(n *neighbour, m *wire.Message) bool { return u.l.mapTable(n, m) }
-
-func (u linkUse) unmapTable(n *neighbour) { u.l.unmapTable(n) }
-
-func (u linkUse) mapOwnTable(n *neighbour) { u.l.mapOwnTable(n) }
+func (u linkUse) linkRemoved() { u.l.peers.publishLinks(u.l.cfg.Lane) }

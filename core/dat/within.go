@@ -35,7 +35,7 @@ func (h *neighbourhood) openWithin() {
 		n := &neighbour{process: h.machine.PublicKey(), state: joined, inside: true}
 		h.install(n, link, transport.Endpoint(1-me))
 		n.peer().opened = true
-		h.users.mapOwnTable(n)
+		h.mapOwnTable(n)
 		ends[me] = n
 		h.use(n)
 	}
