@@ -5,9 +5,9 @@ import (
 	"lapi/transport"
 )
 
-// connections is the owner of all connections of rc, each of which is an endpoint's. A connection
-// that ends while links are being received from is kept until the connection manager's earlier
-// messages are taken, though they come by other sockets: programs count on that order.
+// connections has what has ended. A connection that ends while links are being received from is kept
+// until the connection manager's earlier messages are taken, though they come by other sockets:
+// programs count on that order.
 type connections struct {
 	receiving bool     // from links: what ends is kept in ended
 	ended     []ending // empty between calls
@@ -19,6 +19,15 @@ type ending struct {
 	how rc.Ending
 }
 
+// end reports that e's connection is over, now or soon.
+func (o *connections) end(e *EP, how rc.Ending) {
+	if o.receiving {
+		o.ended = append(o.ended, ending{e, how})
+	} else {
+		e.ended(how)
+	}
+}
+
 // report reports the connections that have ended.
 func (o *connections) report() {
 	for i, end := range o.ended {
@@ -28,22 +37,20 @@ func (o *connections) report() {
 	o.ended = o.ended[:0]
 }
 
+// connOwner is an endpoint as the owner of its connection of rc.
+type connOwner struct{ e *EP }
+
 // Access implements rc.Owner.
-func (o *connections) Access(c *rc.Conn, context uint32, addr transport.Addr, n uint64,
+func (o connOwner) Access(_ *rc.Conn, context uint32, addr transport.Addr, n uint64,
 	right rc.Right) (transport.Addr, bool) {
-	e := c.Owner.(*EP)
-	return e.ia.remote(e.PZ, context, addr, n, right)
+	return o.e.ia.remote(o.e.PZ, context, addr, n, right)
 }
 
 // Usable implements rc.Owner.
-func (o *connections) Usable(c *rc.Conn, owner any) bool {
-	return c.Owner.(*EP).ia.usable(owner.(*posted))
-}
+func (o connOwner) Usable(_ *rc.Conn, of any) bool { return o.e.ia.usable(of.(*posted)) }
 
 // Invalidate implements rc.Owner: a peer may make its own window useless.
-func (o *connections) Invalidate(c *rc.Conn, context uint32) bool {
-	return c.Owner.(*EP).invalidate(context)
-}
+func (o connOwner) Invalidate(_ *rc.Conn, context uint32) bool { return o.e.invalidate(context) }
 
 func (e *EP) invalidate(context uint32) bool {
 	r := e.ia.contexts.find(context)
@@ -55,21 +62,13 @@ func (e *EP) invalidate(context uint32) bool {
 }
 
 // Completed implements rc.Owner.
-func (o *connections) Completed(c *rc.Conn, r *rc.Request) { c.Owner.(*EP).completed(r) }
+func (o connOwner) Completed(_ *rc.Conn, r *rc.Request) { o.e.completed(r) }
 
 // Received implements rc.Owner.
-func (o *connections) Received(c *rc.Conn, r *rc.Receive) { c.Owner.(*EP).received(r) }
+func (o connOwner) Received(_ *rc.Conn, r *rc.Receive) { o.e.received(r) }
 
 // Ended implements rc.Owner.
-func (o *connections) Ended(c *rc.Conn, how rc.Ending) {
-	if e := c.Owner.(*EP); o.receiving {
-		o.ended = append(o.ended, ending{e, how})
-	} else {
-		e.ended(how)
-	}
-}
+func (o connOwner) Ended(_ *rc.Conn, how rc.Ending) { o.e.ia.library.conns.end(o.e, how) }
 
 // Bind implements rc.Owner.
-func (o *connections) Bind(_ *rc.Conn, owner any) bool { return owner.(*posted).bind.apply() }
-
-var _ rc.Owner = (*connections)(nil)
+func (o connOwner) Bind(_ *rc.Conn, of any) bool { return of.(*posted).bind.apply() }

@@ -102,7 +102,7 @@ type datagrams struct {
 func (w datagrams) PostReceive(r *rc.Receive) { w.ud.receives = append(w.ud.receives, r) }
 
 func (k links) openWay(e *EP) codes.Return {
-	e.conn = k.ia.library.engine.New(e)
+	e.conn = k.ia.library.engine.New(connOwner{e})
 	way := linkWay{e.conn, e}
 	e.way = way
 	if e.Attr.Service == ServiceUD {

@@ -178,7 +178,7 @@ func (w *onNode) over() {
 	w.Collected = 1
 	w.e.revoke()
 	node.Flush(w.DatEnd)
-	w.e.ia.library.conns.Ended(w.e.conn, rc.Ending(w.How))
+	w.e.ia.library.conns.end(w.e, rc.Ending(w.How))
 }
 
 // closeNode is the end of C's connection of e, if it has one. A message

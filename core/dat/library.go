@@ -48,7 +48,7 @@ func New(cfg Config) *Library {
 	l.silence.cfg = &l.cfg
 	l.nodeConns = nodeConns{lane: cfg.Lane, rings: &l.rings}
 	l.groups.cfg, l.groups.memory = &l.cfg, &l.memory
-	l.engine = rc.NewEngine(&l.conns, l.random)
+	l.engine = rc.NewEngine(l.random)
 	return l
 }
 

@@ -24,7 +24,7 @@ const (
 
 // Conn is one end of a connection.
 type Conn struct {
-	Owner  any
+	Owner  Owner   // is notified
 	Shared *Shared // where its receives come from, nil: from its own queue; set before Open
 
 	e                  *Engine
@@ -148,7 +148,7 @@ func (c *Conn) settle() {
 	}
 	if !c.told {
 		c.told = true
-		c.e.owner.Ended(c, c.ending)
+		c.Owner.Ended(c, c.ending)
 	}
 }
 

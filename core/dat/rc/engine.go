@@ -34,7 +34,8 @@ const (
 	RightAtomic
 )
 
-// Owner is told what happens, under its lock. It may post, and must not call Progress.
+// Owner has a connection. The engine notifies it under its lock; it may post, and must not call
+// Progress.
 type Owner interface {
 	// Access says whether the peer of c may access n bytes at addr by context, and where they
 	// are.
@@ -68,7 +69,6 @@ const (
 
 // Engine has the connections of one interface adapter.
 type Engine struct {
-	owner   Owner
 	random  func() uint64
 	conns   []*Conn // by number; nil: free
 	free    []uint32
@@ -80,8 +80,8 @@ type Engine struct {
 }
 
 // NewEngine makes an engine. random gives unpredictable numbers.
-func NewEngine(owner Owner, random func() uint64) *Engine {
-	return &Engine{owner: owner, random: random}
+func NewEngine(random func() uint64) *Engine {
+	return &Engine{random: random}
 }
 
 // Attach makes the engine take the messages of a link, before its first Progress.
@@ -94,7 +94,7 @@ func (e *Engine) Attach(link transport.Link) {
 }
 
 // New makes a connection that nothing can be sent by yet: Name tells the peer, Open opens it.
-func (e *Engine) New(owner any) *Conn {
+func (e *Engine) New(owner Owner) *Conn {
 	c := &Conn{Owner: owner, e: e, tag: uint32(e.random())}
 	if n := len(e.free); n > 0 {
 		c.index = e.free[n-1]

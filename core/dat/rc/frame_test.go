@@ -207,7 +207,7 @@ func pair(t *testing.T, seed uint64, set func(l *link)) (a, b *side) {
 		if set != nil {
 			set(s.link)
 		}
-		s.e = NewEngine(s, random.Uint64)
+		s.e = NewEngine(random.Uint64)
 		s.e.Attach(s.link)
 		return s
 	}
@@ -242,7 +242,7 @@ func (q *queue) post(r *Receive) {
 
 // join makes a connection between two sides.
 func join(a, b *side, shared *queue) (c, d *Conn) {
-	c, d = a.e.New(nil), b.e.New(nil)
+	c, d = a.e.New(a), b.e.New(b)
 	if shared != nil {
 		d.Shared = &shared.Shared
 	}

@@ -220,7 +220,7 @@ func TestLateReceive(t *testing.T) {
 // TestEarly: what the peer sends before this side knows that the connection stands is not lost.
 func TestEarly(t *testing.T) {
 	a, b := pair(t, 5, nil)
-	c, d := a.e.New(nil), b.e.New(nil)
+	c, d := a.e.New(a), b.e.New(b)
 	ci, ct := c.Name()
 	di, dt := d.Name()
 	d.PostReceive(&Receive{Segments: b.segments(0, 8)})

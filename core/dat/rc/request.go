@@ -128,7 +128,7 @@ func (c *Conn) sendRequests() bool {
 // bind has a bind take effect, the oldest request, and completes it. It takes no number, as the peer
 // does not hear of it; so no bind is among those that are started.
 func (c *Conn) bind(r *Request) {
-	if r.started, r.answered = true, true; !c.e.owner.Bind(c, r.Owner) {
+	if r.started, r.answered = true, true; !c.Owner.Bind(c, r.Owner) {
 		r.Status = BindFailed
 	}
 	c.complete()
@@ -233,7 +233,7 @@ func (c *Conn) finish(r *Request) {
 		c.reads--
 	}
 	c.touch()
-	c.e.owner.Completed(c, r)
+	c.Owner.Completed(c, r)
 }
 
 // flushRequests completes everything of a connection that is over. None behind one that has failed
@@ -276,7 +276,7 @@ func (c *Conn) onReply(h *header, data []byte) bool {
 		uint64(h.Offset)+uint64(len(data)) > uint64(r.total) {
 		return false
 	}
-	if !c.e.owner.Usable(c, r.Owner) || scatter(r.Segments, h.Offset, data) != nil {
+	if !c.Owner.Usable(c, r.Owner) || scatter(r.Segments, h.Offset, data) != nil {
 		c.failLocal(r)
 		return true
 	}

@@ -203,7 +203,7 @@ func (c *Conn) tellReadiness() bool {
 // placeData places the data of a fragment.
 func (c *Conn) placeData(h *header, s *incoming, data []byte) bool {
 	if s.op == Send {
-		if !c.e.owner.Usable(c, s.receive.Owner) ||
+		if !c.Owner.Usable(c, s.receive.Owner) ||
 			scatter(s.receive.Segments, h.Offset, data) != nil {
 			s.receive.Status = LocalProtection
 			c.breakOff(h.Seq, RemoteResponder)
@@ -229,13 +229,13 @@ func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
 		return true
 	}
 	if s.got == 0 { // a write that does not fit changes nothing
-		_, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr), uint64(s.total),
+		_, ok := c.Owner.Access(c, s.context, transport.Addr(s.addr), uint64(s.total),
 			RightWrite)
 		if !ok {
 			return false
 		}
 	}
-	addr, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr+uint64(h.Offset)), uint64(n),
+	addr, ok := c.Owner.Access(c, s.context, transport.Addr(s.addr+uint64(h.Offset)), uint64(n),
 		RightWrite)
 	if !ok {
 		return false
@@ -287,7 +287,7 @@ func (c *Conn) passed(s *incoming) {
 	c.unsent |= tellDone
 	c.touch()
 	if r != nil {
-		c.e.owner.Received(c, r)
+		c.Owner.Received(c, r)
 	}
 }
 
@@ -295,12 +295,12 @@ func (c *Conn) passed(s *incoming) {
 // is.
 func (c *Conn) takeEffect(s *incoming) bool {
 	switch {
-	case s.op == Send && s.flags&flagInvalidate != 0 && !c.e.owner.Invalidate(c, s.context):
+	case s.op == Send && s.flags&flagInvalidate != 0 && !c.Owner.Invalidate(c, s.context):
 		c.breakOff(c.expected, RemoteAccess)
 		return false
 	case s.op == Write && s.held > 0:
 		at := transport.Addr(s.addr + uint64(s.total) - uint64(s.held))
-		addr, ok := c.e.owner.Access(c, s.context, at, uint64(s.held), RightWrite)
+		addr, ok := c.Owner.Access(c, s.context, at, uint64(s.held), RightWrite)
 		if !ok || memory.CopyIn(addr, s.last[:s.held]) != nil {
 			c.breakOff(c.expected, RemoteAccess)
 			return false
@@ -331,7 +331,7 @@ func (c *Conn) beginReply(s *incoming) {
 	if s.op != Read {
 		right = RightAtomic
 	}
-	addr, ok := c.e.owner.Access(c, s.context, transport.Addr(s.addr), uint64(s.total), right)
+	addr, ok := c.Owner.Access(c, s.context, transport.Addr(s.addr), uint64(s.total), right)
 	if ok && s.op != Read {
 		c.reply.value, ok = atomic(s, addr)
 	}
@@ -436,6 +436,6 @@ func (c *Conn) flushReceives() {
 			r.Status = Flushed
 		}
 		c.receives.finish()
-		c.e.owner.Received(c, r)
+		c.Owner.Received(c, r)
 	}
 }
