@@ -59,6 +59,7 @@ void rc_over(dat_end *end, uint32_t how)
 		return;
 	end->on = 0;
 	end->how = how;
+	rc_leave_shared(end); /* at once: receives that are posted now are for others */
 	end->tell &= RC_TELL_END;
 	dat_the_lane.ended = 1;
 }
@@ -148,8 +149,6 @@ static void flush_requests(dat_end *end)
 
 void rc_flush(dat_end *end)
 {
-	rc_leave_shared(end);
-	end->rx.wants = 0;
 	flush_requests(end);
 	while (end->config.srq ? end->rx.has : end->rx.queue.count) {
 		uint32_t status = rc_receive_of(end)->status;

@@ -118,8 +118,10 @@ static void join_shared(dat_end *end)
 void rc_leave_shared(dat_end *end)
 {
 	dat_srq *srq = shared_of(end);
+	uint32_t waits = end->rx.wants;
 
-	if (!srq || !end->rx.wants)
+	end->rx.wants = 0;
+	if (!srq || !waits)
 		return;
 	*(end->waits_before ? &end_at(end->waits_before)->waits_after : &srq->first) =
 		end->waits_after;
@@ -133,9 +135,9 @@ int rc_take_or_ask(dat_end *end)
 	                     : end->rx.has || (end->rx.has = (uint32_t)rc_take_shared(
 	                                               shared_of(end), &end->rx.taken)))
 		return 1;
-	end->rx.wants = 1;
-	if (end->config.srq)
+	if (end->config.srq && !end->rx.wants) /* a peer may send all the same while it waits */
 		join_shared(end);
+	end->rx.wants = 1;
 	end->rx.attempt = (end->rx.attempt + 1) & 0xff;
 	end->rx.restarts = 1;
 	end->tell |= RC_TELL_NOT_READY;
