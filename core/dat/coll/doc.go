@@ -35,8 +35,8 @@
 // # Early messages
 //
 // A member may be ahead of another. What it sends then waits at the receiver, at most Window bytes
-// of each member; the receiver acknowledges the data that it has consumed (Credit), and no more than
-// that is under way. Data of a receive that is posted goes to its place without a copy between.
+// of each member; the receiver acknowledges the data that it has consumed (Credit), and no more
+// than that is under way. Data of a receive that is posted goes to its place without a copy between.
 //
 // # The end of a member
 //

@@ -1,5 +1,6 @@
 /*
- * dat_group_bench.c - short operations of a group of two on one node: `make dat-count`; see rounds.h.
+ * dat_group_bench.c - short operations of a group of two on one node: `make dat-count`; see
+ * rounds.h.
  *
  * Both members run in one thread. The second one has come before the first one posts, so the first
  * one's operation is over in its post, and its event is there when it looks.

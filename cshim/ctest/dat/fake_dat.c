@@ -89,6 +89,8 @@ uint32_t godat_call(int number, uint64_t *arguments)
 {
 	if (number == DAT_CALL_post || number == DAT_CALL_ep_post_recv)
 		return flush_post(number, arguments);
+	if (number == DAT_CALL_collective) /* of the plan's engine */
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
 	CHECK(number == DAT_CALL_ia_openv || number == DAT_CALL_ia_close);
 	adapters = number == DAT_CALL_ia_openv;
 	if (adapters)
