@@ -66,6 +66,7 @@ static const struct {
 	{"rc_ends", test_rc_ends, 1},
 	{"rc_peer", test_rc_peer, 1},
 	{"rc_shared", test_rc_shared, 1},
+	{"rc_random", test_rc_random, 1},
 	{"dat_hostile", test_dat_hostile, 1},
 	{"names_hostile", test_names_hostile, 0},
 	{"polls", test_polls, 1},

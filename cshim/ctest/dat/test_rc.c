@@ -348,6 +348,23 @@ static void too_much(void)
 	fake_dat_close();
 }
 
+/* Atomic operations are of eight bytes, at addresses of eight bytes. */
+static void aligned(void)
+{
+	fake_rc add = {.op = RC_ADD, .at = AT, .there = FAR, .n = 8};
+
+	fake_rc_open(1);
+	add.at = AT + 4;
+	CHECK(fake_rc_try(0, &add) == DAT_BAD_ARGUMENT(3));
+	add.at = AT;
+	add.there = FAR + 4;
+	CHECK(fake_rc_try(0, &add) == DAT_BAD_ARGUMENT(5));
+	add.there = FAR;
+	add.n = 16;
+	CHECK(fake_rc_try(0, &add) == DAT_BAD_ARGUMENT(3) && fake_dat[0].end->tx.posted == 0);
+	fake_dat_close();
+}
+
 void test_rc(void)
 {
 	int op;
@@ -366,4 +383,5 @@ void test_rc(void)
 	}
 	taken_away();
 	too_much();
+	aligned();
 }
