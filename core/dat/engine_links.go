@@ -136,7 +136,7 @@ func (linkQueue) watch(int32)               {}
 func (linkQueue) close()                    {}
 
 func (k links) listen(qualifier uint64, sp servicePoint) (listening, codes.Return) {
-	ln, r := k.ia.listen(qualifier, linkService{sp}, cmStats{k.ia})
+	ln, r := k.ia.listen(qualifier, linkService{sp}, cmStats(k))
 	return linkListener{k.ia, ln}, r
 }
 
@@ -155,7 +155,7 @@ func (k links) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 		service = ServiceUD
 	}
 	c, d, r := k.ia.library.dial(e, to, qualifier, service, timeout, private,
-		cmStats{k.ia})
+		cmStats(k))
 	if r != codes.Success {
 		return a, r
 	}

@@ -78,6 +78,7 @@
 #define rc_pull second_rc_pull
 #define rc_pulled second_rc_pulled
 #define rc_grow second_rc_grow
+#define rc_new_list second_rc_new_list
 #define rc_ready second_rc_ready
 #define rc_received second_rc_received
 #define rc_reply second_rc_reply

@@ -183,12 +183,11 @@ static inline int find_segment(uint64_t pz, const DAT_LMR_TRIPLET *local, dat_se
 static DAT_RETURN find_list(uint64_t pz, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
                             dat_receive *receive)
 {
-	dat_segment *segments = malloc((size_t)count * sizeof *segments);
+	dat_segment *segments = rc_new_list(count, &receive->more);
 	DAT_COUNT i;
 
 	if (!segments)
 		return RESOURCE(MEMORY);
-	receive->more = (uintptr_t)segments;
 	for (i = 0; i < count; i++) {
 		dat_segment *s = segments + receive->segments;
 

@@ -231,12 +231,11 @@ static void is_bad(dat_request *request)
 static int find_list(const dat_end *end, const dat_post *post, dat_request *request,
                      node_range *ranges)
 {
-	dat_segment *list = malloc((size_t)post->num_segments * sizeof *list);
+	dat_segment *list = rc_new_list(post->num_segments, &request->more);
 	DAT_COUNT i;
 
 	if (!list)
 		return 0;
-	request->more = (uintptr_t)list;
 	for (i = 0; i < post->num_segments; i++) {
 		dat_segment *s = list + request->segments;
 

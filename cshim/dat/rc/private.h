@@ -332,7 +332,9 @@ void rc_tell(dat_end *end);
 /* The peer's oldest request has taken effect. */
 void rc_passed(dat_end *end);
 
-/* receives.c: makes room for twice as many; 0: there is no memory. */
+/* receives.c: memory for a list of n segments, whose address more then is; NULL: there is none. */
+dat_segment *rc_new_list(DAT_COUNT n, uint64_t *more);
+/* Makes room for twice as many receives; 0: there is no memory. */
 int rc_grow(dat_receives *queue);
 /* A receive to fill in, behind the others of a queue, which count++ adds; NULL: there is no memory. */
 static inline dat_receive *rc_new_receive(dat_receives *queue)

@@ -10,6 +10,14 @@ enum { ROOM_FIRST = 16, ROOM_MOST = 1 << 20 }; /* core/dat's MaxDTOs */
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
+dat_segment *rc_new_list(DAT_COUNT n, uint64_t *more)
+{
+	dat_segment *list = calloc((size_t)n, sizeof *list);
+
+	*more = (uintptr_t)list;
+	return list;
+}
+
 int rc_grow(dat_receives *queue)
 {
 	uint32_t room = queue->room ? queue->room * 2 : ROOM_FIRST, i;
