@@ -37,6 +37,7 @@ var areas = []struct {
 	{"UDP", udp},
 	{"uDAPL", dat},
 	{"Fast lane of uDAPL", datLane},
+	{"Connections of a node in uDAPL", datNode},
 	{"Collectives of uDAPL", collectives},
 	{"Which way long data of a group goes on a node", groupWays},
 	{"Registration of memory", registration},

@@ -245,6 +245,37 @@ static void limits(void)
 	fake_dat_close();
 }
 
+/* A connection that finds the ring full of another's messages, and has none under way. */
+static void no_room(void)
+{
+	enum { MOST = 300 };
+	const dat_end *end;
+	dat_end *more[2];
+	uint32_t i;
+
+	fake_rc_open(0);
+	fake_rc_open_more(more);
+	end = fake_dat[0].end;
+	fake_dat[0].posts.max_requests = MOST;
+	fake_dat[0].posts.end = (uintptr_t)more[0];
+	for (i = 0; i < MOST && more[0]->tx.sent == more[0]->tx.posted; i++)
+		fake_rc_post(0, (fake_rc){.op = RC_WRITE,
+		                          .n = N,
+		                          .there = FAR,
+		                          .completion = DAT_COMPLETION_SUPPRESS_FLAG});
+	CHECK(more[0]->tx.sent < more[0]->tx.posted);
+	fake_dat[0].posts.end = (uintptr_t)end;
+	fake_rc_receive(1, 1, AT, N);
+	fake_rc_post(0, (fake_rc){.op = RC_SEND, .cookie = 1, .n = N});
+	CHECK(end->tx.posted == 1 && end->tx.sent == 0);
+	fake_dat_turns();
+	RECEIVES_ARE(1, {1, OK});
+	REQUESTS_ARE(0, {1, OK});
+	CHECK(more[0]->tx.posted == 0);
+	fake_rc_close_more(more);
+	fake_dat_close();
+}
+
 void test_rc_ends(void)
 {
 	disconnects();
@@ -255,4 +286,5 @@ void test_rc_ends(void)
 	full_queue();
 	growing();
 	limits();
+	no_room();
 }

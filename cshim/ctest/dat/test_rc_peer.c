@@ -286,6 +286,22 @@ static void wrong_ask(uint8_t op, uint32_t total)
 	fake_dat_close();
 }
 
+/* A message of core's, or for no connection, stays in the ring, and core has a turn. */
+static void not_ours(uint32_t kind, uint32_t conn, uint32_t tag)
+{
+	dat_header h;
+
+	fake_rc_open(0);
+	h = fake_rc_header(0);
+	h.conn += conn;
+	h.tag += tag;
+	fake_rc_say(kind, &h, NULL, 0);
+	dat_the_lane.rings = 0;
+	CHECK(rc_turn() & DAT_LANE_CORE && dat_the_lane.rings);
+	CHECK(node_holds(fake_node_peer(0)) && fake_dat[0].end->on);
+	fake_dat_close();
+}
+
 void test_rc_peer(void)
 {
 	gap();
@@ -307,4 +323,8 @@ void test_rc_peer(void)
 	wrong_ask(RC_BIND, 8);
 	wrong_ask(RC_ADD, 4);
 	wrong_ask(RC_SWAP, 16);
+	not_ours(DAT_MSG_LAST + 1, 0, 0);
+	not_ours(DAT_MSG_DATA, 1, 0);
+	not_ours(DAT_MSG_DATA, 1000, 0);
+	not_ours(DAT_MSG_DATA, 0, 1);
 }
