@@ -348,6 +348,20 @@ static void too_much(void)
 	fake_dat_close();
 }
 
+/* A receive whose segments add up to more than 32 bits takes any message. */
+static void large_receive(void)
+{
+	DAT_LMR_TRIPLET list[2];
+
+	fake_rc_open(1);
+	fake_dat[1].table->names[FAKE_DAT_NAME].n = (uint64_t)1 << 32;
+	list[0] = list[1] = fake_dat_local(1, 0, 0);
+	list[0].segment_length = list[1].segment_length = 1u << 31;
+	CHECK(second_rc_post_receive(fake_dat[1].ep, 2, list, 0, 0) == DAT_SUCCESS);
+	CHECK(rc_receive_at(&fake_dat[1].end->rx.queue, 0)->n == UINT32_MAX);
+	fake_dat_close();
+}
+
 /* Atomic operations are of eight bytes, at addresses of eight bytes. */
 static void aligned(void)
 {
@@ -370,6 +384,7 @@ void test_rc(void)
 	int op;
 
 	lists();
+	large_receive();
 	rights();
 	atomics();
 	immediate();

@@ -196,7 +196,7 @@ static DAT_RETURN find_list(uint64_t pz, DAT_COUNT count, const DAT_LMR_TRIPLET 
 			return NOT_WRITABLE;
 		}
 		receive->segments += s->n > 0;
-		receive->n += s->n;
+		receive->n = s->n > UINT32_MAX - receive->n ? UINT32_MAX : receive->n + s->n;
 	}
 	receive->first = segments[0];
 	return DAT_SUCCESS;

@@ -57,7 +57,7 @@ func AddReceive(e *layout.DatEnd, r layout.DatReceive, segments []layout.DatSegm
 func keep(r *layout.DatReceive, segments []layout.DatSegment) bool {
 	r.Segments, r.N = uint32(len(segments)), 0
 	for _, s := range segments {
-		r.N += s.N
+		r.N += min(s.N, ^uint32(0)-r.N)
 	}
 	if len(segments) == 0 {
 		return true
