@@ -33,4 +33,8 @@ func (u linkUse) linkAdded() {
 	u.l.added = u.l.asleep
 }
 
-func (u linkUse) linkRemoved() { u.l.peers.publishLinks(u.l.cfg.Lane) }
+// linkRemoved: C must not use the link any more, which is closed next.
+func (u linkUse) linkRemoved() {
+	u.l.nodeConns.freeLingering()
+	u.l.peers.publishLinks(u.l.cfg.Lane)
+}

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "direct.h"
 
+enum { MANY = 2000 };
+
 /* A target that is stopped takes part in nothing. Its memory is written and read all the same. */
 static void stopped(void)
 {
@@ -213,6 +215,30 @@ static void killed(void)
 	pair_event(me.p.a.connection, DAT_CONNECTION_EVENT_BROKEN);
 }
 
+/* A peer that is stopped, so that no message of the end finds room, and is killed then: nothing is
+ * sent to it by the link that has gone. */
+static void unsaid(void)
+{
+	DAT_LMR_TRIPLET t = local(0, 8);
+	DAT_EVENT event;
+	int i;
+
+	meet();
+	if (!me.is_server)
+		for (;;)
+			pause();
+	CHECK(kill(other, SIGSTOP) == 0);
+	for (i = 0; i < MANY; i++)
+		MUST(dat_ep_post_send(me.p.a.ep, 1, &t, cookie(0), DAT_COMPLETION_DEFAULT_FLAG));
+	MUST(dat_ep_disconnect(me.p.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	pair_event(me.p.a.connection, DAT_CONNECTION_EVENT_DISCONNECTED);
+	CHECK(kill(other, SIGKILL) == 0);
+	for (i = 0; i < 100; i++) {
+		dat_evd_dequeue(me.p.a.recv, &event);
+		usleep(3000);
+	}
+}
+
 /* A target that dies: the origin hears of it. */
 static void deserted(void)
 {
@@ -259,6 +285,7 @@ static const struct direct_case cases[] = {
 	{.name = "last byte", .run = last_byte, .times = 1},
 	{.name = "freed", .run = freed, .times = ROUNDS},
 	{.name = "disconnected", .run = disconnected, .times = ROUNDS},
+	{.name = "unsaid", .run = unsaid, .times = 2, .client_dies = 1, .requests = MANY},
 	{.name = "killed", .run = killed, .times = ROUNDS, .client_dies = 1},
 	{.name = "deserted", .run = deserted, .times = ROUNDS},
 	{.name = "no segments", .run = no_segments, .times = 1, .no_segments = 1},

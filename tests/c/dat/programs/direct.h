@@ -70,6 +70,7 @@ struct direct_case {
 	int lane_alone;   /* only with the lane on: else the target takes part now and then */
 	int no_segments;  /* the endpoints may post none */
 	int client_dies;  /* by SIGKILL */
+	int requests;     /* that may be posted; 0: DEPTH */
 };
 
 static struct {
@@ -93,11 +94,16 @@ static void open_side(int number)
 	                    &me.remote);
 	MUST(dat_evd_create(me.p.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &me.p.requests));
 	pair_side(&me.p, &me.p.a, DEPTH);
-	if (!program.cases[number].no_segments)
+	if (!program.cases[number].no_segments && !program.cases[number].requests)
 		return;
 	MUST(dat_ep_free(me.p.a.ep));
 	memset(&attr, 0, sizeof attr);
 	attr.max_recv_dtos = attr.max_request_dtos = DEPTH;
+	if (program.cases[number].requests) {
+		attr.max_request_dtos = program.cases[number].requests;
+		attr.max_request_iov = attr.max_recv_iov = 1;
+	}
+	attr.max_message_size = attr.max_rdma_size = AREA;
 	attr.max_rdma_read_in = attr.max_rdma_read_out = 4;
 	MUST(dat_ep_create(me.p.ia, me.p.pz, me.p.a.recv, me.p.a.request, me.p.a.connection, &attr,
 	                   &me.p.a.ep));
