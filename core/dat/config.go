@@ -48,8 +48,8 @@ type Network interface {
 	// runs says whether the other process lives, and is not stopped.
 	NodeLink(me int, runs func() bool, failed func(ep transport.Endpoint, err error)) (transport.Link,
 		error)
-	// Within opens both ends of such a link within this process, connected. failed tells of the
-	// failure of end me.
+	// Within opens both ends of such a link within this process, connected. failed reports
+	// that end me has failed.
 	Within(failed func(me int)) ([2]transport.Link, error)
 	// CloseLink closes it.
 	CloseLink(link transport.Link)

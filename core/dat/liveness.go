@@ -77,7 +77,7 @@ func (h *neighbourhood) asks(d *dataLink) bool {
 }
 
 // tick looks for peers that have left, and now and then asks idle ones for a sign of life, so that
-// one that has died is noticed.
+// a dead process is noticed.
 func (h *neighbourhood) tick(now int64) {
 	h.tickAt = now + tickPause
 	h.ticks++

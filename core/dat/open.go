@@ -13,7 +13,7 @@ import (
 // iasMax is how many adapters can be open.
 const iasMax = 4096
 
-// How dat_ia_openv is told of an asynchronous EVD that there is, or that nobody wants.
+// The values by which dat_ia_openv gets an asynchronous EVD that exists, or none.
 const (
 	AsyncExists     Handle = 1
 	AsyncOutOfScope Handle = 2

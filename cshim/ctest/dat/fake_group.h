@@ -37,7 +37,7 @@ extern struct fake_world {
 	int copies; /* 1: groups that are opened can read each other's memory */
 } fake_world;
 
-/* Makes a group of so many, at round base, with a chunk of FAKE_CHUNK; ends it. */
+/* Makes a group of size members, at round base, with a chunk of FAKE_CHUNK; ends it. */
 void fake_group_open(uint32_t size, uint64_t base, int crowded);
 void fake_group_close(void);
 
