@@ -3,9 +3,9 @@ package main
 import (
 	"net/netip"
 
-	"lapi/core/dat/adapter"
-	adapters "lapi/cshim/rdma"
+	adapters "lapi/cshim/ibv"
 	"lapi/descriptor"
+	"lapi/transport/ibv"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +17,7 @@ func (rdmaAdapters) Find(name string) (netip.Addr, bool) { return adapters.Find(
 
 func (rdmaAdapters) Look() uintptr { return adapters.Look() }
 
-func (rdmaAdapters) Open(addr netip.Addr) (adapter.Device, error) { return adapters.Open(addr) }
+func (rdmaAdapters) Open(addr netip.Addr) (ibv.Adapter, error) { return adapters.OpenAddress(addr) }
 
 // watched are descriptors that threads sleep at, together behind one: they come and go with
 // adapters. Some are of several adapters.

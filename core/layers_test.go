@@ -49,9 +49,9 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 // cgo says where import "C" is allowed; benchmarks have a library of their own.
 var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/context", "lapi/cshim/cpu",
 	"lapi/cshim/dat", "lapi/cshim/dat/api", "lapi/cshim/dat/coll", "lapi/cshim/dat/evd",
-	"lapi/cshim/dat/rc", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/lane", "lapi/cshim/lapi",
+	"lapi/cshim/dat/rc", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/ibv", "lapi/cshim/lane", "lapi/cshim/lapi",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/pmix", "lapi/cshim/progress",
-	"lapi/cshim/rdma", "lapi/cshim/start", "lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
+	"lapi/cshim/start", "lapi/cshim/verbs", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
 
 // parts says which parts of LAPI each part may import. The package lapi puts them together.
 var parts = map[string][]string{
@@ -88,11 +88,11 @@ func TestLayers(t *testing.T) {
 				uses("lapi/cshim/dat/coll") && in("lapi/core/dat"),
 				uses("lapi/cshim/dat/rc") && p.ImportPath == "lapi/core/dat",
 				(uses("lapi/cshim/coll") || uses("lapi/cshim/pmix") || uses("lapi/cshim/munge") ||
-					uses("lapi/cshim/verbs") || uses("lapi/cshim/rdma")) && in("lapi/capi"):
+					uses("lapi/cshim/verbs") || uses("lapi/cshim/ibv")) && in("lapi/capi"):
 			case uses("lapi/cshim") && imported != "lapi/cshim" && !in("lapi/cshim"),
 				imported == "lapi/cshim" && !in("lapi/capi"):
 				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix, "+
-					"rdma and verbs parts, only cshim the others, transport/shm the node part, "+
+					"ibv and verbs parts, only cshim the others, transport/shm the node part, "+
 					"registration the watch part, and core/dat event queues, groups and the node engine",
 					p.ImportPath,
 					imported)
@@ -117,7 +117,7 @@ func TestLayers(t *testing.T) {
 					in("lapi/core/dat/codes")) && uses("lapi/core"):
 				t.Errorf("%s imports %s: it is a part that knows no other", p.ImportPath, imported)
 			case in("lapi/core/dat/device") && uses("lapi/core") && !slices.Contains([]string{
-				"lapi/core/dat/adapter", "lapi/core/dat/codes", "lapi/core/dat/rc",
+				"lapi/core/dat/codes", "lapi/core/dat/rc",
 				"lapi/core/progress"}, imported):
 				t.Errorf("%s imports %s: it knows adapters, requests and results alone",
 					p.ImportPath, imported)

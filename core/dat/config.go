@@ -3,11 +3,11 @@ package dat
 import (
 	"net/netip"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 	"lapi/core/dat/coll"
 	"lapi/core/job/wire"
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
 )
 
@@ -85,7 +85,7 @@ type Adapters interface {
 	// or an address itself; false: it means none.
 	Find(name string) (netip.Addr, bool)
 	// Open opens it. The error says why it cannot be.
-	Open(addr netip.Addr) (adapter.Device, error)
+	Open(addr netip.Addr) (ibv.Adapter, error)
 	// Look is the address of a function of C's, int (*)(void), that says whether some device has
 	// completions, or should be asked for other events; 0: there is none, and core asks.
 	Look() uintptr

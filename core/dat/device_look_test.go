@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"lapi/core/dat/adapter"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
 )
 
@@ -59,7 +59,7 @@ func TestDeviceSegments(t *testing.T) {
 	k := &deviceEngine{}
 	p := &posted{triplets: []Triplet{{Addr: 1, N: 2, Context: 3}, {N: 0}, {Addr: 4, N: 5}}}
 	got := k.segments(p)
-	if len(got) != 2 || got[0] != (adapter.Segment{Addr: 1, N: 2, Key: 3}) {
+	if len(got) != 2 || got[0] != (ibv.Segment{Addr: 1, N: 2, Key: 3}) {
 		t.Errorf("segments %v", got)
 	}
 	if n := testing.AllocsPerRun(10, func() { k.segments(p) }); n != 0 {

@@ -7,20 +7,20 @@ import (
 	"slices"
 	"testing"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 	"lapi/transport/memory"
 )
 
 // TestDeviceRefused: whatever an adapter refuses is an error of the call, or of the connection, and
 // leaves nothing behind.
 func TestDeviceRefused(t *testing.T) {
-	for _, call := range []string{"Open", "NewZone", "Register", "NewWindow", "Bind",
-		"NewCompletions", "NewQueue", "NewQP",
-		"Receive", "NewPath", "NewID", "Listen", "FindAddress", "FindRoute", "Connect", "Ready",
-		"Accept", "Establish", "Reject", "Disconnect", "Post"} {
+	for _, call := range []string{"Open", "AllocPD", "RegMR", "AllocMW", "BindMW",
+		"CreateCQ", "CreateSRQ", "CreateQP",
+		"PostRecv", "CreateAH", "NewID", "Listen", "FindAddress", "FindRoute", "Connect", "Ready",
+		"Accept", "Establish", "Reject", "Disconnect", "PostSend"} {
 		l := newLab(t, 2)
 		for _, h := range l.hosts {
 			h.d.Refuse[call] = errors.New("the adapter does not want to")
@@ -33,11 +33,11 @@ func TestDeviceRefused(t *testing.T) {
 			}
 			lmr, r := h.ia.NewLMR(LMRArgs{Region: [2]uint64{uint64(memory.AddrOf(h.b))},
 				Length: 10, PZ: h.pz.Handle(), Privileges: LocalRead})
-			if (r == codes.Success) == (call == "Register") || lmr == nil && r == codes.Success {
+			if (r == codes.Success) == (call == "RegMR") || lmr == nil && r == codes.Success {
 				t.Errorf("%s: registration gives %#x", call, uint32(r))
 			}
 			window, r := h.ia.NewRMR(h.pz.Handle(), i == 0)
-			if (r == codes.Success) == (call == "NewWindow") {
+			if (r == codes.Success) == (call == "AllocMW") {
 				t.Errorf("%s: a window gives %#x", call, uint32(r))
 			}
 			_, _ = h.ia.NewSRQ(h.pz.Handle(), 1, 1, 0)
@@ -152,9 +152,9 @@ func TestDeviceRandom(t *testing.T) {
 				if e.Post(x) == codes.Success {
 					posted++
 				}
-				e.h.d.Fail = func(*adapter.Work) uint8 {
+				e.h.d.Fail = func(*ibv.Work) ibv.Status {
 					if random.IntN(40) == 0 {
-						return uint8(rc.RemoteResponder)
+						return ibv.RemOpErr
 					}
 					return 0
 				}

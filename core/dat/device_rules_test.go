@@ -3,10 +3,10 @@ package dat
 import (
 	"testing"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // TestDeviceAfterFailure: what is posted after a request that has failed does not go, also before
@@ -141,14 +141,14 @@ func TestDeviceLow(t *testing.T) {
 	}
 	l.must("low", srq.SetLow(3))
 	l.expect(q.ia.Async, 0)
-	for i, want := range []adapter.AsyncKind{adapter.NoAsync, adapter.QueueLow, adapter.NoAsync} {
+	for i, want := range []ibv.EventKind{ibv.NoEvent, ibv.SRQLow, ibv.NoEvent} {
 		l.must("send", a.Post(PostArgs{Op: rc.Send}))
-		async := q.d.Async()
+		async := q.d.Event()
 		if async.Kind != want {
 			t.Fatalf("after %d messages the adapter reports %d", i+1, async.Kind)
 		}
-		if want != adapter.NoAsync {
-			q.d.Tell(async)
+		if want != ibv.NoEvent {
+			q.d.Raise(async)
 			break
 		}
 	}

@@ -95,14 +95,14 @@ func TestDeviceSolicitedSleep(t *testing.T) {
 	for i, flags := range []CompletionFlags{0, 0, Solicited} {
 		l.must("receive", b.PostReceive(b.h.local(0, 100), 1, 0))
 		l.must("send", a.Post(PostArgs{Op: rc.Send, Flags: flags}))
-		if told := len(b.h.d.Told()); (told > 0) != (flags == Solicited) {
+		if told := len(b.h.d.Reported()); (told > 0) != (flags == Solicited) {
 			t.Errorf("message %d: told of %d queues", i, told)
 		}
 	}
 	for range 3 { // another thread takes them, and the one that sleeps hears of the next
 		l.must("write", b.Post(PostArgs{Op: rc.Write, Triplets: b.h.local(0, 8),
 			Remote: a.h.remote(0, 8)}))
-		if len(b.h.d.Told()) == 0 {
+		if len(b.h.d.Reported()) == 0 {
 			t.Error("the queue of requests is not armed any more")
 		}
 		k.Woken()

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/memory"
 )
 
@@ -173,12 +173,12 @@ func TestDeviceBroken(t *testing.T) {
 		}, rc.RemoteResponder},
 		"adapter": {func(a, b *labEnd) {
 			_ = a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 8)})
-			a.h.d.Tell(adapter.Async{Kind: adapter.QPBroken, QPN: a.way.(deviceWay).Number()})
+			a.h.d.Raise(ibv.Event{Kind: ibv.QPFailed, QPN: a.way.(deviceWay).Number()})
 		}, rc.Flushed},
 		"refused": {func(a, b *labEnd) {
-			a.h.d.Refuse["Post"] = errors.New("full")
+			a.h.d.Refuse["PostSend"] = errors.New("full")
 			_ = a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 8)})
-			delete(a.h.d.Refuse, "Post")
+			delete(a.h.d.Refuse, "PostSend")
 		}, rc.Transport},
 	} {
 		a, b := l.pair(nil)
@@ -195,7 +195,7 @@ func TestDeviceBroken(t *testing.T) {
 		l.must("free", b.Free())
 	}
 	a, _ := l.pair(nil)
-	a.h.d.Tell(adapter.Async{Kind: adapter.Broken})
+	a.h.d.Raise(ibv.Event{Kind: ibv.Fatal})
 	l.expect(a.con, EventBroken)
 	l.expect(a.h.ia.Async, EventIACatastrophic)
 	l.now += int64(20 * time.Second) // what was remembered for the peer's answer is forgotten

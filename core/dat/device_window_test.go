@@ -5,10 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
-	"lapi/core/dat/internal/fabric"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // windowLab is two hosts with a connection, of which the second has windows.
@@ -169,7 +168,7 @@ func TestWindowInvalidated(t *testing.T) {
 		})
 		l.b.h.d.Vague = vague
 		m := l.rmr(true)
-		l.b.h.d.Refuse["NewWindow"] = errors.New("one is enough")
+		l.b.h.d.Refuse["AllocMW"] = errors.New("one is enough")
 		for i := range 3 {
 			context := l.post(m, l.b, 64, 8, RemoteRead)
 			if i < 2 { // else nobody has taken its completion yet
@@ -194,7 +193,7 @@ func TestWindowInvalidated(t *testing.T) {
 			}
 			l.wantDTO(l.a.req, rc.Success, 4, dtoSend)
 		}
-		delete(l.b.h.d.Refuse, "NewWindow")
+		delete(l.b.h.d.Refuse, "AllocMW")
 		first := l.bind(m, 64, 8, RemoteRead)
 		second := l.bind(m, 64, 16, RemoteRead)
 		l.denied(rc.Read, second, 64, 8)
@@ -220,7 +219,7 @@ func TestWindowPlain(t *testing.T) {
 	for _, context := range contexts {
 		l.must("receive", l.b.PostReceive(l.b.h.local(0, 8), 7, 0))
 		l.b.h.d.Invent(l.b.way.(deviceWay).Number(),
-			adapter.Completion{Invalidated: true, Perhaps: true, Key: context})
+			ibv.Completion{Invalidated: true, Perhaps: true, Key: context})
 		l.wantDTO(l.b.recv, rc.Success, 0, dtoReceive)
 	}
 	if zone.Context == 0 || own.Context == 0 {
@@ -240,7 +239,7 @@ func TestWindowUntold(t *testing.T) {
 		l := newWindowLab(t, nil)
 		m := l.rmr(forEP)
 		l.bind(m, 64, 8, RemoteRead)
-		l.b.h.d.Untold = true
+		l.b.h.d.Unreported = true
 		l.post(m, l.b, 64, 16, RemoteRead)
 		l.must("disconnect", l.b.Disconnect(false))
 		if s := l.told(l.b); s != rc.Flushed || m.Context != 0 || l.b.h.lmr.users != 0 {
@@ -284,13 +283,13 @@ func TestWindowFailures(t *testing.T) {
 		l := newWindowLab(t, nil)
 		m := l.rmr(forEP)
 		old := l.bind(m, 64, 8, RemoteRead)
-		l.b.h.d.Refuse["Bind"] = errors.New("no room")
+		l.b.h.d.Refuse["BindMW"] = errors.New("no room")
 		l.post(m, l.b, 64, 16, RemoteRead)
 		if s := l.told(l.b); s != rc.BindFailed {
 			t.Errorf("refused: status %d", s)
 		}
 		l.expect(l.b.con, EventBroken)
-		delete(l.b.h.d.Refuse, "Bind")
+		delete(l.b.h.d.Refuse, "BindMW")
 		if bound := m.Context == old; bound == forEP {
 			t.Errorf("for an endpoint %v: still bound %v", forEP, bound)
 		}
@@ -300,9 +299,9 @@ func TestWindowFailures(t *testing.T) {
 		}
 		l.a, l.b = l.pair(nil)
 		l.bind(m, 64, 8, RemoteRead)
-		l.b.h.d.Fail = func(w *adapter.Work) uint8 {
-			if w.Op == fabric.OpBind {
-				return uint8(rc.Status(3))
+		l.b.h.d.Fail = func(w *ibv.Work) ibv.Status {
+			if w.Op == ibv.OpBind {
+				return ibv.LocQPOpErr
 			}
 			return 0
 		}

@@ -3,11 +3,11 @@ package dat
 import (
 	"net/netip"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // deviceEngine is the engine of adapters whose data goes by an RDMA adapter. It gives the objects of
@@ -16,15 +16,15 @@ import (
 type deviceEngine struct {
 	*device.Device
 	ia      *IA
-	d       adapter.Device
-	info    adapter.Info
+	d       ibv.Adapter
+	info    ibv.Info
 	regions map[uint32]*region // of LMRs, by the key of local memory
 	windows map[uint32]*region // of RMRs, by the key that peers use
-	list    []adapter.Segment  // of a post or a receive
+	list    []ibv.Segment      // of a post or a receive
 }
 
 // startDevice makes a device the adapter's engine.
-func (ia *IA) startDevice(d adapter.Device) {
+func (ia *IA) startDevice(d ibv.Adapter) {
 	l, info := ia.library, d.Info()
 	k := &deviceEngine{ia: ia, d: d, info: info, regions: map[uint32]*region{},
 		windows: map[uint32]*region{}}
@@ -38,10 +38,10 @@ func (ia *IA) startDevice(d adapter.Device) {
 	}
 }
 
-func deviceLimits(i *adapter.Info) Limits {
-	return Limits{EPs: int32(i.MaxQPs), EVDs: manyObjects, PZs: int32(i.MaxZones),
-		SRQs: int32(i.MaxQueues), LMRs: int32(i.MaxRegions),
-		DTOs: int32(min(i.MaxRequests, MaxDTOs)), SRQDTOs: int32(min(i.MaxQueueReceives, MaxDTOs)),
+func deviceLimits(i *ibv.Info) Limits {
+	return Limits{EPs: int32(i.MaxQPs), EVDs: manyObjects, PZs: int32(i.MaxPDs),
+		SRQs: int32(i.MaxSRQs), LMRs: int32(i.MaxMRs),
+		DTOs: int32(min(i.MaxRequests, MaxDTOs)), SRQDTOs: int32(min(i.MaxReceives, MaxDTOs)),
 		IOV:     int32(min(i.MaxSegments, MaxIOV)),
 		ReadIOV: int32(min(i.MaxReadSegments, MaxIOV)), ReadsIn: int32(i.MaxReadsIn),
 		ReadsOut: int32(i.MaxReadsOut), Message: uint32(min(i.MaxMessage, MaxMessage)),
@@ -103,10 +103,10 @@ func (k *deviceEngine) openZone(p *PZ) (r codes.Return) {
 }
 
 // deviceAccess is what each privilege is to an adapter.
-var deviceAccess = map[Privileges]adapter.Access{RemoteWrite: adapter.Write,
-	RemoteRead: adapter.Read, RemoteAtomic: adapter.Atomic, LocalWrite: adapter.LocalWrite}
+var deviceAccess = map[Privileges]ibv.Access{RemoteWrite: ibv.RemoteWrite,
+	RemoteRead: ibv.RemoteRead, RemoteAtomic: ibv.RemoteAtomic, LocalWrite: ibv.LocalWrite}
 
-func accessOf(p Privileges) (access adapter.Access) {
+func accessOf(p Privileges) (access ibv.Access) {
 	for bit, a := range deviceAccess {
 		if p&bit != 0 {
 			access |= a
@@ -155,13 +155,13 @@ func (k *deviceEngine) find(context uint32, byRMR bool) *region {
 }
 
 // segments are the local memory of what was posted, until the next call.
-func (k *deviceEngine) segments(p *posted) []adapter.Segment {
+func (k *deviceEngine) segments(p *posted) []ibv.Segment {
 	list := k.list[:0]
 	for _, t := range p.triplets {
 		if t.N == 0 {
 			continue
 		}
-		s := adapter.Segment{Addr: t.Addr, N: t.N, Key: t.Context}
+		s := ibv.Segment{Addr: t.Addr, N: t.N, Key: t.Context}
 		if p.byRMR {
 			s.Key = k.windows[t.Context].keys.Local
 		}

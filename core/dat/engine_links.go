@@ -3,11 +3,11 @@ package dat
 import (
 	"net/netip"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	node "lapi/cshim/dat/rc"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
 )
 
@@ -51,7 +51,7 @@ func (k links) context(r *region) codes.Return {
 	if !ok {
 		return codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
-	r.keys = adapter.Keys{Local: c, Remote: c}
+	r.keys = ibv.Keys{Local: c, Remote: c}
 	return codes.Success
 }
 

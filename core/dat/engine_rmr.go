@@ -1,9 +1,9 @@
 package dat
 
 import (
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
+	"lapi/transport/ibv"
 )
 
 // RMRs of an RDMA adapter. Each has a window (device.Window), of the zone's or the queue pair's own
@@ -63,9 +63,9 @@ func (b boundRMR) Lost() {
 // Window implements device.Binding, as the methods below do.
 func (b *binding) Window() *device.Window { return b.window }
 
-func (b *binding) Request() (r adapter.Bind) {
+func (b *binding) Request() (r ibv.Bind) {
 	if b.of != nil {
-		r.Region, r.Addr, r.N = b.of.region.of.Number(), b.region.addr, b.region.n
+		r.MR, r.Addr, r.N = b.of.region.of.Number(), b.region.addr, b.region.n
 		r.Access = accessOf(b.region.privileges)
 	}
 	return r
@@ -74,7 +74,7 @@ func (b *binding) Request() (r adapter.Bind) {
 func (b *binding) Posted(key uint32) {
 	b.posted, b.region.window = true, b.window
 	if b.of != nil {
-		b.region.keys = adapter.Keys{Local: b.of.region.keys.Local, Remote: key}
+		b.region.keys = ibv.Keys{Local: b.of.region.keys.Local, Remote: key}
 	}
 }
 

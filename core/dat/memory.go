@@ -1,11 +1,11 @@
 package dat
 
 import (
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
 )
 
@@ -75,7 +75,7 @@ type region struct {
 	lmr        *LMR
 	rmr        *RMR // that names it; nil: it is an LMR's own
 
-	keys   adapter.Keys   // its contexts: in local triplets, and in those of peers
+	keys   ibv.Keys       // its contexts: in local triplets, and in those of peers
 	of     *device.Region // of an RDMA adapter; nil over links
 	window *device.Window // of an RDMA adapter, once that is bound
 }

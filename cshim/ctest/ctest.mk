@@ -2,7 +2,7 @@
 # address sanitizer. `make cshim-test`; needs nothing but a C compiler.
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
-CSHIM_PARTS := coll context cpu fortran handlers lane lapi node progress start verbs
+CSHIM_PARTS := coll context cpu fortran handlers ibv lane lapi node progress start verbs
 CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
 CSHIM_INCLUDES := -Icshim -Iinclude
 # Of uDAPL what transfers, waits and posts. Its lane is there twice: the other of two processes.
@@ -10,8 +10,7 @@ CSHIM_TEST_LANE := $(wildcard cshim/dat/*.c cshim/dat/evd/*.c cshim/dat/rc/*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second/%.c)
 CSHIM_TEST_DAT := $(wildcard cshim/dat/coll/*.c) \
   $(addprefix cshim/dat/api/,block.c built_in.c collective_post.c conf.c endpoint.c names.c pointers.c wait.c) \
-  $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c) \
-  cshim/rdma/completions.c cshim/rdma/open.c
+  $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c)
 # What asks launchers' libraries: the test program is these libraries, and exports their functions.
 CSHIM_TEST_LAUNCHERS := cshim/munge/munge.c cshim/pmix/pmix.c
 CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) $(CSHIM_TEST_LAUNCHERS) \
@@ -80,7 +79,7 @@ lane-count: $(CSHIM_TEST_DIR)/lane-bench
 	@sh cshim/ctest/bench/count.sh $< put am "am probe" "put answered" "get answered" "rmw answered"
 
 # The same of uDAPL's: see cshim/ctest/bench/dat_lane_bench.c.
-DAT_LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(filter-out cshim/rdma/%,$(CSHIM_TEST_DAT)) $(wildcard cshim/ctest/fake*.c) \
+DAT_LANE_BENCH_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) $(wildcard cshim/ctest/fake*.c) \
   cshim/ctest/help.c cshim/ctest/bench/dat_lane_bench.c
 .PHONY: dat-lane-bench
 $(CSHIM_TEST_DIR)/dat-lane-bench: $(DAT_LANE_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)

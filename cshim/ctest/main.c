@@ -73,7 +73,7 @@ static const struct {
 	{"evd", test_evd, 1},
 	{"dat_threads", test_dat_threads, 1},
 	{"completions", test_completions, 0},
-	{"rdma_open", test_rdma_open, 0},
+	{"ibv_open", test_rdma_open, 0},
 	{"munge_hostile", test_munge_hostile, 0},
 	{"pmix_hostile", test_pmix_hostile, 0},
 };

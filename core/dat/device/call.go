@@ -5,10 +5,10 @@ import (
 	"net/netip"
 	"syscall"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/core/progress"
+	"lapi/transport/ibv"
 )
 
 // callState is how far a connection of the RDMA connection manager has come.
@@ -28,7 +28,7 @@ const (
 // Call is a connection, or the attempt at one.
 type Call struct {
 	k         *Device
-	id        adapter.ID
+	id        ibv.ID
 	end       Endpoint // nil: it has none, or none any more
 	decider   Decider  // while the program has to decide; else nil
 	active    bool
@@ -69,7 +69,7 @@ const (
 // which nobody looks at.
 var rejectHead = [4]byte{2, 0, 2, 0}
 
-func (k *Device) newCall(id adapter.ID) *Call {
+func (k *Device) newCall(id ibv.ID) *Call {
 	c := &Call{k: k, id: id, number: k.host.Random()}
 	k.calls[id] = c
 	return c
@@ -117,15 +117,15 @@ func (c *Call) free() {
 }
 
 // terms are what the connection is asked for with, or accepted.
-func (c *Call) terms(e Endpoint, private []byte) adapter.Terms {
+func (c *Call) terms(e Endpoint, private []byte) ibv.Terms {
 	q := e.Pair()
-	return adapter.Terms{QPN: q.number, Shared: q.config.Queue != nil, Private: private,
+	return ibv.Terms{QPN: q.number, Shared: q.config.Queue != nil, Private: private,
 		ReadsIn: uint8(q.config.ReadsIn), ReadsOut: uint8(q.config.ReadsOut)}
 }
 
 // onEvent takes what has happened to an ID.
-func (k *Device) onEvent(e *adapter.Event) {
-	if e.Kind == adapter.Requested {
+func (k *Device) onEvent(e *ibv.CMEvent) {
+	if e.Kind == ibv.Requested {
 		k.onRequest(e)
 		return
 	}
@@ -134,7 +134,7 @@ func (k *Device) onEvent(e *adapter.Event) {
 		return
 	}
 	switch ep := c.end; {
-	case e.Kind == adapter.Disconnected || e.Kind == adapter.Removed:
+	case e.Kind == ibv.Disconnected || e.Kind == ibv.Removed:
 		c.onEnd(e)
 	case c.state == leaving: // nothing else is of interest
 	case ep == nil:
@@ -143,7 +143,7 @@ func (k *Device) onEvent(e *adapter.Event) {
 		c.onBreak(ep, e)
 	case c.active:
 		c.onActive(ep, e)
-	case e.Kind == adapter.Established:
+	case e.Kind == ibv.Established:
 		c.stand(ep, nil)
 	default:
 		c.fail(FailedAcceptance, nil)
@@ -152,47 +152,47 @@ func (k *Device) onEvent(e *adapter.Event) {
 
 // onBreak: something has come for a connection that stands. A rejection means that the peer has
 // closed it before it knew that it stands.
-func (c *Call) onBreak(ep Endpoint, e *adapter.Event) {
+func (c *Call) onBreak(ep Endpoint, e *ibv.CMEvent) {
 	switch e.Kind {
-	case adapter.Rejected:
+	case ibv.Rejected:
 		ep.Pair().finish(rc.ByPeer)
-	case adapter.Unreachable, adapter.Failed:
+	case ibv.Unreachable, ibv.Failed:
 		ep.Pair().finish(rc.Broken)
 	}
 }
 
 // onCancel: the active side of a request has given up.
-func (c *Call) onCancel(e *adapter.Event) {
-	if c.decider != nil && e.Kind != adapter.Established {
+func (c *Call) onCancel(e *ibv.CMEvent) {
+	if c.decider != nil && e.Kind != ibv.Established {
 		c.decider.Withdrawn()
 		c.free()
 	}
 }
 
-func (c *Call) onActive(ep Endpoint, e *adapter.Event) {
+func (c *Call) onActive(ep Endpoint, e *ibv.CMEvent) {
 	k := c.k
 	var err error
 	switch e.Kind {
-	case adapter.AddressFound:
+	case ibv.AddressFound:
 		err = k.d.FindRoute(c.id, findTimeout)
-	case adapter.RouteFound:
+	case ibv.RouteFound:
 		c.state, c.reason = asking, 0
 		err = k.d.Connect(c.id, c.terms(ep, c.private))
 		k.host.Count(RequestsSent)
-	case adapter.NotFound:
+	case ibv.NotFound:
 		c.reason = syscall.Errno(max(-e.Status, 0))
 		if c.tries++; c.tries < findTries && e.Status == -int(syscall.ETIMEDOUT) {
 			err = k.d.FindAddress(c.id, c.peer, findTimeout)
 			break
 		}
 		c.fail(FailedUnreachable, nil)
-	case adapter.Responded:
+	case ibv.Responded:
 		c.onResponse(ep, e)
-	case adapter.Established: // of datagrams
+	case ibv.Established: // of datagrams
 		c.onDatagramEnd(ep, e)
-	case adapter.Rejected:
+	case ibv.Rejected:
 		c.onReject(e)
-	case adapter.Unreachable:
+	case ibv.Unreachable:
 		switch {
 		case c.datagrams && e.Status == datagramNobody:
 			c.refused()
@@ -213,7 +213,7 @@ func (c *Call) onActive(ep Endpoint, e *adapter.Event) {
 func behind(b []byte, n int) []byte { return b[min(n, len(b)):] }
 
 // onResponse makes the connection that the peer has accepted.
-func (c *Call) onResponse(ep Endpoint, e *adapter.Event) {
+func (c *Call) onResponse(ep Endpoint, e *ibv.CMEvent) {
 	k, q := c.k, ep.Pair()
 	k.host.Count(RepliesReceived)
 	private := append([]byte(nil), e.Private...)
@@ -239,12 +239,12 @@ func (c *Call) stand(ep Endpoint, private []byte) {
 }
 
 // onReject: the request was turned down, by the program there or because nobody listens.
-func (c *Call) onReject(e *adapter.Event) {
+func (c *Call) onReject(e *ibv.CMEvent) {
 	switch e.Status {
-	case adapter.ReasonConsumer:
+	case ibv.ReasonConsumer:
 		c.k.host.Count(RejectionsReceived)
 		c.fail(FailedRejected, behind(e.Private, len(rejectHead)))
-	case adapter.ReasonNobody:
+	case ibv.ReasonNobody:
 		c.refused()
 	default:
 		c.fail(FailedRefused, nil)
@@ -293,12 +293,12 @@ func (c *Call) fail(why Failure, private []byte) {
 }
 
 // onEnd: the peer has ended the connection, or knows that this side has; or the adapter is gone.
-func (c *Call) onEnd(e *adapter.Event) {
+func (c *Call) onEnd(e *ibv.CMEvent) {
 	ep := c.end
 	switch {
 	case c.state == standing && ep != nil:
 		how := rc.ByPeer
-		if e.Kind == adapter.Removed {
+		if e.Kind == ibv.Removed {
 			how = rc.Broken
 		}
 		ep.Pair().finish(how)

@@ -3,8 +3,8 @@ package device
 import (
 	"net/netip"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // Host is what a Device needs of the process that has opened it.
@@ -117,7 +117,7 @@ type Binding interface {
 	// Window is what it binds; nil: the bind is not the adapter's, and takes effect in its turn.
 	Window() *Window
 	// Request says what the window is bound to. The device fills ID, Window and Fence.
-	Request() adapter.Bind
+	Request() ibv.Bind
 	// Posted: the adapter has it. By key peers name what it binds.
 	Posted(key uint32)
 	// Key is that of Posted. False: it is not posted, or it unbinds.

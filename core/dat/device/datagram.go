@@ -3,9 +3,9 @@ package device
 import (
 	"encoding/binary"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // Datagrams go to a queue pair by a path. The RDMA connection manager gives the side that connects
@@ -57,7 +57,7 @@ func (q *Pair) datagramEnd() datagramEnd {
 }
 
 // onDatagramEnd: the peer has accepted, and its queue pair is known.
-func (c *Call) onDatagramEnd(ep Endpoint, e *adapter.Event) {
+func (c *Call) onDatagramEnd(ep Endpoint, e *ibv.CMEvent) {
 	private := append([]byte(nil), e.Private...)
 	to := datagramEnd{qpn: e.QPN, lid: e.LID, gid: e.GID}
 	c.Disown()
@@ -81,18 +81,18 @@ func (c *Call) acceptDatagrams(e Endpoint, private []byte) error {
 // Path is the way of datagrams to a pair of another process.
 type Path struct {
 	k    *Device
-	p    adapter.Path
+	p    ibv.AH
 	qkey uint32
 	QPN  uint32 // that the connection has named
 }
 
 // Close ends the path.
-func (p *Path) Close() { p.k.d.FreePath(p.p) }
+func (p *Path) Close() { p.k.d.DestroyAH(p.p) }
 
 // reach gives the endpoint the path to a peer.
 func (c *Call) reach(e Endpoint, to datagramEnd, qkey uint32, private []byte) {
 	k := c.k
-	p, err := k.d.NewPath(e.Pair().config.Zone.z, to.gid, to.lid)
+	p, err := k.d.CreateAH(e.Pair().config.Zone.z, to.gid, to.lid)
 	if err != nil {
 		e.Failed(c, FailedBroken, nil)
 		return
@@ -105,14 +105,14 @@ func (c *Call) reach(e Endpoint, to datagramEnd, qkey uint32, private []byte) {
 
 // PostDatagram sends n bytes of local memory, which it does not keep, to the queue pair qpn of a
 // path's process. It completes by Endpoint.Completed with r.
-func (q *Pair) PostDatagram(r *rc.Request, p *Path, qpn uint32, local []adapter.Segment,
+func (q *Pair) PostDatagram(r *rc.Request, p *Path, qpn uint32, local []ibv.Segment,
 	n uint32) codes.Return {
 	k := q.k
 	w := &k.work
-	*w = adapter.Work{ID: requestID(q.serial, q.sent+uint32(len(q.requests))),
-		Op: adapter.OpDatagram, Solicited: r.Solicited, Segments: local,
-		Inline: int(n) <= k.info.MaxInline, Path: p.p, QPN: qpn, QKey: p.qkey}
-	if q.qp == 0 || k.d.Post(q.qp, w) != nil {
+	*w = ibv.Work{ID: requestID(q.serial, q.sent+uint32(len(q.requests))),
+		Op: ibv.OpSend, Signaled: true, Solicited: r.Solicited, Segments: local,
+		Inline: int(n) <= k.info.MaxInline, AH: p.p, QPN: qpn, QKey: p.qkey}
+	if q.qp == 0 || k.d.PostSend(q.qp, w) != nil {
 		return codes.InsufficientResources.With(codes.ResourceTEP)
 	}
 	q.requests = append(q.requests, request{r, nil, false})

@@ -3,18 +3,18 @@ package device
 import (
 	"slices"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/progress"
+	"lapi/transport/ibv"
 )
 
 // Device is an RDMA adapter at work: its objects, the completions and events that it takes, and the
 // connections that are being made. All of it is used under its owner's lock.
 type Device struct {
-	d       adapter.Device
+	d       ibv.Adapter
 	host    Host
 	timeout int64 // ns after which a silent peer is gone
-	info    adapter.Info
+	info    ibv.Info
 
 	windows map[uint32]*Window // that are bound and in effect, by the key that peers use
 	pools   []*pool
@@ -25,13 +25,14 @@ type Device struct {
 	queues  map[uint32]*Queue
 	serial  uint32 // of the newest pair or queue
 
-	calls     map[adapter.ID]*Call
-	listeners map[adapter.ID]*Listener // by each of their two IDs
-	due       int64                    // no call has anything to do before; 0: none has at all
-	turns     int                      // until it is looked for events of connections
-	broken    []*Pair                  // their connections are about to end
-	found     [foundMax]adapter.Completion
-	work      adapter.Work // of a post; adapters do not keep it
+	calls     map[ibv.ID]*Call
+	listeners map[ibv.ID]*Listener // by each of their two IDs
+	due       int64                // no call has anything to do before; 0: none has at all
+	turns     int                  // until it is looked for events of connections
+	broken    []*Pair              // their connections are about to end
+	found     [foundMax]ibv.Completion
+	work      ibv.Work // of a post; adapters do not keep it
+	recv      [1]ibv.Recv
 }
 
 const (
@@ -44,7 +45,7 @@ const (
 // pool is a completion queue. Each pair that uses it has as much room there as it may post. One of
 // a Waker has its receives that are solicited; see solicited.go.
 type pool struct {
-	c          adapter.Completions
+	c          ibv.CQ
 	size, used int
 	waker      Waker // nil: it is for everything
 	ready      bool  // the adapter has reported completions in it
@@ -52,11 +53,11 @@ type pool struct {
 }
 
 // New makes a Device of an adapter that is open. timeout is in ns.
-func New(d adapter.Device, host Host, timeout int64) *Device {
+func New(d ibv.Adapter, host Host, timeout int64) *Device {
 	return &Device{d: d, host: host, timeout: timeout, info: d.Info(),
 		windows: map[uint32]*Window{}, pairs: map[uint32]*Pair{}, numbers: map[uint32]*Pair{},
-		queues: map[uint32]*Queue{}, calls: map[adapter.ID]*Call{},
-		listeners: map[adapter.ID]*Listener{}}
+		queues: map[uint32]*Queue{}, calls: map[ibv.ID]*Call{},
+		listeners: map[ibv.ID]*Listener{}}
 }
 
 // Active says whether the port is up.
@@ -69,9 +70,9 @@ func (k *Device) Close() {
 		k.d.FreeID(id)
 	}
 	for _, p := range k.pools {
-		_ = k.d.FreeCompletions(p.c)
+		_ = k.d.DestroyCQ(p.c)
 	}
-	k.d.Close()
+	_ = k.d.Close()
 }
 
 // reserve finds a completion queue with room for n: for everything, or for a Waker's.
@@ -87,12 +88,12 @@ func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 	if waker != nil {
 		size = quietSize
 	}
-	size = min(max(n, size), k.info.MaxCompletions)
+	size = min(max(n, size), k.info.MaxCQE)
 	none := codes.InsufficientResources.With(codes.ResourceTEP)
 	if size < n {
 		return nil, none
 	}
-	c, err := k.d.NewCompletions(size)
+	c, err := k.d.CreateCQ(size)
 	if err != nil {
 		return nil, none
 	}
@@ -100,7 +101,7 @@ func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 	k.pools = append(k.pools, p)
 	if waker != nil {
 		k.quiet++
-		k.d.Arm(c, true)
+		_ = k.d.ArmCQ(c, true)
 	}
 	return p, codes.Success
 }
@@ -109,7 +110,7 @@ func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 func (k *Device) giveBack(p *pool, n int) {
 	p.used -= max(n, 1)
 	if p.waker != nil && p.used == 0 {
-		_ = k.d.FreeCompletions(p.c)
+		_ = k.d.DestroyCQ(p.c)
 		at := slices.Index(k.pools, p)
 		k.pools = append(k.pools[:at:at], k.pools[at+1:]...)
 		k.quiet--
@@ -136,9 +137,9 @@ func (k *Device) Progress() (n int) {
 // Woken makes the next Progress look for events, which it does not each time.
 func (k *Device) Woken() { k.turns = 0 }
 
-// poll takes completions of a queue.
+// poll takes completions of a queue. An event says when a queue is broken.
 func (k *Device) poll(p *pool) int {
-	n := k.d.Poll(p.c, k.found[:])
+	n := max(k.d.PollCQ(p.c, k.found[:]), 0)
 	for i := range n {
 		k.complete(&k.found[i])
 	}
@@ -158,8 +159,8 @@ func (k *Device) drain(p *pool) (n int) {
 // events takes what has happened to connections, and to the adapter.
 func (k *Device) events() (n int) {
 	for {
-		e := k.d.Event()
-		if e.Kind == adapter.NoEvent {
+		e := k.d.CMEvent()
+		if e.Kind == ibv.NoCMEvent {
 			break
 		}
 		// A peer's last data has come before the message that it has left.
@@ -171,8 +172,8 @@ func (k *Device) events() (n int) {
 		n++
 	}
 	for {
-		a := k.d.Async()
-		if a.Kind == adapter.NoAsync {
+		a := k.d.Event()
+		if a.Kind == ibv.NoEvent {
 			break
 		}
 		k.onAsync(a)
@@ -185,22 +186,22 @@ func (k *Device) events() (n int) {
 	return n
 }
 
-func (k *Device) onAsync(a adapter.Async) {
+func (k *Device) onAsync(a ibv.Event) {
 	switch a.Kind {
-	case adapter.Broken:
+	case ibv.Fatal:
 		k.host.Broken()
 		for _, q := range k.numbers {
 			k.breakOff(q)
 		}
 		k.endBroken()
-	case adapter.QPBroken:
+	case ibv.QPFailed:
 		if q := k.numbers[a.QPN]; q != nil {
 			k.breakOff(q)
 			k.endBroken()
 		}
-	case adapter.QueueLow:
+	case ibv.SRQLow:
 		for _, h := range k.queues {
-			if h.q == a.Queue {
+			if h.q == a.SRQ {
 				h.owner.Low()
 			}
 		}
@@ -212,7 +213,7 @@ func (k *Device) Arm() bool {
 	k.armed = true
 	for _, p := range k.pools {
 		if p.waker == nil {
-			k.d.Arm(p.c, false)
+			_ = k.d.ArmCQ(p.c, false)
 		}
 	}
 	k.turns = 0

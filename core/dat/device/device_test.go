@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // TestNoClock: a turn asks for the time only if something is due at one.
@@ -89,7 +89,7 @@ func TestLowBeforeCompletions(t *testing.T) {
 		if !a.pair.Post(&rc.Request{Op: rc.Send}, segment, nil) {
 			t.Fatal("the pair takes no request")
 		}
-		if h.k.onAsync(h.d.Async()); o.low != want || len(b.received) != 0 {
+		if h.k.onAsync(h.d.Event()); o.low != want || len(b.received) != 0 {
 			t.Fatalf("after %d messages: notified %d times, %d receives are complete", i+1, o.low,
 				len(b.received))
 		}
@@ -130,7 +130,7 @@ func TestSolicitedQueues(t *testing.T) {
 		t.Errorf("%d queues are left, %d of Wakers, %d places taken", len(k.pools), k.quiet,
 			k.pools[0].used)
 	}
-	h.d.Refuse["NewCompletions"] = errNoPair
+	h.d.Refuse["CreateCQ"] = errNoPair
 	c := PairConfig{Zone: h.zone, Requests: 1, Receives: 1, Solicited: waker}
 	if _, r := k.NewPair(c, &end{}); r.Type() != codes.InsufficientResources {
 		t.Errorf("without a queue: %#x", uint32(r))
@@ -169,7 +169,7 @@ func TestReportSaysWhyNoRouteIsFound(t *testing.T) {
 	c := h.k.newCall(id)
 	c.end, c.active, c.reportAt = e, true, 5e9
 	c.peer = netip.MustParseAddrPort("10.0.0.9:7")
-	c.onActive(e, &adapter.Event{Kind: adapter.NotFound, Status: -int(syscall.ETIMEDOUT)})
+	c.onActive(e, &ibv.CMEvent{Kind: ibv.NotFound, Status: -int(syscall.ETIMEDOUT)})
 	if c.noteUnanswered(5e9 - 1); len(h.silent) != 0 {
 		t.Errorf("too soon: %q", h.silent)
 	}
@@ -187,19 +187,19 @@ func TestReportSaysWhyNoRouteIsFound(t *testing.T) {
 // TestRefusedByAdapter: what the adapter refuses is an error of the call, and leaves nothing.
 func TestRefusedByAdapter(t *testing.T) {
 	for call, f := range map[string]func(h *host) codes.Return{
-		"NewQP": func(h *host) codes.Return {
+		"CreateQP": func(h *host) codes.Return {
 			_, r := h.k.NewPair(PairConfig{Zone: h.zone, Requests: 1, Receives: 1}, &end{})
 			return r
 		},
-		"NewQueue": func(h *host) codes.Return {
+		"CreateSRQ": func(h *host) codes.Return {
 			_, r := h.zone.NewQueue(1, 1, &low{})
 			return r
 		},
-		"NewWindow": func(h *host) codes.Return {
+		"AllocMW": func(h *host) codes.Return {
 			_, r := h.zone.NewWindow(true)
 			return r
 		},
-		"Register": func(h *host) codes.Return {
+		"RegMR": func(h *host) codes.Return {
 			_, r := h.zone.Register(4096, 1, 0, 0)
 			return r
 		},

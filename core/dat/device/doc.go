@@ -11,7 +11,8 @@
 //	solicited.go  receives that are solicited
 //	call.go       connections, and attempts at them
 //	listen.go     listeners, requests, how they are decided on
+//	status.go     how requests end, as uDAPL numbers it
 //	datagram.go   paths, and attempts that find one
 //
-// Everything runs under its owner's lock. Adapters are behind package adapter.
+// Everything runs under its owner's lock. Adapters are behind transport/ibv.
 package device

@@ -5,16 +5,16 @@ import (
 	"net/netip"
 	"testing"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
-	"lapi/core/dat/internal/fabric"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 )
 
 // lab is processes with an RDMA adapter each, on one fabric and clock.
 type lab struct {
 	t     *testing.T
-	f     *fabric.Fabric
+	f     *fake.Fabric
 	now   int64
 	asked int // how often the time was asked for
 	hosts []*host
@@ -24,7 +24,7 @@ type lab struct {
 type host struct {
 	l       *lab
 	addr    netip.Addr
-	d       *fabric.Device
+	d       *fake.Device
 	k       *Device
 	zone    *Zone
 	counts  [NumCounters]int
@@ -49,7 +49,7 @@ func (h *host) Silent(qualifier uint64, to netip.Addr, text string) {
 func (h *host) Requested(a Arrival, _ []byte) { h.arrived = append(h.arrived, a) }
 
 func newLab(t *testing.T, n int) *lab {
-	l := &lab{t: t, f: fabric.New(), now: 1}
+	l := &lab{t: t, f: fake.New(), now: 1}
 	for i := range n {
 		h := &host{l: l, addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})}
 		h.d = l.f.Add(h.addr)
@@ -91,9 +91,6 @@ func (l *lab) close() {
 		h.k.Close()
 		if n := h.d.Left(); n != 0 {
 			l.t.Errorf("%d objects of the adapter are left", n)
-		}
-		for _, what := range h.d.Wrong {
-			l.t.Error(what)
 		}
 	}
 }
@@ -170,4 +167,4 @@ func (l *lab) disconnect(a *end) {
 }
 
 // segment is memory of which nothing is read: no bytes.
-var segment = []adapter.Segment{}
+var segment = []ibv.Segment{}

@@ -3,8 +3,8 @@ package device
 import (
 	"errors"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
+	"lapi/transport/ibv"
 )
 
 // Listener is a qualifier that is listened at: for connections, and for datagrams.
@@ -12,7 +12,7 @@ type Listener struct {
 	k         *Device
 	qualifier uint64
 	service   Service
-	ids       [2]adapter.ID
+	ids       [2]ibv.ID
 }
 
 // Listen makes requests for a qualifier come to a service.
@@ -50,7 +50,7 @@ func (s *Listener) Close() {
 }
 
 // onRequest takes a request that has come to a listener.
-func (k *Device) onRequest(e *adapter.Event) {
+func (k *Device) onRequest(e *ibv.CMEvent) {
 	s := k.listeners[e.Listener]
 	if s == nil {
 		k.d.FreeID(e.ID)

@@ -3,9 +3,9 @@ package device
 import (
 	"errors"
 
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // Pair is a queue pair, the way of an endpoint's data.
@@ -13,7 +13,7 @@ type Pair struct {
 	k        *Device
 	end      Endpoint
 	config   PairConfig
-	qp       adapter.QP // 0: there is none, before the endpoint is configured and after its end
+	qp       ibv.QP // 0: there is none, before the endpoint is configured and after its end
 	number   uint32
 	serial   uint32
 	pool     *pool
@@ -49,7 +49,10 @@ type request struct {
 	unknown bool
 }
 
-const localEP rc.Status = 3 // DAT_DTO_ERR_LOCAL_EP
+const (
+	localEP  rc.Status = 3 // DAT_DTO_ERR_LOCAL_EP
+	notReady rc.Status = 9 // DAT_DTO_ERR_RECEIVER_NOT_READY
+)
 
 var errNoPair = errors.New("uDAPL: the endpoint has no queue pair")
 
@@ -67,20 +70,20 @@ func (k *Device) NewPair(c PairConfig, end Endpoint) (*Pair, codes.Return) {
 // make makes the queue pair.
 func (q *Pair) make() (r codes.Return) {
 	k, c := q.k, &q.config
-	a := adapter.QPAttr{Zone: c.Zone.z, Datagrams: c.Datagrams, MaxRequests: c.Requests,
+	a := ibv.QPAttr{PD: c.Zone.z, Datagrams: c.Datagrams, MaxInline: k.info.MaxInline, MaxRequests: c.Requests,
 		MaxReceives: c.Receives, RequestSegments: c.RequestSegments,
 		ReceiveSegments: c.ReceiveSegments, QKey: datagramKey}
 	if c.Queue != nil {
-		a.Queue, a.MaxReceives, a.ReceiveSegments = c.Queue.q, 0, 0
+		a.SRQ, a.MaxReceives, a.ReceiveSegments = c.Queue.q, 0, 0
 	}
 	if r = q.reserve(); r != codes.Success {
 		return r
 	}
-	a.Requests, a.Receives = q.pool.c, q.pool.c
+	a.SendCQ, a.RecvCQ = q.pool.c, q.pool.c
 	if q.quiet != nil {
-		a.Receives = q.quiet.c
+		a.RecvCQ = q.quiet.c
 	}
-	qp, number, err := k.d.NewQP(a)
+	qp, number, err := k.d.CreateQP(a)
 	if err != nil {
 		q.giveBack()
 		return codes.RefusedBy(err, codes.Arg(6))
@@ -124,7 +127,7 @@ func (q *Pair) Free() {
 		k.drain(q.quiet)
 	}
 	q.closeOwn()
-	k.d.FreeQP(q.qp)
+	k.d.DestroyQP(q.qp)
 	delete(k.pairs, q.serial)
 	delete(k.numbers, q.number)
 	q.giveBack()
@@ -138,13 +141,13 @@ func (q *Pair) Number() uint32 { return q.number }
 func (q *Pair) Configured() bool { return q.qp != 0 }
 
 // ops are requests as adapters know them.
-var ops = [...]adapter.Op{rc.Send: adapter.OpSend, rc.Write: adapter.OpWrite,
-	rc.Read: adapter.OpRead, rc.CompareSwap: adapter.OpCompareSwap,
-	rc.FetchAdd: adapter.OpFetchAdd}
+var ops = [...]ibv.Op{rc.Send: ibv.OpSend, rc.Write: ibv.OpWrite,
+	rc.Read: ibv.OpRead, rc.CompareSwap: ibv.OpCompareSwap,
+	rc.FetchAdd: ibv.OpFetchAdd}
 
 // Post adds a request, with its local memory, which it does not keep; b is that of a bind. False:
 // the connection is over.
-func (q *Pair) Post(r *rc.Request, local []adapter.Segment, b Binding) bool {
+func (q *Pair) Post(r *rc.Request, local []ibv.Segment, b Binding) bool {
 	if !q.open || q.closing || q.failing {
 		return false
 	}
@@ -163,18 +166,18 @@ func (q *Pair) Post(r *rc.Request, local []adapter.Segment, b Binding) bool {
 		r.Status = rc.Transport
 	case r.Op != rc.Bind:
 		w := &q.k.work
-		*w = adapter.Work{ID: requestID(q.serial, at), Op: ops[r.Op], Fence: r.Fence,
+		*w = ibv.Work{ID: requestID(q.serial, at), Op: ops[r.Op], Signaled: true, Fence: r.Fence,
 			Solicited: r.Solicited, Segments: local, RemoteAddr: r.Addr,
-			RemoteKey: r.Context, Immediate: r.Data, Operand: r.Operand, Compare: r.Compare}
+			RKey: r.Context, Immediate: r.Data, Operand: r.Operand, Compare: r.Compare}
 		switch {
 		case r.Immediate:
-			w.Op = adapter.OpWriteWithData
+			w.Op = ibv.OpWriteImmediate
 		case r.Invalidate:
-			w.Op = adapter.OpSendInvalidate
+			w.Op = ibv.OpSendInvalidate
 		}
 		w.Inline = (r.Op == rc.Send || r.Op == rc.Write && !r.Immediate) &&
 			r.Bytes() <= uint32(q.k.info.MaxInline)
-		if q.k.d.Post(q.qp, w) == nil {
+		if q.k.d.PostSend(q.qp, w) == nil {
 			q.requests = append(q.requests, request{r, nil, false})
 			return true
 		}
@@ -216,11 +219,11 @@ func (q *Pair) next() request {
 }
 
 // PostReceive adds a receive, with its memory, which it does not keep.
-func (q *Pair) PostReceive(r *rc.Receive, local []adapter.Segment) {
+func (q *Pair) PostReceive(r *rc.Receive, local []ibv.Segment) {
 	at := q.taken + uint32(len(q.receives))
 	err := error(errNoPair)
 	if q.qp != 0 {
-		err = q.k.d.Receive(q.qp, 0, receiveID(q.serial, at), local)
+		err = q.k.receive(q.qp, 0, receiveID(q.serial, at), local)
 	}
 	if err != nil { // it is not known there; the queue pair has room for it, so this cannot be
 		r.Status = rc.Flushed
@@ -231,7 +234,7 @@ func (q *Pair) PostReceive(r *rc.Receive, local []adapter.Segment) {
 }
 
 // complete takes a completion. Those of pairs that are gone are dropped.
-func (k *Device) complete(c *adapter.Completion) {
+func (k *Device) complete(c *ibv.Completion) {
 	serial, number := uint32(c.ID>>32)&(1<<31-1), uint32(c.ID)
 	if c.ID&receiveBit != 0 {
 		k.completeReceive(c, serial, number)
@@ -245,14 +248,14 @@ func (k *Device) complete(c *adapter.Completion) {
 		last := q.sent == number
 		r := q.next()
 		if last && r.Status == rc.Success {
-			r.Status = rc.Status(c.Status)
+			r.Status = statusOf(c.Status)
 		}
 		q.completed(r)
 	}
 	q.settle()
 }
 
-func (k *Device) completeReceive(c *adapter.Completion, serial, number uint32) {
+func (k *Device) completeReceive(c *ibv.Completion, serial, number uint32) {
 	q := k.pairs[serial]
 	var r *rc.Receive
 	if h := k.queues[serial]; h != nil {
@@ -271,7 +274,7 @@ func (k *Device) completeReceive(c *adapter.Completion, serial, number uint32) {
 	if r == nil {
 		return
 	}
-	r.Status, r.N = rc.Status(c.Status), c.N
+	r.Status, r.N = statusOf(c.Status), c.N
 	r.HasData, r.ByWrite, r.Immediate = c.HasData, c.ByWrite, c.Immediate
 	if c.Invalidated {
 		r.Invalid, r.Context = q.invalidated(c.Key) || !c.Perhaps, c.Key

@@ -1,6 +1,6 @@
 package device
 
-import "lapi/core/dat/adapter"
+import "lapi/transport/ibv"
 
 // Receives that are solicited. An adapter does not report which message its sender has marked; but a
 // completion queue can be armed for those alone. So each Waker that has such receives has a queue of
@@ -12,7 +12,7 @@ import "lapi/core/dat/adapter"
 const solicitedRounds = 4
 
 // reported: there are completions in a queue.
-func (k *Device) reported(c adapter.Completions) {
+func (k *Device) reported(c ibv.CQ) {
 	for _, p := range k.pools {
 		if p.c == c {
 			p.ready = p.waker != nil || k.armed
@@ -34,7 +34,7 @@ func (k *Device) wakeSolicited() (n int) {
 		for _, p := range k.pools {
 			if p.ready {
 				p.ready, p.wakes, again = false, p.waker != nil, true
-				k.d.Arm(p.c, p.waker != nil)
+				_ = k.d.ArmCQ(p.c, p.waker != nil)
 				n += k.drain(p)
 			}
 		}

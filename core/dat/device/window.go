@@ -1,9 +1,9 @@
 package device
 
 import (
-	"lapi/core/dat/adapter"
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/transport/ibv"
 )
 
 // Window is what opens a part of a region to peers: of the adapter's first type, which any pair of
@@ -16,16 +16,16 @@ import (
 // which soft-RoCE does not survive.
 type Window struct {
 	k     *Device
-	w     adapter.Window // 0: it is gone
-	own   bool           // of the pair that it is bound on
-	pair  *Pair          // of the newest bind
-	key   uint32         // of the newest bind that has taken effect
-	owner WindowOwner    // while that is bound
+	w     ibv.MW      // 0: it is gone
+	own   bool        // of the pair that it is bound on
+	pair  *Pair       // of the newest bind
+	key   uint32      // of the newest bind that has taken effect
+	owner WindowOwner // while that is bound
 }
 
 // NewWindow makes a free window; own: of the second type.
 func (z *Zone) NewWindow(own bool) (*Window, codes.Return) {
-	w, err := z.k.d.NewWindow(z.z, own)
+	w, err := z.k.d.AllocMW(z.z, own)
 	if err != nil {
 		return nil, codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
@@ -35,7 +35,7 @@ func (z *Zone) NewWindow(own bool) (*Window, codes.Return) {
 // Close ends a window. Of nil, or a second time, it does nothing.
 func (w *Window) Close() {
 	if w != nil && w.w != 0 {
-		_ = w.k.d.FreeWindow(w.w)
+		_ = w.k.d.DeallocMW(w.w)
 		w.w = 0
 	}
 }
@@ -57,8 +57,8 @@ func (w *Window) Unbound() {
 // postBind posts a bind that the adapter has a window for.
 func (q *Pair) postBind(b Binding, id uint64, fence bool) error {
 	r, w := b.Request(), b.Window()
-	r.ID, r.Window, r.Fence = id, w.w, fence
-	key, err := q.k.d.Bind(q.qp, &r)
+	r.ID, r.MW, r.Fence = id, w.w, fence
+	key, err := q.k.d.BindMW(q.qp, &r)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,13 @@
-/* address.h - socket addresses from and to struct cshim_rdma_address. */
-#ifndef CSHIM_RDMA_ADDRESS_H
-#define CSHIM_RDMA_ADDRESS_H
+/* address.h - socket addresses from and to struct cshim_ibv_address. */
+#ifndef CSHIM_IBV_ADDRESS_H
+#define CSHIM_IBV_ADDRESS_H
 
 #include <netinet/in.h>
 #include <string.h>
 
-#include "rdma/rdma.h"
+#include "ibv/ibv.h"
 
-static inline void rdma_sockaddr(const struct cshim_rdma_address *a, struct sockaddr_storage *to)
+static inline void ibv_sockaddr(const struct cshim_ibv_address *a, struct sockaddr_storage *to)
 {
 	memset(to, 0, sizeof *to);
 	if (a->family == 4) {
@@ -23,7 +23,7 @@ static inline void rdma_sockaddr(const struct cshim_rdma_address *a, struct sock
 	}
 }
 
-static inline void rdma_address(const struct sockaddr *from, struct cshim_rdma_address *a)
+static inline void ibv_address(const struct sockaddr *from, struct cshim_ibv_address *a)
 {
 	memset(a, 0, sizeof *a);
 	if (from->sa_family == AF_INET) {

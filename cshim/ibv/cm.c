@@ -1,12 +1,12 @@
-/* connect.c - connections by the RDMA connection manager. */
+/* cm.c - connections by the RDMA connection manager. */
 #include <errno.h>
 #include <string.h>
 
-#include "rdma/address.h"
-#include "rdma/library.h"
-#include "rdma/rdma.h"
+#include "ibv/address.h"
+#include "ibv/library.h"
+#include "ibv/ibv.h"
 
-/* The numbers of adapter.EventKind. */
+/* The numbers of ibv.CMEventKind. */
 enum {
 	ADDRESS_FOUND = 1,
 	NOT_FOUND,
@@ -21,18 +21,18 @@ enum {
 	REMOVED
 };
 
-int cshim_rdma_new_id(struct cshim_rdma *a, int datagrams, cshim_rdma_object *out)
+int cshim_ibv_new_id(struct cshim_ibv *a, int datagrams, cshim_ibv_object *out)
 {
 	struct rdma_cm_id *id;
 
 	errno = 0;
-	if (rdma.create_id(a->channel, &id, NULL, datagrams ? RDMA_PS_UDP : RDMA_PS_TCP))
-		return rdma_reason();
+	if (rdma.create_id(a->cm, &id, NULL, datagrams ? RDMA_PS_UDP : RDMA_PS_TCP))
+		return ibv_reason();
 	*out = NUMBER(id);
 	return 0;
 }
 
-void cshim_rdma_free_id(cshim_rdma_object id)
+void cshim_ibv_free_id(cshim_ibv_object id)
 {
 	rdma.destroy_id(OBJECT(struct rdma_cm_id, id));
 }
@@ -40,42 +40,42 @@ void cshim_rdma_free_id(cshim_rdma_object id)
 /* Of a function that says by errno what has failed. */
 static int result(int failed)
 {
-	return failed ? rdma_reason() : 0;
+	return failed ? ibv_reason() : 0;
 }
 
-int cshim_rdma_listen(struct cshim_rdma *a, cshim_rdma_object id, uint16_t port)
+int cshim_ibv_listen(struct cshim_ibv *a, cshim_ibv_object id, uint16_t port)
 {
-	struct cshim_rdma_address address;
+	struct cshim_ibv_address address;
 	struct sockaddr_storage at;
 
-	rdma_address((struct sockaddr *)&a->address, &address);
+	ibv_address((struct sockaddr *)&a->address, &address);
 	address.port = port;
-	rdma_sockaddr(&address, &at);
+	ibv_sockaddr(&address, &at);
 	errno = 0;
 	if (rdma.bind_addr(OBJECT(struct rdma_cm_id, id), (struct sockaddr *)&at))
-		return rdma_reason();
+		return ibv_reason();
 	return result(rdma.listen(OBJECT(struct rdma_cm_id, id), 0));
 }
 
-int cshim_rdma_find_address(struct cshim_rdma *a, cshim_rdma_object id,
-                            const struct cshim_rdma_address *to, int ms)
+int cshim_ibv_find_address(struct cshim_ibv *a, cshim_ibv_object id,
+                           const struct cshim_ibv_address *to, int ms)
 {
 	struct sockaddr_storage peer;
 
-	rdma_sockaddr(to, &peer);
+	ibv_sockaddr(to, &peer);
 	errno = 0;
 	return result(rdma.resolve_addr(OBJECT(struct rdma_cm_id, id),
 	                                (struct sockaddr *)&a->address, (struct sockaddr *)&peer,
 	                                ms));
 }
 
-int cshim_rdma_find_route(cshim_rdma_object id, int ms)
+int cshim_ibv_find_route(cshim_ibv_object id, int ms)
 {
 	errno = 0;
 	return result(rdma.resolve_route(OBJECT(struct rdma_cm_id, id), ms));
 }
 
-static struct rdma_conn_param param_of(const struct cshim_rdma_terms *t)
+static struct rdma_conn_param param_of(const struct cshim_ibv_terms *t)
 {
 	enum { FOR_EVER = 7 };
 
@@ -90,7 +90,7 @@ static struct rdma_conn_param param_of(const struct cshim_rdma_terms *t)
 	                                .qp_num = t->qpn};
 }
 
-int cshim_rdma_connect(cshim_rdma_object id, const struct cshim_rdma_terms *t)
+int cshim_ibv_connect(cshim_ibv_object id, const struct cshim_ibv_terms *t)
 {
 	struct rdma_conn_param param = param_of(t);
 
@@ -98,13 +98,13 @@ int cshim_rdma_connect(cshim_rdma_object id, const struct cshim_rdma_terms *t)
 	return result(rdma.connect(OBJECT(struct rdma_cm_id, id), &param));
 }
 
-int cshim_rdma_establish(cshim_rdma_object id)
+int cshim_ibv_establish(cshim_ibv_object id)
 {
 	errno = 0;
 	return result(rdma.establish(OBJECT(struct rdma_cm_id, id)));
 }
 
-int cshim_rdma_accept(cshim_rdma_object id, const struct cshim_rdma_terms *t)
+int cshim_ibv_accept(cshim_ibv_object id, const struct cshim_ibv_terms *t)
 {
 	struct rdma_conn_param param = param_of(t);
 
@@ -112,13 +112,13 @@ int cshim_rdma_accept(cshim_rdma_object id, const struct cshim_rdma_terms *t)
 	return result(rdma.accept(OBJECT(struct rdma_cm_id, id), &param));
 }
 
-int cshim_rdma_reject(cshim_rdma_object id, const void *data, int n)
+int cshim_ibv_reject(cshim_ibv_object id, const void *data, int n)
 {
 	errno = 0;
 	return result(rdma.reject(OBJECT(struct rdma_cm_id, id), data, (uint8_t)n));
 }
 
-int cshim_rdma_disconnect(cshim_rdma_object id)
+int cshim_ibv_disconnect(cshim_ibv_object id)
 {
 	errno = 0;
 	return result(rdma.disconnect(OBJECT(struct rdma_cm_id, id)));
@@ -142,14 +142,14 @@ static int kind_of(enum rdma_cm_event_type type)
 	return type < sizeof kinds / sizeof *kinds ? kinds[type] : 0;
 }
 
-static void copy_private(struct cshim_rdma_event *e, const void *data, uint8_t n)
+static void copy_private(struct cshim_ibv_cm_event *e, const void *data, uint8_t n)
 {
 	e->size = data ? n : 0;
 	if (e->size)
 		memcpy(e->private_data, data, (size_t)e->size);
 }
 
-static void describe(const struct rdma_cm_event *from, struct cshim_rdma_event *e)
+static void describe(const struct rdma_cm_event *from, struct cshim_ibv_cm_event *e)
 {
 	e->id = NUMBER(from->id);
 	e->listener = NUMBER(from->listen_id);
@@ -168,15 +168,15 @@ static void describe(const struct rdma_cm_event *from, struct cshim_rdma_event *
 		e->reads_in = p->responder_resources;
 		e->reads_out = p->initiator_depth;
 	}
-	rdma_address(&from->id->route.addr.src_addr, &e->local);
-	rdma_address(&from->id->route.addr.dst_addr, &e->peer);
+	ibv_address(&from->id->route.addr.src_addr, &e->local);
+	ibv_address(&from->id->route.addr.dst_addr, &e->peer);
 }
 
-int cshim_rdma_event(struct cshim_rdma *a, struct cshim_rdma_event *e)
+int cshim_ibv_cm_event(struct cshim_ibv *a, struct cshim_ibv_cm_event *e)
 {
 	struct rdma_cm_event *from;
 
-	if (rdma.get_cm_event(a->channel, &from))
+	if (rdma.get_cm_event(a->cm, &from))
 		return 0;
 	memset(e, 0, sizeof *e);
 	describe(from, e);

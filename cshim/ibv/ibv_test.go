@@ -1,4 +1,4 @@
-package rdma
+package ibv
 
 import (
 	"net/netip"
@@ -12,9 +12,9 @@ import (
 // TestNoLibrary: without one of the libraries the error says which.
 func TestNoLibrary(t *testing.T) {
 	at := netip.MustParseAddr("127.0.0.1")
-	for _, c := range [][2]string{{"libnoverbs.so.7", cmLibrary}, {verbsLibrary, "libnocm.so.7"},
+	for _, c := range [][2]string{{"libnoverbs.so.7", cmLibrary}, {library, "libnocm.so.7"},
 		{"libnoverbs.so.7", "libnocm.so.7"}} {
-		d, err := open(c[0], c[1], at)
+		d, err := openAddress(c[0], c[1], at)
 		if err == nil {
 			d.Close()
 			t.Fatalf("%v: opened", c)
@@ -27,7 +27,7 @@ func TestNoLibrary(t *testing.T) {
 
 // TestNoAdapter: the loopback belongs to none.
 func TestNoAdapter(t *testing.T) {
-	d, err := Open(netip.MustParseAddr("127.0.0.1"))
+	d, err := OpenAddress(netip.MustParseAddr("127.0.0.1"))
 	if err == nil {
 		d.Close()
 		t.Fatal("opened")
@@ -75,6 +75,6 @@ func TestNames(t *testing.T) {
 		t.Errorf("of nothing %v", got)
 	}
 	if _, ok := Find("no such adapter"); ok {
-		t.Error("found what is not there")
+		t.Error("found an adapter of no such name")
 	}
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rdma/library.h"
-#include "rdma/rdma.h"
+#include "ibv/ibv.h"
+#include "ibv/library.h"
 
 enum { ENTRIES = 1024 };
 
@@ -26,13 +26,6 @@ static struct ibv_comp_channel completions;
 static struct rdma_event_channel channel;
 static struct rdma_cm_id bound;
 static struct ibv_device_attr all_of_device;
-
-struct rdma_library rdma;
-
-int rdma_load(const char *verbs_library, const char *cm_library, char *why)
-{
-	return 0;
-}
 
 static int query_gid(struct ibv_context *of, uint8_t port, int index, union ibv_gid *gid)
 {
@@ -116,21 +109,21 @@ static int destroy_comp_channel(struct ibv_comp_channel *of)
 /* Opens the adapter: its GID's place, or less than 0. */
 static int place(void)
 {
-	const struct cshim_rdma_address address = {.family = 4, .ip = {10, 0, 0, 1}};
-	struct cshim_rdma_info info;
-	char why[CSHIM_RDMA_WHY] = "";
-	struct cshim_rdma *a;
+	const struct cshim_ibv_address address = {.family = 4, .ip = {10, 0, 0, 1}};
+	struct cshim_ibv_info info;
+	char why[CSHIM_IBV_WHY] = "";
+	struct cshim_ibv *a;
 	int found;
 
 	looks = 0;
-	verbs.query_gid_ex = types_are_told ? query_gid_ex : NULL;
-	a = cshim_rdma_open("", "", &address, &info, why);
+	ibv.query_gid_ex = types_are_told ? query_gid_ex : NULL;
+	a = cshim_ibv_open_address("", "", &address, &info, why);
 	if (!a) {
 		CHECK(strcmp(why, strerror(EADDRNOTAVAIL)) == 0);
 		return -1;
 	}
 	found = a->gid_index;
-	cshim_rdma_close(a);
+	cshim_ibv_close(a);
 	return found;
 }
 
@@ -143,12 +136,12 @@ void test_rdma_open(void)
 	context.device = &device;
 	bound.verbs = &context;
 	bound.port_num = 1;
-	verbs.query_gid = query_gid;
-	verbs.query_device = query_device;
-	verbs.query_port = query_port;
-	verbs.get_device_name = get_device_name;
-	verbs.create_comp_channel = create_comp_channel;
-	verbs.destroy_comp_channel = destroy_comp_channel;
+	ibv.query_gid = query_gid;
+	ibv.query_device = query_device;
+	ibv.query_port = query_port;
+	ibv.get_device_name = get_device_name;
+	ibv.create_comp_channel = create_comp_channel;
+	ibv.destroy_comp_channel = destroy_comp_channel;
 	rdma.create_event_channel = create_event_channel;
 	rdma.create_id = create_id;
 	rdma.bind_addr = bind_addr;

@@ -5,15 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rdma/library.h"
-#include "rdma/rdma.h"
+#include "ibv/ibv.h"
+#include "ibv/library.h"
 
-int rdma_reason(void)
-{
-	return errno ? errno : EINVAL;
-}
-
-/* What an adapter has completed, by number. */
+/* The completions of an adapter, by number. */
 static struct {
 	struct ibv_cq cq;
 	uint64_t first, end;
@@ -28,7 +23,7 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *out)
 
 	queues[i].asked++;
 	for (; n < most && queues[i].first < queues[i].end; n++)
-		out[n] = (struct ibv_wc){.wr_id = queues[i].first++, .byte_len = 7};
+		out[n] = (struct ibv_wc){.wr_id = queues[i].first++, .opcode = IBV_WC_RECV, .byte_len = 7};
 	return n;
 }
 
@@ -49,12 +44,12 @@ static int destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
-/* Takes at most so many, which are to be those from first to end. */
-static void take(cshim_rdma_object queue, int most, uint64_t first, uint64_t end)
+/* Takes at most that number, which are to be those from first to end. */
+static void take(cshim_ibv_object queue, int most, uint64_t first, uint64_t end)
 {
-	struct cshim_rdma_completion found[64];
+	struct cshim_ibv_completion found[64];
 
-	CHECK(cshim_rdma_poll(queue, most, found) == (int)(end - first));
+	CHECK(cshim_ibv_poll(queue, most, found) == (int)(end - first));
 	for (uint64_t i = first; i < end; i++)
 		CHECK(found[i - first].id == i && found[i - first].n == 7 &&
 		      found[i - first].status == 0);
@@ -65,48 +60,48 @@ static void look_in_vain(void)
 {
 	int n = 0;
 
-	while (!cshim_rdma_look())
+	while (!cshim_ibv_look())
 		CHECK(++n < 8);
 	CHECK(n == 7);
 }
 
 void test_completions(void)
 {
-	struct rdma_cm_id bound = {.verbs = &context};
-	struct cshim_rdma a = {.bound = &bound};
-	cshim_rdma_object one, two, none;
+	struct rdma_event_channel channel;
+	struct cshim_ibv a = {.context = &context, .cm = &channel};
+	cshim_ibv_object one, two, none;
 
-	verbs.create_cq = create_cq;
-	verbs.destroy_cq = destroy_cq;
+	ibv.create_cq = create_cq;
+	ibv.destroy_cq = destroy_cq;
 	context.ops.poll_cq = poll_cq;
-	CHECK(cshim_rdma_new_completions(&a, 64, &one) == 0);
-	CHECK(cshim_rdma_new_completions(&a, 64, &two) == 0);
+	CHECK(cshim_ibv_create_cq(&a, 64, &one) == 0);
+	CHECK(cshim_ibv_create_cq(&a, 64, &two) == 0);
 	refuse = 1;
-	CHECK(cshim_rdma_new_completions(&a, 64, &none) == ENOSPC);
-	for (int n = 0; !cshim_rdma_look(); n++)
+	CHECK(cshim_ibv_create_cq(&a, 64, &none) == ENOSPC);
+	for (int n = 0; !cshim_ibv_look(); n++)
 		CHECK(n < 8);
 	look_in_vain();
 
 	queues[1].end = 3;
 	for (int i = 0; i < 20; i++) /* it stays there until it is taken */
-		CHECK(cshim_rdma_look() == 1);
+		CHECK(cshim_ibv_look() == 1);
 	take(one, 32, 0, 0);
 	queues[1].end = 40; /* more comes */
 	take(two, 2, 0, 2);
 	take(two, 32, 2, 34);
-	CHECK(cshim_rdma_look() == 1);
+	CHECK(cshim_ibv_look() == 1);
 	take(two, 64, 34, 40);
 	look_in_vain();
 	queues[0].end = queues[1].end = 50;
-	CHECK(cshim_rdma_look() == 1);
+	CHECK(cshim_ibv_look() == 1);
 	take(one, 64, 0, 50);
 	take(two, 64, 40, 50);
 	look_in_vain();
 
-	CHECK(cshim_rdma_free_completions(two) == 0);
+	CHECK(cshim_ibv_destroy_cq(two) == 0);
 	queues[0].asked = queues[1].asked = 0;
 	queues[1].end = 60;
 	look_in_vain();
 	CHECK(queues[0].asked == 8 && queues[1].asked == 0);
-	CHECK(cshim_rdma_free_completions(one) == 0 && freed == 2);
+	CHECK(cshim_ibv_destroy_cq(one) == 0 && freed == 2);
 }

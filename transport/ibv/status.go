@@ -1,0 +1,63 @@
+package ibv
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrGone is the error of a device that is closed or gone.
+var ErrGone = errors.New("verbs: the adapter is closed or gone")
+
+// Status says how a request or receive has ended.
+type Status uint8
+
+// Statuses that this library decides by.
+const (
+	Success       Status = 0
+	LocLenErr     Status = 1
+	LocQPOpErr    Status = 2
+	LocProtErr    Status = 4
+	WRFlushErr    Status = 5 // the queue pair has failed before
+	MWBindErr     Status = 6
+	BadRespErr    Status = 7
+	LocAccessErr  Status = 8
+	RemInvReqErr  Status = 9
+	RemAccessErr  Status = 10 // the peer's adapter refused the key or the range
+	RemOpErr      Status = 11
+	RetryExcErr   Status = 12 // the peer did not answer
+	RNRRetryErr   Status = 13 // the peer had no receive
+	FatalErr      Status = 19
+	GeneralErr    Status = 21
+	statusesKnown        = 24
+)
+
+var statuses = [statusesKnown]string{"SUCCESS", "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_EEC_OP_ERR",
+	"LOC_PROT_ERR", "WR_FLUSH_ERR", "MW_BIND_ERR", "BAD_RESP_ERR", "LOC_ACCESS_ERR",
+	"REM_INV_REQ_ERR", "REM_ACCESS_ERR", "REM_OP_ERR", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR",
+	"LOC_RDD_VIOL_ERR", "REM_INV_RD_REQ_ERR", "REM_ABORT_ERR", "INV_EECN_ERR",
+	"INV_EEC_STATE_ERR", "FATAL_ERR", "RESP_TIMEOUT_ERR", "GENERAL_ERR", "TM_ERR",
+	"TM_RNDV_INCOMPLETE"}
+
+// String is the name of the status in <infiniband/verbs.h>.
+func (s Status) String() string {
+	if int(s) < len(statuses) {
+		return "IBV_WC_" + statuses[s]
+	}
+	return fmt.Sprintf("status %d", uint8(s))
+}
+
+// EventType is the type of an Event.
+type EventType uint8
+
+var eventTypes = [...]string{"CQ_ERR", "QP_FATAL", "QP_REQ_ERR", "QP_ACCESS_ERR", "COMM_EST",
+	"SQ_DRAINED", "PATH_MIG", "PATH_MIG_ERR", "DEVICE_FATAL", "PORT_ACTIVE", "PORT_ERR",
+	"LID_CHANGE", "PKEY_CHANGE", "SM_CHANGE", "SRQ_ERR", "SRQ_LIMIT_REACHED",
+	"QP_LAST_WQE_REACHED", "CLIENT_REREGISTER", "GID_CHANGE", "WQ_FATAL"}
+
+// String is the name of the type in <infiniband/verbs.h>.
+func (t EventType) String() string {
+	if int(t) < len(eventTypes) {
+		return "IBV_EVENT_" + eventTypes[t]
+	}
+	return fmt.Sprintf("event %d", uint8(t))
+}
