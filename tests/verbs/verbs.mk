@@ -62,3 +62,4 @@ verbs-lapi-full: $(VERBS_LAPI) $(VERBS_CONFORM)
 bench-verbs: $(VERBS_LAPI)
 	@scripts/setup.sh $(VERBS_TOOLS) ib_write_lat=perftest
 	@tests/verbs/run-lapi $(BUILD) bench $(REPETITIONS)
+include tests/verbs/rig/rig.mk

@@ -1,0 +1,38 @@
+# The rig: adapters for tests that need no hardware, no kernel's driver and no virtual machine
+# (docs/verbs.md). Included by tests/verbs/verbs.mk.
+#
+#   make rig          its libraries, in build/rig
+
+RIG_DIR   := tests/verbs/rig
+RIG_BUILD := $(BUILD)/rig
+RIG_CFLAGS ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
+RIG_VERBS := world fifo agent device open memory copy cq async queue states post run fail \
+  deliver extended names faults cm_end
+RIG_CM    := cm_id cm_connect cm_event cm_qp
+# Programs close a provider that has opened them: their thread stays.
+RIG_SHARED := -D_GNU_SOURCE -fPIC -shared -Wl,-z,nodelete
+RIG_LIBS  := $(addprefix $(RIG_BUILD)/,libibverbs.so.1 librdmacm.so.1 libmlx5.so.1 libefa.so.1)
+
+.PHONY: rig
+rig: $(RIG_LIBS) $(RIG_BUILD)/rigctl
+
+$(RIG_BUILD)/libibverbs.so.1: $(RIG_VERBS:%=$(RIG_DIR)/%.c) $(RIG_DIR)/ibverbs.map \
+  $(wildcard $(RIG_DIR)/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(RIG_CFLAGS) $(RIG_SHARED) -Wl,-soname,$(@F) \
+	  -Wl,--version-script=$(RIG_DIR)/ibverbs.map $(filter %.c,$^) -o $@ -lpthread
+
+$(RIG_BUILD)/librdmacm.so.1: $(RIG_CM:%=$(RIG_DIR)/%.c) $(RIG_DIR)/rdmacm.map \
+  $(wildcard $(RIG_DIR)/*.h) $(RIG_BUILD)/libibverbs.so.1
+	$(CC) $(RIG_CFLAGS) $(RIG_SHARED) -Wl,-soname,$(@F) \
+	  -Wl,--version-script=$(RIG_DIR)/rdmacm.map $(filter %.c,$^) -o $@ \
+	  -L$(@D) -l:libibverbs.so.1 -lpthread
+
+# perftest is linked to these besides.
+$(RIG_BUILD)/lib%.so.1: $(RIG_DIR)/vendor.c $(RIG_DIR)/%.map
+	@mkdir -p $(@D)
+	$(CC) $(RIG_CFLAGS) $(RIG_SHARED) $(if $(filter efa,$*),-DEFA) -Wl,-soname,$(@F) \
+	  -Wl,--version-script=$(RIG_DIR)/$*.map $< -o $@
+
+$(RIG_BUILD)/rigctl: $(RIG_DIR)/rigctl.c $(RIG_BUILD)/libibverbs.so.1
+	$(CC) $(RIG_CFLAGS) $< -o $@ -L$(@D) -l:libibverbs.so.1 -Wl,-rpath,'$$ORIGIN'
