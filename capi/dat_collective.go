@@ -32,7 +32,7 @@ func (kernel) Reduce(op, typ int, inout, in transport.Addr, count uint64) {
 
 func initCollectiveCalls() {
 	d := &datCalls
-	d[C.DAT_CALL_collective_create_member] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	d[C.DAT_CALL_ib_collective_create_member] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		switch {
 		case c.needs(2):
 			return codes.Arg(3)
@@ -46,15 +46,15 @@ func initCollectiveCalls() {
 		}
 		return r
 	})
-	d[C.DAT_CALL_collective_free_member] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	d[C.DAT_CALL_ib_collective_free_member] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return ia.FreeMember(c[1])
 	})
-	d[C.DAT_CALL_collective_create_group] = on(ofEVD, createGroup)
-	d[C.DAT_CALL_collective_free_group] = on(ofGroup, func(g *dat.Collective,
+	d[C.DAT_CALL_ib_collective_create_group] = on(ofEVD, createGroup)
+	d[C.DAT_CALL_ib_collective_free_group] = on(ofGroup, func(g *dat.Collective,
 		_ *datCall) codes.Return {
 		return g.Free()
 	})
-	d[C.DAT_CALL_collective_read_clock] = on(ofGroup, func(g *dat.Collective,
+	d[C.DAT_CALL_ib_collective_read_clock] = on(ofGroup, func(g *dat.Collective,
 		c *datCall) codes.Return {
 		if c.needs(1) {
 			return codes.Arg(2)

@@ -134,6 +134,6 @@ var datPointers = [C.DAT_NUM_CALLS][]pointed{
 	C.DAT_CALL_rsp_create:     handleAt(4),
 	C.DAT_CALL_rsp_query:      queried[C.DAT_RSP_PARAM](),
 
-	C.DAT_CALL_collective_create_member: {out[uint64](2), out[uint32](3)},
-	C.DAT_CALL_collective_read_clock:    {out[uint64](1)},
+	C.DAT_CALL_ib_collective_create_member: {out[uint64](2), out[uint32](3)},
+	C.DAT_CALL_ib_collective_read_clock:    {out[uint64](1)},
 }

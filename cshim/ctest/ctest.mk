@@ -9,7 +9,7 @@ CSHIM_INCLUDES := -Icshim -Iinclude
 CSHIM_TEST_LANE := $(wildcard cshim/dat/*.c cshim/dat/evd/*.c cshim/dat/rc/*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second/%.c)
 CSHIM_TEST_DAT := $(wildcard cshim/dat/coll/*.c) \
-  $(addprefix cshim/dat/api/,block.c built_in.c collective_post.c conf.c endpoint.c names.c pointers.c wait.c) \
+  $(addprefix cshim/dat/api/,block.c built_in.c collective_post.c conf.c names.c pointers.c posts.c wait.c) \
   $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c)
 # What asks launchers' libraries: the test program is these libraries, and exports their functions.
 CSHIM_TEST_LAUNCHERS := cshim/munge/munge.c cshim/pmix/pmix.c

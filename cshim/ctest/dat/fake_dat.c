@@ -184,6 +184,12 @@ const DAT_PROVIDER *dat_provider_of_ia(DAT_HANDLE handle)
 	return NULL;
 }
 
+DAT_RETURN dat_provider_extended(const DAT_PROVIDER *table, DAT_HANDLE handle, DAT_EXTENDED_OP op,
+                                 ...)
+{
+	return DAT_NOT_IMPLEMENTED;
+}
+
 void dat_extensions_found(void)
 {
 }

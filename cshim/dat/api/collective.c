@@ -97,28 +97,6 @@ WHOLE(OWN_FUNCTION)
 
 /* ---- Members and groups ---- */
 
-DAT_RETURN(dat_ib_collective_create_member)
-(DAT_IA_HANDLE ia_handle, void *progress_func, DAT_IB_COLLECTIVE_MEMBER *member,
- DAT_UINT32 *member_size)
-{
-	PROVIDED(CREATE_MEMBER, ia_handle, progress_func, member, member_size);
-	return DAT_CALL(collective_create_member, DAT_P(ia_handle), DAT_P(progress_func),
-	                DAT_P(member), DAT_P(member_size));
-}
-
-DAT_RETURN(dat_ib_collective_free_member)
-(DAT_IA_HANDLE ia_handle, DAT_IB_COLLECTIVE_MEMBER member)
-{
-	PROVIDED(FREE_MEMBER, ia_handle, member);
-	return DAT_CALL(collective_free_member, DAT_P(ia_handle), DAT_P(member));
-}
-
-DAT_RETURN(dat_ib_collective_free_group)(DAT_IB_COLLECTIVE_HANDLE collective_handle)
-{
-	PROVIDED(FREE_GROUP, collective_handle);
-	return DAT_CALL(collective_free_group, DAT_P(collective_handle));
-}
-
 DAT_RETURN(dat_ib_collective_set_clock)
 (DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 clock_value, DAT_CONTEXT user_context)
 {
@@ -128,25 +106,9 @@ DAT_RETURN(dat_ib_collective_set_clock)
 			AT(CLOCK, clock_value) AT(CONTEXT, user_context.as_64)});
 }
 
-DAT_RETURN(dat_ib_collective_read_clock)
-(DAT_IB_COLLECTIVE_HANDLE collective_handle, DAT_UINT64 *clock_value)
-{
-	PROVIDED(READ_CLOCK, collective_handle, clock_value);
-	return DAT_CALL(collective_read_clock, DAT_P(collective_handle), DAT_P(clock_value));
-}
-
-/* The calls that are the same in both sets. */
-#define SAME(name)                                                  \
-	__typeof__(dat_ib_collective_##name)(dat_collective_##name) \
-		__attribute__((alias("dat_ib_collective_" #name)));
-
-SAME(create_member)
-SAME(free_member)
-SAME(free_group)
-SAME(set_clock)
-SAME(read_clock)
-SAME(broadcast)
-SAME(barrier)
+DAT_SAME(set_clock)
+DAT_SAME(broadcast)
+DAT_SAME(barrier)
 
 DAT_RETURN(dat_ib_collective_create_group)
 (DAT_IB_COLLECTIVE_MEMBER *members, DAT_COUNT group_size, DAT_IB_COLLECTIVE_RANK self,
@@ -155,7 +117,7 @@ DAT_RETURN(dat_ib_collective_create_group)
 {
 	PROVIDED(CREATE_GROUP, evd_handle, members, group_size, self, group_id, group_info,
 	         pz_handle, user_context);
-	return DAT_CALL(collective_create_group, DAT_P(evd_handle), DAT_P(members),
+	return DAT_CALL(ib_collective_create_group, DAT_P(evd_handle), DAT_P(members),
 	                DAT_I(group_size), DAT_I(self), DAT_I(group_id), DAT_P(group_info),
 	                DAT_P(pz_handle), user_context.as_64);
 }
@@ -171,15 +133,6 @@ DAT_RETURN(dat_collective_create_group)
 
 /* ---- By number, of dat_extension_op ---- */
 
-static DAT_RETURN create_member(DAT_HANDLE handle, va_list list)
-{
-	READ(void *, progress)
-	READ(DAT_IB_COLLECTIVE_MEMBER *, member)
-
-	return (dat_ib_collective_create_member)(handle, progress, member,
-	                                         va_arg(list, DAT_UINT32 *));
-}
-
 static DAT_RETURN create_group(DAT_HANDLE handle, va_list list)
 {
 	READ(DAT_IB_COLLECTIVE_MEMBER *, members)
@@ -191,13 +144,6 @@ static DAT_RETURN create_group(DAT_HANDLE handle, va_list list)
 
 	return (dat_ib_collective_create_group)(members, size, self, id, info, handle, pz,
 	                                        va_arg(list, DAT_CONTEXT));
-}
-
-static DAT_RETURN set_clock(DAT_HANDLE handle, va_list list)
-{
-	READ(DAT_UINT64, value)
-
-	return (dat_ib_collective_set_clock)(handle, value, va_arg(list, DAT_CONTEXT));
 }
 
 #define BY_NUMBER(name, number, a, b, c, d)                                                      \
@@ -213,19 +159,8 @@ DAT_RETURN dat_collective_extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_li
 		BOTH(BY_NUMBER)
 		SIMPLE(BY_NUMBER)
 		OF_RANK(BY_NUMBER)
-	case DAT_IB_COLLECTIVE_CREATE_MEMBER_OP:
-		return create_member(handle, list);
-	case DAT_IB_COLLECTIVE_FREE_MEMBER_OP:
-		return (dat_ib_collective_free_member)(handle,
-		                                       va_arg(list, DAT_IB_COLLECTIVE_MEMBER));
 	case DAT_IB_COLLECTIVE_CREATE_GROUP_OP:
 		return create_group(handle, list);
-	case DAT_IB_COLLECTIVE_FREE_GROUP_OP:
-		return (dat_ib_collective_free_group)(handle);
-	case DAT_IB_COLLECTIVE_SET_CLOCK_OP:
-		return set_clock(handle, list);
-	case DAT_IB_COLLECTIVE_READ_CLOCK_OP:
-		return (dat_ib_collective_read_clock)(handle, va_arg(list, DAT_UINT64 *));
 	}
 	return DAT_NOT_IMPLEMENTED; /* without class, as programs expect it */
 }

@@ -39,19 +39,6 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	                                   DAT_I(evd_flags), DAT_P(evd_handle)});
 }
 
-DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
-                         DAT_EVD_PARAM *evd_param)
-{
-	DAT_PROVIDED(evd_query, evd_handle, evd_param_mask, evd_param);
-	return DAT_CALL(evd_query, DAT_P(evd_handle), DAT_I(evd_param_mask), DAT_P(evd_param));
-}
-
-DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
-{
-	DAT_PROVIDED(evd_free, evd_handle);
-	return DAT_CALL(evd_free, DAT_P(evd_handle));
-}
-
 static DAT_RETURN post_software(uint64_t evd, const DAT_EVENT *event)
 {
 	DAT_EVENT posted;
@@ -113,13 +100,6 @@ DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent
 	                DAT_P(agent.proxy_agent_func), DAT_P(cno_handle));
 }
 
-DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
-                             DAT_CNO_HANDLE *cno_handle)
-{
-	DAT_PROVIDED_IA(cno_fd_create, ia_handle, file_descriptor, cno_handle);
-	return DAT_CALL(cno_fd_create, DAT_P(ia_handle), DAT_P(file_descriptor), DAT_P(cno_handle));
-}
-
 /* Takes the trigger of a CNO, as dat_cno_wait does; evd_handle may be NULL. */
 static DAT_RETURN trigger(uint64_t cno, DAT_EVD_HANDLE *evd_handle)
 {
@@ -149,17 +129,4 @@ DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGE
 	OF_CNO(cno_handle, (cno_set_agent(h, DAT_P(agent.proxy_agent_func),
 	                                  DAT_P(agent.instance_data)),
 	                    DAT_SUCCESS));
-}
-
-DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param_mask,
-                         DAT_CNO_PARAM *cno_param)
-{
-	DAT_PROVIDED(cno_query, cno_handle, cno_param_mask, cno_param);
-	return DAT_CALL(cno_query, DAT_P(cno_handle), DAT_I(cno_param_mask), DAT_P(cno_param));
-}
-
-DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
-{
-	DAT_PROVIDED(cno_free, cno_handle);
-	return DAT_CALL(cno_free, DAT_P(cno_handle));
 }
