@@ -76,11 +76,11 @@ $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core scripts/poller-overl
 
 # It finds the library beside itself; in the system's folder it needs no run path. Registries unload providers, Go's run-time cannot be unloaded.
 DAPL_RPATH = -Wl,-rpath,'$$ORIGIN',--enable-new-dtags
-$(BUILD)/lib/libdapllapi.so.2: $(wildcard cshim/dat/provider/*.[ch] include/dat2/*.h include/dat2/parts/*.h)
+$(BUILD)/lib/libdapllapi.so.2: $(wildcard cshim/registry/provider/*.[ch] include/dat2/*.h include/dat2/parts/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -Icshim -Iinclude -shared -o $@ \
 	  -Wl,-soname,$(@F) -Wl,-z,nodelete,-z,relro,-z,now $(DAPL_RPATH) \
-	  cshim/dat/provider/provider.c
+	  cshim/registry/provider/provider.c
 
 # Whose name reports of Go's run-time have.
 REPORTS := -X lapi/invariant/thrown.command=

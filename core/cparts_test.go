@@ -21,11 +21,10 @@ var cParts = map[string]map[string]string{
 	"dat":     {"dat/evd": "handles, the block"},
 	"dat/api": {"dat": "the block, core", "dat/coll": "posts", "dat/evd": "waits, dequeues",
 		"dat/rc": "posts, turns", "node": "guarded arguments", "progress": "lock, waits",
-		"start": "core's first call"},
+		"registry": "adapters of other providers", "start": "core's first call"},
 	"dat/coll": {"coll": "reductions", "dat": "handles, core", "dat/evd": "events",
 		"node": "copies"},
-	"dat/evd":      {"progress": "the block is one of progress's"},
-	"dat/provider": {},
+	"dat/evd": {"progress": "the block is one of progress's"},
 	"dat/rc": {"dat": "the lane, core", "dat/coll": "a turn goes on with groups",
 		"dat/evd": "events", "node": "rings, copies"},
 	"fortran": {"context": "calls enter it", "handlers": "procedures as arguments",
@@ -37,13 +36,15 @@ var cParts = map[string]map[string]string{
 		"node": "rings", "progress": "waits", "verbs": "packets over adapters"},
 	"lapi": {"context": "calls enter it", "handlers": "errors, completions", "lane": "the fast path",
 		"node": "the barrier, guarded memory", "progress": "waits"},
-	"munge":    {},
-	"node":     {"cpu": "pauses"},
-	"pmix":     {},
-	"progress": {"cpu": "pauses, processors"},
-	"start":    {"node": "the guard's handler", "progress": "signals, messages"},
-	"verbs":    {},
-	"watch":    {},
+	"munge":             {},
+	"node":              {"cpu": "pauses"},
+	"pmix":              {},
+	"progress":          {"cpu": "pauses, processors"},
+	"registry":          {"node": "guarded pointers", "progress": "messages"},
+	"registry/provider": {},
+	"start":             {"node": "the guard's handler", "progress": "signals, messages"},
+	"verbs":             {},
+	"watch":             {},
 }
 
 // cContracts are the headers of a room of uDAPL that others may include; the rest is its own. No
@@ -53,6 +54,7 @@ var cContracts = map[string]string{
 	"dat/coll": "dat/coll/coll.h",
 	"dat/evd":  "dat/evd/evd.h",
 	"dat/rc":   "dat/rc/rc.h",
+	"registry": "registry/registry.h",
 }
 
 // cInclude is a line of a C file, or of the C in a Go file.

@@ -15,6 +15,7 @@
 //	progress  the lock, waiting, the library's threads
 //	lane      the fast path of LAPI's small operations
 //	node      data between tasks of a node; transport/shm calls it, too
+//	registry  which library serves a name of uDAPL's adapters: what libdat2 is elsewhere
 //	coll      reductions of uDAPL's collectives
 //	pmix      a client of PMIx; capi calls it
 //	cpu       what all ask of the processor
@@ -35,5 +36,6 @@ import (
 	_ "lapi/cshim/lapi"
 	_ "lapi/cshim/node"
 	_ "lapi/cshim/progress"
+	_ "lapi/cshim/registry"
 	_ "lapi/cshim/start"
 )

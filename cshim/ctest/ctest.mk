@@ -2,14 +2,14 @@
 # address sanitizer. `make cshim-test`; needs nothing but a C compiler.
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
-CSHIM_PARTS := coll context cpu fortran handlers ibv lane lapi node progress start verbs
+CSHIM_PARTS := coll context cpu fortran handlers ibv lane lapi node progress registry start verbs
 CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
 CSHIM_INCLUDES := -Icshim -Iinclude
 # Of uDAPL what transfers, waits and posts. Its lane is there twice: the other of two processes.
 CSHIM_TEST_LANE := $(wildcard cshim/dat/*.c cshim/dat/evd/*.c cshim/dat/rc/*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second/%.c)
 CSHIM_TEST_DAT := $(wildcard cshim/dat/coll/*.c) \
-  $(addprefix cshim/dat/api/,block.c built_in.c collective_post.c conf.c names.c pointers.c posts.c wait.c) \
+  $(addprefix cshim/dat/api/,block.c collective_post.c posts.c wait.c) \
   $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c)
 # What asks launchers' libraries: the test program is these libraries, and exports their functions.
 CSHIM_TEST_LAUNCHERS := cshim/munge/munge.c cshim/pmix/pmix.c

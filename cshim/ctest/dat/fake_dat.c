@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "dat/api/providers.h"
+#include "dat/api/block.h"
 #include "node/arm.h"
 
 enum { AREA = 1 << DAT_AREA_SHIFT, SLOTS = 5, TAG = 4711, ZONE = 0x1000 };
@@ -171,27 +171,10 @@ int godat_ends(void)
 	return 0;
 }
 
-/* There are no providers. */
-const DAT_PROVIDER *dat_provider_of(DAT_HANDLE handle)
-{
-	(void)handle;
-	return NULL;
-}
-
-const DAT_PROVIDER *dat_provider_of_ia(DAT_HANDLE handle)
-{
-	(void)handle;
-	return NULL;
-}
-
-DAT_RETURN dat_provider_extended(const DAT_PROVIDER *table, DAT_HANDLE handle, DAT_EXTENDED_OP op,
-                                 ...)
+/* The registry knows the library's own tables by its address. */
+DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 {
 	return DAT_NOT_IMPLEMENTED;
-}
-
-void dat_extensions_found(void)
-{
 }
 
 static void open_queue(const fake_dat_side *s, dat_slot *slot)

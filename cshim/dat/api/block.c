@@ -8,14 +8,13 @@
 #include "dat/coll/coll.h"
 #include "dat/rc/rc.h"
 #include "progress/lock.h"
-#include "dat/api/providers.h"
+#include "dat/api/block.h"
 #include "progress/say.h"
 #include "start/start.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* Held while adapters are opened and closed. Before the block's lock. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-uint32_t dat_unusual = DAT_UNPREPARED;
 int dat_is_broken;
 
 /* How many turns of the lane stand for one of core's, while a thread waits. */
@@ -156,7 +155,7 @@ static void prepare(void)
 {
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	cshim_progress_prepare();
-	node_guard_install(); /* pointers.h */
+	node_guard_install(); /* registry/pointers.c */
 	cshim_progress_add(&dat_progress, &owner);
 	godat_block(&dat_progress, &dat_the_lane);
 	__atomic_and_fetch(&dat_unusual, ~DAT_UNPREPARED, __ATOMIC_RELEASE);

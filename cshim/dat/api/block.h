@@ -8,14 +8,10 @@
 #include "dat/calls.h"
 #include "dat/common.h"
 #include "dat/godat.h"
+#include "registry/registry.h"
 
 /* An invariant of core's has broken: only events that are there come from it. Under the lock. */
 extern int dat_is_broken;
-
-/* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program (proposal.c).
- */
-void dat_extensions_found(void);
-extern int dat_extensions;
 
 /* Arguments of a call as core gets them. */
 #define DAT_P(pointer) ((uint64_t)(uintptr_t)(pointer))
@@ -35,6 +31,13 @@ int dat_enter(void);
 DAT_RETURN dat_refused(void);
 /* Unlocks it, and runs the agents that are due. */
 DAT_RETURN dat_leave(DAT_RETURN result);
+
+/* Before the first call into Go: without threads to be had its run-time would end the process.
+ * DAT_SUCCESS, or what dat_ia_open returns then. */
+DAT_RETURN dat_may_enter(void);
+/* dat_ia_openv and dat_ia_close of the library's own adapters. */
+DAT_RETURN dat_open_own(const uint64_t *arguments);
+DAT_RETURN dat_close_own(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags);
 
 /* collective_post.c: posts an operation of a group, whose arguments are by place (coll/coll.h). */
 DAT_RETURN dat_collective_post(const uint64_t *arguments);

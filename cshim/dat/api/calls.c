@@ -1,6 +1,4 @@
 /* calls.c - the entry points that pass their calls on to core, and extended operations by number. */
-#include "dat/calls.h"
-#include "dat/api/providers.h"
 #include "dat/api/extension.h"
 
 /* A parameter as core gets it. */

@@ -11,7 +11,6 @@
  * library's own groups.
  */
 #include "dat/api/extension.h"
-#include "dat/api/providers.h"
 #include "dat/coll/coll.h"
 
 #define PROVIDED(operation, handle, ...) \

@@ -1,6 +1,5 @@
 /* event.c - EVDs and CNOs: core makes, frees and shows them, the rest is their room's (evd/evd.h). */
-#include "dat/api/pointers.h"
-#include "dat/api/providers.h"
+#include "dat/api/block.h"
 #include "dat/evd/evd.h"
 #include "dat/rc/rc.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdarg.h>
 
-#include "dat/common.h"
+#include "dat/api/block.h"
 
 /* A collective operation by number. */
 DAT_RETURN dat_collective_extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list list);

@@ -1,6 +1,6 @@
 /* memory.c - registers memory. */
 #include "node/guard.h"
-#include "dat/api/providers.h"
+#include "dat/api/block.h"
 
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
                           DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz_handle,

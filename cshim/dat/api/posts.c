@@ -1,6 +1,6 @@
 /* posts.c - what is posted to endpoints and shared receive queues. */
 #include "dat/rc/rc.h"
-#include "dat/api/providers.h"
+#include "dat/api/block.h"
 
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                             DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,

@@ -1,5 +1,4 @@
 /* proposal.c - the entry points of the proposal of 2005 (dat/dat_extensions.h). */
-#include <dlfcn.h>
 #include <stdarg.h>
 
 #include "dat/api/block.h"
@@ -7,24 +6,6 @@
 #pragma GCC visibility push(default)
 #include <dat/dat_extensions.h>
 #pragma GCC visibility pop
-
-int dat_extensions;
-
-/*
- * A program that names the variable has a copy of its own, as linkers have it for data, and this
- * library is linked so that it sees but its own one.
- */
-void dat_extensions_found(void)
-{
-	void *program = dlopen(NULL, RTLD_LAZY);
-	int *copy = program ? dlsym(program, "dat_extensions") : NULL;
-
-	dat_extensions = 1;
-	if (copy)
-		*copy = 1;
-	if (program)
-		dlclose(program);
-}
 
 static DAT_RETURN write_immed(DAT_HANDLE handle, va_list list)
 {

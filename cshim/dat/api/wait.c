@@ -7,7 +7,7 @@
 #include "dat/coll/coll.h"
 #include "dat/evd/evd.h"
 #include "dat/rc/rc.h"
-#include "dat/api/providers.h"
+#include "dat/api/block.h"
 #include "progress/wait.h"
 
 /* A thread that finds events of a group, or waits for members that share processors, looks at the

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dat/api/names.h"
+#include "registry/names.h"
 
 enum { FIELDS = 8, LONGEST = 1 << 20 };
 /* Of a field that is quoted in a fault. */

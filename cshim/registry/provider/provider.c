@@ -4,7 +4,7 @@
  * library, and gives the registry a table of the library's functions.
  *
  * A registry finds an object's provider by the table's address in the first 8 bytes of what a
- * handle points to, which is core/dat's Slot: the library writes it there, once told. Adapters the
+ * handle points to, which is core/dat's Slot: the library writes it there from its registration on. Adapters the
  * registry numbers itself; queries answer with its number.
  */
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *ia_para
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info);
 EXPORT DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list arguments);
 
-#include "dat/provider/functions.h"
+#include "registry/provider/functions.h"
 
 /* The table of each name: a registry finds a provider of its by the name in there. Never freed. */
 struct known {
@@ -88,7 +88,7 @@ static DAT_RETURN related(DAT_IA_HANDLE ia, const DAT_NAME_PTR provider, DAT_BOO
 
 /*
  * Each argument of an operation is 8 bytes of the list, whatever its type; no operation has more
- * than 8. What lies behind the last one is passed on, and not looked at.
+ * than 8. The words behind the last one are passed on, and not looked at.
  */
 DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list arguments)
 {

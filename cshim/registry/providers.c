@@ -7,7 +7,7 @@
  * handle points to, which is copied under guard and compared with those that are registered.
  */
 #define _GNU_SOURCE
-#include "dat/api/providers.h"
+#include "registry/names.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -16,20 +16,18 @@
 #include <string.h>
 
 #include "node/guard.h"
-#include "dat/api/pointers.h"
-
-#define NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)
-#define BAD_ARG(n) (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | (DAT_INVALID_ARG1 + (n)-1))
 
 enum { TABLES_MAX = 1024 };
 
 pthread_mutex_t dat_providers_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Under the lock. */
 static dat_provider *providers;
-int dat_provider_inside; /* init or fini of a provider runs, in the thread that has the lock */
+static int inside; /* init or fini of a provider runs, in the thread that has the lock */
 /* Read without it, each for itself: NULL, or a table. Places below num_tables are in use. */
 static const DAT_PROVIDER *tables[TABLES_MAX];
 static int num_tables;
+
+uint32_t dat_unusual = DAT_UNPREPARED;
 
 /* ---- Whose a handle is ---- */
 
@@ -91,19 +89,22 @@ static int is_own(DAT_PZ_CREATE_FUNC create)
 	return create == dat_pz_create;
 }
 
-DAT_RETURN dat_provider_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
+DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
 {
 	DAT_PZ_CREATE_FUNC create;
+	DAT_PROVIDER_INFO key;
 	DAT_RETURN result;
 
 	if (!table || dat_copy_in(&create, &table->pz_create_func, sizeof create) != 0)
 		return BAD_ARG(1);
+	if (!dat_names_key(&key, info))
+		return BAD_ARG(2);
 	if (is_own(create))
-		return dat_names_add(table, info, 1);
+		return dat_names_add(table, &key, 1);
 	pthread_mutex_lock(&dat_providers_lock);
-	result = dat_names_add(table, info, 0);
+	result = dat_names_add(table, &key, 0);
 	if (result == DAT_SUCCESS && !is_table(table) && !add_table(table)) {
-		dat_names_remove(info);
+		dat_names_remove(&key);
 		result = NO_MEMORY;
 	}
 	pthread_mutex_unlock(&dat_providers_lock);
@@ -122,28 +123,29 @@ static dat_provider *find_provider(const char *name, const DAT_PROVIDER *table, 
 	return NULL;
 }
 
-DAT_RETURN dat_provider_remove(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
+static DAT_RETURN remove_provider(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key)
 {
-	DAT_PROVIDER_INFO key;
-	DAT_RETURN result;
+	DAT_RETURN result = DAT_CLASS_ERROR | DAT_PROVIDER_IN_USE;
 	dat_provider *p;
 
-	if (!table)
-		return BAD_ARG(1);
-	if (!info || dat_copy_in(&key, info, sizeof key) != 0)
-		return BAD_ARG(2);
-	key.ia_name[sizeof key.ia_name - 1] = 0;
 	pthread_mutex_lock(&dat_providers_lock);
-	p = find_provider(key.ia_name, table, NULL);
-	if (p && p->users > 0 && !dat_provider_inside) {
-		result = DAT_CLASS_ERROR | DAT_PROVIDER_IN_USE;
-	} else {
-		result = dat_names_remove(&key);
+	p = find_provider(key->ia_name, table, NULL);
+	if (!p || p->users == 0 || inside) {
+		result = dat_names_remove(key);
 		if (result == DAT_SUCCESS && !dat_names_have(table))
 			remove_table(table);
 	}
 	pthread_mutex_unlock(&dat_providers_lock);
 	return result;
+}
+
+DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
+{
+	DAT_PROVIDER_INFO key;
+
+	if (!table)
+		return BAD_ARG(1);
+	return dat_names_key(&key, info) ? remove_provider(table, &key) : BAD_ARG(2);
 }
 
 /* ---- Libraries ---- */
@@ -157,7 +159,7 @@ static void say(const char *path, const char *what, const char *why)
 	dat_message(text);
 }
 
-/* What a provider imports of its registry must be this library's, also if that was loaded for one
+/* The symbols that a provider imports of its registry must be this library's, also if that was loaded for one
  * object alone. */
 static void show_itself(void)
 {
@@ -195,12 +197,12 @@ static int holds(const DAT_PROVIDER *table)
 static void unload(dat_provider *p)
 {
 	if (p->table && p->fini) {
-		dat_provider_inside++;
+		inside++;
 		p->fini(&p->info);
-		dat_provider_inside--;
+		inside--;
 	}
 	if (p->table && p->path) /* fini should have removed it */
-		dat_provider_remove(p->table, &p->info);
+		remove_provider(p->table, &p->info);
 	if (p->library && !(p->table && dat_names_have(p->table) && !holds(p->table)))
 		dlclose(p->library);
 }
@@ -222,9 +224,9 @@ static int load(dat_provider *p, const dat_candidate *c)
 	p->fini = (DAT_PROVIDER_FINI_FUNC)symbol(p, DAT_PROVIDER_FINI_FUNC_STR);
 	if (!init || !p->fini)
 		return 0;
-	dat_provider_inside++;
+	inside++;
 	init(&p->info, c->params);
-	dat_provider_inside--;
+	inside--;
 	if (dat_names_candidate(&p->info, 0, &made) == DAT_SUCCESS)
 		p->table = made.table;
 	if (!p->table)
@@ -286,7 +288,37 @@ void dat_provider_release(dat_provider *p)
 	pthread_mutex_unlock(&dat_providers_lock);
 }
 
+/* This thread has the lock for it. */
+int dat_provider_is_inside(void)
+{
+	int is = 0;
+
+	if (pthread_mutex_trylock(&dat_providers_lock) == 0) {
+		is = inside;
+		pthread_mutex_unlock(&dat_providers_lock);
+	}
+	return is;
+}
+
 /* ---- Extended operations ---- */
+
+int dat_extensions;
+
+/*
+ * A program that names the variable has a copy of its own, as linkers have it for data, and this
+ * library is linked so that it sees but its own one.
+ */
+void dat_extensions_found(void)
+{
+	void *program = dlopen(NULL, RTLD_LAZY);
+	int *copy = program ? dlsym(program, "dat_extensions") : NULL;
+
+	dat_extensions = 1;
+	if (copy)
+		*copy = 1;
+	if (program)
+		dlclose(program);
+}
 
 DAT_RETURN dat_provider_extended(const DAT_PROVIDER *table, DAT_HANDLE handle, DAT_EXTENDED_OP op,
                                  ...)

@@ -1,7 +1,5 @@
 /* pointers.c - reads and writes what a program points to, where core may not have started. */
 #define _GNU_SOURCE
-#include "dat/api/pointers.h"
-
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include <unistd.h>
 
 #include "node/guard.h"
-#include "dat/api/providers.h"
+#include "registry/registry.h"
 
 enum { PAGE = 4096 }; /* pages are no smaller */
 

@@ -1,6 +1,6 @@
-/* names.c - the registry of names, and what the program has registered. */
+/* names.c - the list of names, and what the program has registered. */
 #define _GNU_SOURCE
-#include "dat/api/names.h"
+#include "registry/names.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -8,20 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dat/api/pointers.h"
 #include "progress/say.h"
-
-#define BAD_ARG(n) (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | (DAT_INVALID_ARG1 + (n)-1))
-#define NOT_REGISTERED (DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED)
-#define NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)
 
 /* A file cannot take memory and time without an end. */
 enum { MOST_NAMES = 4096, LINE = 700 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-/* Under it. */
-static dat_ia_names added; /* by the program and providers: looked at first */
-static dat_ia_names given; /* by dat.conf, then the built-in ones; never freed */
+/* Under it: the names that the program and providers have registered, up to its end; behind these
+ * those of dat.conf, then the built-in ones, which are never freed. */
+static dat_ia_names names;
 
 /* ---- Lists ---- */
 
@@ -54,6 +49,7 @@ dat_ia_name *dat_ia_names_append(dat_ia_names *list, const char *name, const cha
 		free(e);
 		return NULL;
 	}
+	e->next = *list->end;
 	*list->end = e;
 	list->end = &e->next;
 	list->number++;
@@ -139,16 +135,18 @@ static void enter(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	dat_faults faults = {.number = 0};
+	dat_ia_names given;
 
 	pthread_once(&once, watch_forks);
 	lock_it();
-	if (given.end)
+	if (names.end)
 		return;
-	dat_ia_names_begin(&added);
 	dat_ia_names_begin(&given);
 	dat_conf_names(&given, "/etc/dat.conf", &faults);
 	write_faults(&faults);
 	dat_built_in_names(&given);
+	dat_ia_names_begin(&names);
+	names.first = given.first;
 }
 
 static DAT_RETURN leave(DAT_RETURN result)
@@ -170,11 +168,11 @@ static int agrees(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 	return !a->is_thread_safe == !b->is_thread_safe ? SAME : 3;
 }
 
-/* The first name of a list that has that key; NULL: none has. */
-static dat_ia_name *find(dat_ia_name *from, const DAT_PROVIDER_INFO *info)
+/* The first name from one on that has that key; NULL: none has. */
+static dat_ia_name *find(dat_ia_name *from, const DAT_PROVIDER_INFO *key)
 {
 	for (; from; from = from->next)
-		if (agrees(&from->info, info) == SAME)
+		if (agrees(&from->info, key) == SAME)
 			return from;
 	return NULL;
 }
@@ -184,23 +182,24 @@ static int is_own(const dat_ia_name *e)
 	return !e->library;
 }
 
-/* Of the library's own adapter: what a file says of the name, and another registry's mark. */
-static void own_candidate(const DAT_PROVIDER_INFO *info, dat_candidate *c)
+/* Of the library's own adapter, whose name has that first entry: what a file says of the name, and
+ * another registry's mark. */
+static void own_candidate(const DAT_PROVIDER_INFO *key, dat_ia_name *first, dat_candidate *c)
 {
-	const dat_ia_name *mark = find(added.first, info), *e;
+	const dat_ia_name *e;
 
-	for (e = find(given.first, info); e && !is_own(e); e = find(e->next, info))
+	for (e = first; e && (e->table || !is_own(e)); e = find(e->next, key))
 		;
 	c->library = NULL;
 	c->params = e ? e->params : "";
 	c->table = NULL;
-	c->mark = mark && is_own(mark) ? mark->table : NULL;
+	c->mark = is_own(first) ? first->table : NULL;
 }
 
-static void candidate(const DAT_PROVIDER_INFO *info, const dat_ia_name *e, dat_candidate *c)
+static void candidate(const DAT_PROVIDER_INFO *key, const dat_ia_name *e, dat_candidate *c)
 {
 	if (is_own(e)) {
-		own_candidate(info, c);
+		own_candidate(key, find(names.first, key), c);
 		return;
 	}
 	c->library = e->table ? NULL : e->library;
@@ -209,118 +208,87 @@ static void candidate(const DAT_PROVIDER_INFO *info, const dat_ia_name *e, dat_c
 	c->mark = NULL;
 }
 
-DAT_RETURN dat_names_candidate(const DAT_PROVIDER_INFO *info, int index, dat_candidate *c)
+DAT_RETURN dat_names_candidate(const DAT_PROVIDER_INFO *key, int index, dat_candidate *c)
 {
 	/* in the order of the subtypes; what is further away agrees more */
 	static const DAT_RETURN missing[] = {DAT_NAME_NOT_REGISTERED, DAT_MAJOR_NOT_FOUND,
 	                                     DAT_MINOR_NOT_FOUND, DAT_THREAD_SAFETY_NOT_FOUND,
 	                                     DAT_NAME_NOT_REGISTERED};
-	const dat_ia_name *lists[2], *e;
-	int best = 0, i;
+	const dat_ia_name *e;
+	int best = 0;
 
 	enter();
-	lists[0] = added.first;
-	lists[1] = given.first;
-	for (i = 0; i < 2; i++)
-		for (e = lists[i]; e; e = e->next) {
-			int n = agrees(&e->info, info);
+	for (e = names.first; e; e = e->next) {
+		int n = agrees(&e->info, key);
 
-			if (n == SAME && index-- == 0) {
-				candidate(info, e, c);
-				return leave(DAT_SUCCESS);
-			}
-			best = n > best ? n : best;
+		if (n == SAME && index-- == 0) {
+			candidate(key, e, c);
+			return leave(DAT_SUCCESS);
 		}
+		best = n > best ? n : best;
+	}
 	return leave(DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | missing[best]);
 }
 
-/* Whether a name before e has its key. */
-static int is_listed(const dat_ia_name *e)
+/* Each name once that can be opened, up to most: there is room for it, or it is written. *all: how
+ * many there are. */
+static DAT_RETURN list_names(DAT_PROVIDER_INFO **to, DAT_COUNT most, int write, DAT_COUNT *all)
 {
-	dat_ia_name *of = find(added.first, &e->info) ?: find(given.first, &e->info);
-
-	return of != e;
-}
-
-/* Gives each name once that can be opened to the function, with its number. DAT_SUCCESS, or what
- * the function has returned. */
-static DAT_RETURN each(DAT_RETURN (*take)(const dat_ia_name *e, DAT_COUNT number, void *of),
-                       void *of)
-{
-	const dat_ia_name *lists[] = {added.first, given.first}, *e;
-	DAT_RETURN result = DAT_SUCCESS;
-	DAT_COUNT number = 0;
-	int i;
-
-	for (i = 0; i < 2; i++)
-		for (e = lists[i]; e && result == DAT_SUCCESS; e = e->next)
-			if (!is_listed(e))
-				result = take(e, number++, of);
-	return result;
-}
-
-/* The program's list. */
-typedef struct listing {
-	DAT_PROVIDER_INFO **to;
-	DAT_COUNT most, all;
-} listing;
-
-static DAT_RETURN count(const dat_ia_name *e, DAT_COUNT number, void *of)
-{
-	((listing *)of)->all = number + 1;
-	return DAT_SUCCESS;
-}
-
-static DAT_RETURN write_one(const dat_ia_name *e, DAT_COUNT number, void *of)
-{
-	const listing *l = of;
-	DAT_PROVIDER_INFO *at;
-
-	if (number < l->most && (dat_copy_in(&at, &l->to[number], sizeof at) != 0 ||
-	                         dat_copy_out(at, &e->info, sizeof *at) != 0))
-		return BAD_ARG(3);
-	return DAT_SUCCESS;
-}
-
-/* Whether there is room for it: a call that fails fills nothing. */
-static DAT_RETURN try_one(const dat_ia_name *e, DAT_COUNT number, void *of)
-{
-	const listing *l = of;
 	DAT_PROVIDER_INFO *at, there;
+	const dat_ia_name *e;
 
-	if (number < l->most && (dat_copy_in(&at, &l->to[number], sizeof at) != 0 ||
-	                         dat_copy_in(&there, at, sizeof there) != 0 ||
-	                         dat_copy_out(at, &there, sizeof there) != 0))
-		return BAD_ARG(3);
+	*all = 0;
+	for (e = names.first; e; e = e->next) {
+		if (find(names.first, &e->info) != e || (*all)++ >= most)
+			continue;
+		if (dat_copy_in(&at, &to[*all - 1], sizeof at) != 0 ||
+		    (!write && dat_copy_in(&there, at, sizeof there) != 0) ||
+		    dat_copy_out(at, write ? &e->info : &there, sizeof *at) != 0)
+			return BAD_ARG(3);
+	}
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat_names_list(DAT_COUNT most, DAT_COUNT *number, DAT_PROVIDER_INFO **to)
+/* A call that fails fills nothing. */
+static DAT_RETURN list_all(DAT_COUNT most, DAT_COUNT *number, DAT_PROVIDER_INFO **to)
 {
-	listing l = {to, most, 0};
-	DAT_RETURN result = DAT_SUCCESS;
+	DAT_RETURN result;
+	DAT_COUNT all;
 
+	list_names(NULL, 0, 0, &all);
+	if (number && dat_copy_out(number, &all, sizeof all) != 0)
+		return BAD_ARG(2);
+	if (most <= 0)
+		return BAD_ARG(1);
+	if (!number)
+		return BAD_ARG(2);
+	if (!to)
+		return BAD_ARG(3);
+	result = list_names(to, most, 0, &all);
+	return result == DAT_SUCCESS ? list_names(to, most, 1, &all) : result;
+}
+
+DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
+                                       DAT_PROVIDER_INFO *(dat_provider_list[]))
+{
 	enter();
-	each(count, &l);
-	if (number && dat_copy_out(number, &l.all, sizeof l.all) != 0)
-		result = BAD_ARG(2);
-	else if (most <= 0)
-		result = BAD_ARG(1);
-	else if (!number)
-		result = BAD_ARG(2);
-	else if (!to)
-		result = BAD_ARG(3);
-	if (result == DAT_SUCCESS)
-		result = each(try_one, &l);
-	if (result == DAT_SUCCESS)
-		result = each(write_one, &l);
-	return leave(result);
+	return leave(list_all(max_to_return, number_entries, dat_provider_list));
+}
+
+/* No two adapters stand in for each other. */
+DAT_RETURN dat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_NAME_PTR name2,
+                                          DAT_HA_RELATIONSHIP *answer)
+{
+	static const DAT_HA_RELATIONSHIP no = DAT_HA_FALSE;
+
+	if (!answer || dat_copy_out(answer, &no, sizeof no) != 0)
+		return BAD_ARG(3);
+	return DAT_SUCCESS;
 }
 
 /* ---- What is registered ---- */
 
-/* The key that a program points to; 0: it cannot be read. */
-static int read_key(DAT_PROVIDER_INFO *key, const DAT_PROVIDER_INFO *from)
+int dat_names_key(DAT_PROVIDER_INFO *key, const DAT_PROVIDER_INFO *from)
 {
 	if (!from || dat_copy_in(key, from, sizeof *key) != 0)
 		return 0;
@@ -328,43 +296,38 @@ static int read_key(DAT_PROVIDER_INFO *key, const DAT_PROVIDER_INFO *from)
 	return 1;
 }
 
-DAT_RETURN dat_names_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info, int own)
+DAT_RETURN dat_names_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key, int own)
 {
-	DAT_PROVIDER_INFO key;
 	dat_ia_name *e;
 
-	if (!read_key(&key, info))
-		return BAD_ARG(2);
 	enter();
-	if (find(added.first, &key))
+	e = find(names.first, key);
+	if (e && e->table)
 		return leave(DAT_CLASS_ERROR | DAT_PROVIDER_ALREADY_REGISTERED);
-	e = dat_ia_names_append(&added, key.ia_name, own ? NULL : "program", "");
+	e = dat_ia_names_append(&names, key->ia_name, own ? NULL : "program", "");
 	if (!e)
 		return leave(NO_MEMORY);
-	e->info.dapl_version_major = key.dapl_version_major;
-	e->info.dapl_version_minor = key.dapl_version_minor;
-	e->info.is_thread_safe = key.is_thread_safe ? DAT_TRUE : DAT_FALSE;
+	e->info.dapl_version_major = key->dapl_version_major;
+	e->info.dapl_version_minor = key->dapl_version_minor;
+	e->info.is_thread_safe = key->is_thread_safe ? DAT_TRUE : DAT_FALSE;
 	e->table = table;
 	return leave(DAT_SUCCESS);
 }
 
-DAT_RETURN dat_names_remove(const DAT_PROVIDER_INFO *info)
+DAT_RETURN dat_names_remove(const DAT_PROVIDER_INFO *key)
 {
-	DAT_PROVIDER_INFO key;
 	dat_ia_name **at, *e;
 
-	if (!read_key(&key, info))
-		return BAD_ARG(2);
 	enter();
-	for (at = &added.first; *at && agrees(&(*at)->info, &key) != SAME; at = &(*at)->next)
+	for (at = &names.first; *at && agrees(&(*at)->info, key) != SAME; at = &(*at)->next)
 		;
 	e = *at;
-	if (!e)
+	if (!e || !e->table)
 		return leave(NOT_REGISTERED);
 	*at = e->next;
-	if (!e->next)
-		added.end = at;
-	added.number--;
+	if (names.end == &e->next)
+		names.end = at;
+	names.number--;
 	free((char *)e->library);
 	free((char *)e->params);
 	free(e);
@@ -376,7 +339,7 @@ int dat_names_have(const DAT_PROVIDER *table)
 	const dat_ia_name *e;
 
 	enter();
-	for (e = added.first; e && (is_own(e) || e->table != table); e = e->next)
+	for (e = names.first; e && (is_own(e) || e->table != table); e = e->next)
 		;
 	leave(DAT_SUCCESS);
 	return e != NULL;

@@ -1,7 +1,6 @@
 /* strerror.c - dat_strerror: names of results. It needs nothing of core, so it may be called in the
  * child of a fork. */
-#include "dat/api/block.h"
-#include "dat/api/pointers.h"
+#include "registry/registry.h"
 
 #define TYPE(name) [name >> 16] = #name
 #define SUBTYPE(name) [name] = #name

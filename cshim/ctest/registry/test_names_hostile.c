@@ -6,9 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "ctest/fake.h"
-#include "dat/api/names.h"
-#include "dat/api/pointers.h"
-#include "dat/api/providers.h"
+#include "registry/names.h"
 #include "node/guard.h"
 #include "ctest/random.h"
 
@@ -192,20 +190,20 @@ static void bad_pointers(void)
 	memset(page + PAGE, 'a', PAGE);
 	for (i = 0; i < 64; i++)
 		to[i] = &one;
-	CHECK(dat_names_list(64, &n, to) == DAT_SUCCESS && n >= 4);
-	CHECK(dat_names_list(64, (DAT_COUNT *)page, to) == (REFUSED | DAT_INVALID_ARG2));
-	CHECK(dat_names_list(64, &n, (DAT_PROVIDER_INFO **)(page + 2 * PAGE - 8)) ==
+	CHECK(dat_registry_list_providers(64, &n, to) == DAT_SUCCESS && n >= 4);
+	CHECK(dat_registry_list_providers(64, (DAT_COUNT *)page, to) == (REFUSED | DAT_INVALID_ARG2));
+	CHECK(dat_registry_list_providers(64, &n, (DAT_PROVIDER_INFO **)(page + 2 * PAGE - 8)) ==
 	      (REFUSED | DAT_INVALID_ARG3));
 	to[1] = (DAT_PROVIDER_INFO *)(page + 2 * PAGE - sizeof one + 8);
-	CHECK(dat_names_list(64, &n, to) == (REFUSED | DAT_INVALID_ARG3));
+	CHECK(dat_registry_list_providers(64, &n, to) == (REFUSED | DAT_INVALID_ARG3));
 	to[1] = (DAT_PROVIDER_INFO *)page;
 	memset(&one, 'b', sizeof one);
-	CHECK(dat_names_list(64, &n, to) == (REFUSED | DAT_INVALID_ARG3));
+	CHECK(dat_registry_list_providers(64, &n, to) == (REFUSED | DAT_INVALID_ARG3));
 	CHECK(one.ia_name[0] == 'b'); /* a call that fails fills nothing */
-	CHECK(dat_names_list(0, &n, to) == (REFUSED | DAT_INVALID_ARG1) && n >= 4);
-	CHECK(dat_names_list(64, NULL, to) == (REFUSED | DAT_INVALID_ARG2));
-	CHECK(dat_names_list(64, &n, NULL) == (REFUSED | DAT_INVALID_ARG3));
-	CHECK(dat_names_remove((DAT_PROVIDER_INFO *)(page + 2 * PAGE)) ==
+	CHECK(dat_registry_list_providers(0, &n, to) == (REFUSED | DAT_INVALID_ARG1) && n >= 4);
+	CHECK(dat_registry_list_providers(64, NULL, to) == (REFUSED | DAT_INVALID_ARG2));
+	CHECK(dat_registry_list_providers(64, &n, NULL) == (REFUSED | DAT_INVALID_ARG3));
+	CHECK(dat_registry_remove_provider((DAT_PROVIDER *)page, (DAT_PROVIDER_INFO *)(page + 2 * PAGE)) ==
 	      (REFUSED | DAT_INVALID_ARG2));
 	CHECK(page[2 * PAGE - 1] == 'a' && page[PAGE] == 'a'); /* probes leave what is there */
 	CHECK(dat_copy_string(name, page + 2 * PAGE - 4, sizeof name) == -1);

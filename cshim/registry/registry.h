@@ -1,19 +1,25 @@
 /*
- * providers.h - providers in other libraries, which dat.conf names or the program has registered
- * (docs/dat.md, "Other providers"): which handles are theirs, and what an entry point has them do.
+ * registry.h - the registry of providers (docs/dat.md, "Other providers"): which library serves a
+ * name of dat.conf, which handles are another library's, and what an entry point has that library
+ * do. The contract of this room, which knows neither core nor the block of uDAPL.
  *
  * Everything that an entry point does not meet each time is in one word, so that its first look,
  * the only one of a process without such providers, costs a compare and a branch.
  */
-#ifndef DAT_PROVIDERS_H
-#define DAT_PROVIDERS_H
+#ifndef REGISTRY_H
+#define REGISTRY_H
 
-#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "dat/api/block.h"
-#include "dat/api/names.h"
+#pragma GCC visibility push(default)
+#include <dat2/udat.h>
+#include <dat2/dat_registry.h>
+#include <dat2/dat_ib_extensions.h>
+extern int dat_extensions; /* of dat/dat_extensions.h */
+#pragma GCC visibility pop
 
-#define DAT_UNPREPARED 1u    /* no entry has prepared the block yet */
+#define DAT_UNPREPARED 1u    /* no entry has prepared the block yet: nobody handles faults */
 #define DAT_FORKED 2u        /* this is the child of a fork */
 #define DAT_PROVIDERS 4u     /* a table of another provider is registered */
 extern uint32_t dat_unusual; /* atomic */
@@ -23,7 +29,7 @@ extern uint32_t dat_unusual; /* atomic */
  * handle is core's to judge. Any value is safe. It looks at the first 8 bytes of the object.
  */
 const DAT_PROVIDER *dat_provider_of(DAT_HANDLE handle);
-/* The same for an adapter: only one that is open, or being opened, has a provider. */
+/* The same for an adapter, which has a provider only while it is open, or being opened. */
 const DAT_PROVIDER *dat_provider_of_ia(DAT_HANDLE handle);
 
 /* An extended operation by the provider's function, with arguments of 8 bytes each. */
@@ -57,42 +63,46 @@ DAT_RETURN dat_provider_extended(const DAT_PROVIDER *table, DAT_HANDLE handle, D
 		}                                                                                 \
 	} while (0)
 
-/* Before the first call into Go: without threads to be had its run-time would end the process.
- * DAT_SUCCESS, or what dat_ia_open returns then. */
-DAT_RETURN dat_may_enter(void);
-/* block.c: dat_ia_openv and dat_ia_close of the library's own adapters. */
-DAT_RETURN dat_open_own(const uint64_t *arguments);
-DAT_RETURN dat_close_own(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags);
-
-/*
- * providers.c. Its lock is recursive, and taken before the block's: a provider's init and fini,
- * which run under it, come back to register a table. Then dat_provider_inside is not 0.
- */
-extern pthread_mutex_t dat_providers_lock;
-extern int dat_provider_inside;
-
-/* A provider that is in use, under one name: its library is loaded. */
-typedef struct dat_provider_used {
+/* An opening of a name: by dat_ia_openv, or by dat_ib_open_query. */
+typedef struct dat_opening {
 	DAT_PROVIDER_INFO info;
-	const char *path; /* of its library; NULL: the program has registered the table itself */
-	void *library;
-	DAT_PROVIDER_FINI_FUNC fini;
-	const DAT_PROVIDER *table;
-	int users; /* adapters that are open or being opened */
-	struct dat_provider_used *next;
-} dat_provider;
+	int query;
+	DAT_COUNT qlen;
+	DAT_EVD_HANDLE *evd;
+	DAT_HANDLE *handle;
+	DAT_IA_ATTR_MASK ia_mask;
+	DAT_IA_ATTR *ia_attr;
+	DAT_PROVIDER_ATTR_MASK provider_mask;
+	DAT_PROVIDER_ATTR *provider_attr;
+	/* of this library's own adapter: parameters of the name, a string that stays; and the table
+	 * by which another registry knows its objects, NULL: none does */
+	const char *params;
+	const DAT_PROVIDER *mark;
+} dat_opening;
 
 /*
- * One more user of the provider of *c, a name's adapter with that index in the order to try them.
- * The look and the loading are one step: a table that is found is not unloaded before it is used.
- * *p is NULL if it cannot be loaded. *own is 1, and there is no *p, if this library is the one.
+ * Opens by the providers of a name, in order, until one succeeds: 1, and *result is the first one's
+ * failure that was opened at all if none does, or the code of a name that no registry can have. 0:
+ * it is this library's turn, with params and mark.
  */
-DAT_RETURN dat_provider_acquire(const DAT_PROVIDER_INFO *info, int index, dat_candidate *c,
-                                dat_provider **p, int *own);
-void dat_provider_release(dat_provider *p);
+int dat_provider_open(dat_opening *opening, const char *name, DAT_UINT32 major, DAT_UINT32 minor,
+                      DAT_BOOLEAN safe, DAT_RETURN *result);
+/* Closes what another provider has opened; 0: the handle is none of these. */
+int dat_provider_close(DAT_HANDLE handle, int query, DAT_CLOSE_FLAGS flags, DAT_RETURN *result);
+/* 1 in a provider's init or fini, which open nothing. */
+int dat_provider_is_inside(void);
 
-/* What the registry hears of a provider's table. */
-DAT_RETURN dat_provider_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info);
-DAT_RETURN dat_provider_remove(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info);
+/* Of the proposal of 2005: dat_extensions is 1 from now on, here and in the program. */
+void dat_extensions_found(void);
+
+/*
+ * pointers.c - memory that a program points to, in calls that need no core: what cannot be accessed
+ * is noticed also before core has started, when nobody handles faults. 0, or -1: it cannot be read,
+ * or written.
+ */
+int dat_copy_in(void *to, const void *from, size_t n);
+int dat_copy_out(void *to, const void *from, size_t n);
+/* A string with its 0, at most n bytes in all. -1: it cannot be read. 1: it is longer. */
+int dat_copy_string(char *to, const char *from, size_t n);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dat/api/names.h"
+#include "registry/names.h"
 
 #define ADAPTERS "/sys/class/infiniband"
 
