@@ -159,8 +159,8 @@ static void say(const char *path, const char *what, const char *why)
 	dat_message(text);
 }
 
-/* The symbols that a provider imports of its registry must be this library's, also if that was loaded for one
- * object alone. */
+/* The symbols that a provider imports of its registry must be this library's, also if that was
+ * loaded for one object alone. */
 static void show_itself(void)
 {
 	Dl_info self;

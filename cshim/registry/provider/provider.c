@@ -4,8 +4,8 @@
  * library, and gives the registry a table of the library's functions.
  *
  * A registry finds an object's provider by the table's address in the first 8 bytes of what a
- * handle points to, which is core/dat's Slot: the library writes it there from its registration on. Adapters the
- * registry numbers itself; queries answer with its number.
+ * handle points to, which is core/dat's Slot: the library writes it there from its registration on.
+ * Adapters the registry numbers itself; queries answer with its number.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
