@@ -426,10 +426,13 @@ type (
 		Ends   [4096]DatOpen
 		Names  [131072]DatName
 	}
+	DatRing struct {
+		At   uint64
+		Room uint32
+		Head uint32
+	}
 	DatQueue struct {
-		Events    uint64
-		Room      uint32
-		Head      uint32
+		Ring      DatRing
 		Size      uint32
 		Flags     uint32
 		Cno       uint64
@@ -452,13 +455,10 @@ type (
 	}
 	DatRequest struct {
 		Cookie     uint64
-		First      DatSegment
-		More       uint64
+		Local      DatLocal
 		Addr       uint64
 		Context    uint32
 		Data       uint32
-		N          uint32
-		Segments   uint32
 		Sent       uint32
 		Got        uint32
 		Op         uint8
@@ -476,10 +476,7 @@ type (
 	}
 	DatReceive struct {
 		Cookie     uint64
-		First      DatSegment
-		More       uint64
-		N          uint32
-		Segments   uint32
+		Local      DatLocal
 		Completion uint32
 		Status     uint32
 	}
@@ -537,10 +534,14 @@ type (
 		N       uint32
 		Context uint32
 	}
+	DatLocal struct {
+		First    DatSegment
+		More     uint64
+		N        uint32
+		Segments uint32
+	}
 	DatReceives struct {
-		Ring  uint64
-		Room  uint32
-		Head  uint32
+		Ring  DatRing
 		Count uint32
 		Zero  uint32
 	}
@@ -569,9 +570,7 @@ type (
 		Ns       uint32
 	}
 	DatTx struct {
-		Ring    uint64
-		Room    uint32
-		Head    uint32
+		Ring    DatRing
 		Oldest  uint32
 		Posted  uint32
 		Sent    uint32

@@ -39,6 +39,7 @@ type (
 	DatName     C.dat_name
 	DatOpen     C.dat_open
 	DatTable    C.dat_table
+	DatRing     C.dat_ring
 	DatQueue    C.dat_queue
 	DatCno      C.dat_cno
 	DatRequest  C.dat_request
@@ -47,6 +48,7 @@ type (
 	DatEp       C.dat_ep
 	DatSrq      C.dat_srq
 	DatSegment  C.dat_segment
+	DatLocal    C.dat_local
 	DatReceives C.dat_receives
 	DatConfig   C.dat_end_config
 	DatRoute    C.dat_end_route

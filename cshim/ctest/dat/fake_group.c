@@ -41,7 +41,7 @@ static void open_member(uint32_t rank, uint64_t base, int crowded)
 	memset(m, 0, sizeof(*m));
 	m->group_slot = (dat_slot *)(void *)area + 2 * rank + 1;
 	m->evd_slot = m->group_slot + 1;
-	m->queue = (dat_queue){.events = (uintptr_t)m->events, .room = 64, .size = 64};
+	m->queue = (dat_queue){.ring = {.at = (uintptr_t)m->events, .room = 64}, .size = 64};
 	*m->evd_slot = (dat_slot){.kind = 1 + DAT_HANDLE_TYPE_EVD, .lane = (uintptr_t)&m->queue};
 	m->group = (dat_group){.config.handle = (uintptr_t)m->group_slot,
 	                       .config.evd = (uintptr_t)m->evd_slot,

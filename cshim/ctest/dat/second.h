@@ -49,6 +49,7 @@
 #define rc_close second_rc_close
 #define rc_close_shared second_rc_close_shared
 #define rc_completion second_rc_completion
+#define dat_ring_grow second_dat_ring_grow
 #define rc_copy second_rc_copy
 #define rc_copy_part second_rc_copy_part
 #define rc_cut second_rc_cut
@@ -77,8 +78,7 @@
 #define rc_post_shared second_rc_post_shared
 #define rc_pull second_rc_pull
 #define rc_pulled second_rc_pulled
-#define rc_grow second_rc_grow
-#define rc_new_list second_rc_new_list
+#define rc_find_list second_rc_find_list
 #define rc_ready second_rc_ready
 #define rc_received second_rc_received
 #define rc_reply second_rc_reply

@@ -115,7 +115,7 @@ static void keeps_order(void)
 		while (slot(0)->length > (uint32_t)round * 40)
 			CHECK(taken(0) == oldest++);
 	}
-	CHECK(slot(0)->ready == slot(0)->length && dat_queue_of(slot(0))->room == 1024);
+	CHECK(slot(0)->ready == slot(0)->length && dat_queue_of(slot(0))->ring.room == 1024);
 	while (slot(0)->length > 0)
 		CHECK(taken(0) == oldest++);
 	CHECK(oldest == next && taken(0) == UINT64_MAX);

@@ -358,7 +358,7 @@ static void large_receive(void)
 	list[0] = list[1] = fake_dat_local(1, 0, 0);
 	list[0].segment_length = list[1].segment_length = 1u << 31;
 	CHECK(second_rc_post_receive(fake_dat[1].ep, 2, list, 0, 0) == DAT_SUCCESS);
-	CHECK(rc_receive_at(&fake_dat[1].end->rx.queue, 0)->n == UINT32_MAX);
+	CHECK(rc_receive_at(&fake_dat[1].end->rx.queue, 0)->local.n == UINT32_MAX);
 	fake_dat_close();
 }
 

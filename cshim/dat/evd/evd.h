@@ -57,12 +57,28 @@ typedef struct evd_event {
 #define EVD_LOOKS 6
 #define EVD_LOOKS_FOUND 7
 
+/* Elements of one kind, oldest first; how many is its owner's to know. */
+typedef struct dat_ring {
+	uint64_t at;   /* address of room elements */
+	uint32_t room; /* a power of two, which compilers do not know: they would divide; or 0 */
+	uint32_t head; /* the oldest is in place head % room */
+} dat_ring;
+
+/* The place of the i-th from the oldest on. */
+static inline void *dat_ring_at(const dat_ring *ring, uint32_t i, size_t bytes)
+{
+	return (unsigned char *)(uintptr_t)ring->at +
+	       (size_t)((ring->head + i) & (ring->room - 1)) * bytes;
+}
+
+/* handle.c: makes room for twice as many, first at first and most at most, of which count are there;
+ * 0: there is no memory. */
+int dat_ring_grow(dat_ring *ring, uint32_t count, size_t bytes, uint32_t first, uint32_t most);
+
 /* An EVD's events; how many is in its slot. */
 typedef struct dat_queue {
-	uint64_t events; /* address of evd_event[room] */
-	uint32_t room;   /* a power of two */
-	uint32_t head;   /* the oldest is in place head % room */
-	uint32_t size;   /* events that fit */
+	dat_ring ring; /* of evd_event */
+	uint32_t size; /* events that fit */
 	uint32_t flags;
 	uint64_t cno;       /* handle; 0: none */
 	uint64_t next;      /* the EVD that has triggered the CNO after this one */

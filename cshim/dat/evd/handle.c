@@ -1,4 +1,7 @@
-/* handle.c - what a program gives for a handle (evd.h). */
+/* handle.c - what a program gives for a handle; rings of elements (evd.h). */
+#include <stdlib.h>
+#include <string.h>
+
 #include "dat/evd/evd.h"
 
 uint64_t handle_areas[DAT_AREAS];
@@ -32,3 +35,23 @@ int handle_is_area(uint64_t area)
 
 	return place && *place == area;
 }
+
+/* The ring keeps the address as an integer, which the analyzer does not follow. */
+#pragma GCC diagnostic push
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+int dat_ring_grow(dat_ring *ring, uint32_t count, size_t bytes, uint32_t first, uint32_t most)
+{
+	uint32_t room = ring->room ? ring->room * 2 : first, i;
+	unsigned char *at = room > most ? NULL : malloc(room * bytes);
+
+	if (!at)
+		return 0;
+	for (i = 0; i < count; i++)
+		memcpy(at + i * bytes, dat_ring_at(ring, i, bytes), bytes);
+	free((void *)(uintptr_t)ring->at);
+	*ring = (dat_ring){.at = (uintptr_t)at, .room = room};
+	return 1;
+}
+#pragma GCC diagnostic pop

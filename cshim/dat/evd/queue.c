@@ -19,34 +19,18 @@ enum { ROOM_FIRST = 32, ROOM_MOST = 1 << 22 };
 
 static evd_event *event_at(const dat_queue *queue, uint32_t index)
 {
-	return (evd_event *)(uintptr_t)queue->events + (index & (queue->room - 1));
+	return dat_ring_at(&queue->ring, index, sizeof(evd_event));
 }
 
-/* The queue keeps the address as an integer, which the analyzer does not follow. */
-#pragma GCC diagnostic push
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
 /* Makes room for twice as many events; 0: there is no memory. */
 static int grow(const dat_slot *slot, dat_queue *queue)
 {
-	uint32_t room = queue->room ? queue->room * 2 : 1, i;
-	evd_event *events;
+	uint32_t first = 1;
 
-	while (!queue->room && room < queue->size && room < ROOM_FIRST)
-		room *= 2;
-	events = room > ROOM_MOST ? NULL : malloc(room * sizeof(*events));
-	if (!events)
-		return 0;
-	for (i = 0; i < slot->length; i++)
-		events[i] = *event_at(queue, queue->head + i);
-	free((void *)(uintptr_t)queue->events);
-	queue->events = (uintptr_t)events;
-	queue->room = room;
-	queue->head = 0;
-	return 1;
+	while (first < queue->size && first < ROOM_FIRST)
+		first *= 2;
+	return dat_ring_grow(&queue->ring, slot->length, sizeof(evd_event), first, ROOM_MOST);
 }
-#pragma GCC diagnostic pop
 
 int evd_open(uint64_t evd, uint32_t size, uint32_t flags, uint64_t async)
 {
@@ -79,7 +63,7 @@ void evd_close(uint64_t evd)
 	evd_set_cno(evd, 0);
 	slot->lane = 0;
 	slot->length = slot->ready = 0;
-	free((void *)(uintptr_t)queue->events);
+	free((void *)(uintptr_t)queue->ring.at);
 	free(queue);
 }
 
@@ -119,9 +103,9 @@ void *evd_place(uint64_t evd)
 		return NULL;
 	queue = dat_queue_of(slot);
 	if (slot->length >= queue->size ||
-	    (__builtin_expect(slot->length == queue->room, 0) && !grow(slot, queue)))
+	    (__builtin_expect(slot->length == queue->ring.room, 0) && !grow(slot, queue)))
 		return NULL;
-	return is_wanted(slot) ? wanted.event : event_at(queue, queue->head + slot->length);
+	return is_wanted(slot) ? wanted.event : event_at(queue, slot->length);
 }
 
 void evd_placed(uint64_t evd, int counter, int silent)
@@ -182,11 +166,11 @@ int evd_post(uint64_t evd, const evd_event *event, int silent)
 	dat_queue *queue = dat_queue_of(slot);
 	evd_event *place;
 
-	if (slot->length >= queue->size || (slot->length == queue->room && !grow(slot, queue))) {
+	if (slot->length >= queue->size || (slot->length == queue->ring.room && !grow(slot, queue))) {
 		overflow(evd, queue);
 		return 0;
 	}
-	place = event_at(queue, queue->head + slot->length);
+	place = event_at(queue, slot->length);
 	*place = *event;
 	place->evd = evd;
 	slot->length++;
@@ -255,7 +239,8 @@ uint32_t evd_set_size(uint64_t evd, int32_t size)
 /* Takes the oldest event of at least one. */
 static void pop(dat_slot *slot, dat_queue *queue, evd_event *event)
 {
-	*event = *event_at(queue, queue->head++);
+	*event = *event_at(queue, 0);
+	queue->ring.head++;
 	slot->ready = --slot->length;
 	if (slot->length == 0)
 		queue->flags &= ~DAT_QUEUE_OVERFLOWED;

@@ -151,17 +151,16 @@ void rc_reply(dat_end *end, const dat_header *header, const node_arrival *arriva
 		n = sizeof(header->addr);
 	}
 	if (!rc_asks(request) || request->op != header->op || header->offset != request->got ||
-	    n > request->n - request->got || !n) {
+	    n > request->local.n - request->got || !n) {
 		rc_fail(end, header->seq, DAT_DTO_ERR_BAD_RESPONSE);
 		return;
 	}
 	if (!rc_scatter(end->config.pz, request->flags & RC_TO_RMR,
-	                rc_segments(&request->first, request->more), request->segments,
-	                request->got, from, n)) {
+	                &request->local, request->got, from, n)) {
 		request->status = DAT_DTO_ERR_LOCAL_PROTECTION; /* those in front complete first */
 		request->held |= RC_HELD_TURN;
 	}
 	request->got += (uint32_t)n;
-	if (request->got == request->n || request->status)
+	if (request->got == request->local.n || request->status)
 		rc_done(end, end->tx.done);
 }

@@ -9,13 +9,14 @@
  */
 #include "dat/rc/private.h"
 
-int rc_scatter(uint64_t zone, int window, const dat_segment *segments, uint32_t count,
-               uint32_t offset, const void *from, uint64_t n)
+int rc_scatter(uint64_t zone, int window, const dat_local *local, uint32_t offset, const void *from,
+               uint64_t n)
 {
+	const dat_segment *segments = rc_segments(local);
 	const unsigned char *next = from;
 	uint32_t i;
 
-	for (i = 0; i < count && n; i++) {
+	for (i = 0; i < local->segments && n; i++) {
 		uint64_t at, part = segments[i].n - offset;
 
 		if (offset >= segments[i].n) {
@@ -43,46 +44,45 @@ static uint64_t place_there(const dat_end *end, const dat_request *request)
 	    !__atomic_load_n(&open->open, __ATOMIC_ACQUIRE) ||
 	    open->tag != end->config.peer_tag)
 		return 0;
-	return dat_memory_in(table, open->pz, request->context, request->addr, request->n,
+	return dat_memory_in(table, open->pz, request->context, request->addr, request->local.n,
 	                     request->op == RC_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG
 	                                                  : DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
 	                     1);
 }
 
-/* The part of a list from byte at on, n bytes, as a list of its own; how many ranges it has. */
-static uint32_t part_of(const node_range *list, uint32_t ranges, uint64_t at, uint64_t n,
-                        node_range *part)
+/* The part of own memory from byte at on, n bytes, as a list of ranges; how many these are. */
+static uint32_t part_of(const dat_local *local, uint64_t at, uint64_t n, node_range *part)
 {
+	const dat_segment *list = rc_segments(local);
 	uint32_t i, count = 0;
 
-	for (i = 0; i < ranges && n; i++) {
+	for (i = 0; i < local->segments && n; i++) {
 		uint64_t left = list[i].n - at;
 
 		if (at >= list[i].n) {
 			at -= list[i].n;
 			continue;
 		}
-		part[count++] = (node_range){list[i].addr + at, left < n ? left : n};
+		part[count++] = (node_range){list[i].at + at, left < n ? left : n};
 		n -= left < n ? left : n;
 		at = 0;
 	}
 	return count;
 }
 
-uint64_t rc_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
-                            uint32_t ranges, uint64_t at, uint64_t n)
+uint64_t rc_copy_part(const dat_end *end, const dat_request *request, uint64_t at, uint64_t n)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
 	node_range here[DAT_LANE_SEGMENTS], remote[2];
+	uint32_t ranges = part_of(&request->local, at, n, here);
 	uint64_t last = 0, moved = 0, there;
 
-	ranges = part_of(local, ranges, at, n, here);
 	/* pairs with core's look at it, when that has cleared what place_there looks at */
 	__atomic_store_n(&own->copies, own->copies + 1, __ATOMIC_RELAXED);
 	cshim_full_fence();
 	there = place_there(end, request);
 	if (there) {
-		if (request->op == RC_WRITE && at + n == request->n)
+		if (request->op == RC_WRITE && at + n == request->local.n)
 			last = dat_last_line(there + at, n);
 		remote[0] = (node_range){there + at, n - last};
 		remote[1] = (node_range){there + at + n - last, last};
@@ -93,15 +93,14 @@ uint64_t rc_copy_part(const dat_end *end, const dat_request *request, const node
 	return moved;
 }
 
-int rc_copy(const dat_end *end, const dat_request *request, const node_range *local,
-                  uint32_t ranges)
+int rc_copy(const dat_end *end, const dat_request *request)
 {
 	uint64_t at = 0;
 
-	while (at < request->n) {
-		uint64_t left = request->n - at;
-		uint64_t moved = rc_copy_part(end, request, local, ranges, at,
-		                                    left < DAT_COPY_PART ? left : DAT_COPY_PART);
+	while (at < request->local.n) {
+		uint64_t left = request->local.n - at;
+		uint64_t moved = rc_copy_part(end, request, at,
+		                              left < DAT_COPY_PART ? left : DAT_COPY_PART);
 
 		if (!moved)
 			return 0;

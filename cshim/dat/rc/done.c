@@ -43,7 +43,7 @@ void rc_completion(const dat_end *end, const dat_request *request, uint32_t stat
 	event = evd_place(end->config.request);
 	c = dat_completion_at(event ? event : &full, end->config.request, end, request->cookie);
 	c->status = status;
-	c->length = status ? 0 : request->n;
+	c->length = status ? 0 : request->local.n;
 	c->operation = operations[request->op];
 	extend_request(c, request);
 	if (event)
@@ -55,17 +55,16 @@ void rc_completion(const dat_end *end, const dat_request *request, uint32_t stat
 /* 1 if nothing is missing of a request. */
 static int is_over(const dat_end *end, const dat_request *request)
 {
-	if (rc_asks(request) && request->n)
-		return request->got == request->n;
+	if (rc_asks(request) && request->local.n)
+		return request->got == request->local.n;
 	return (int32_t)(end->tx.done - end->tx.oldest) > 0;
 }
 
-static inline void pop(dat_end *end, const dat_request *request)
+static inline void pop(dat_end *end, dat_request *request)
 {
-	if (__builtin_expect(request->more != 0, 0))
-		free((void *)(uintptr_t)request->more);
+	rc_release(&request->local);
 	end->tx.oldest += request->op != RC_BIND; /* which makes no message */
-	end->tx.head++;
+	end->tx.ring.head++;
 	end->tx.posted--;
 	if (end->tx.sent) {
 		end->tx.asked -= (uint32_t)rc_asks(request);
@@ -83,7 +82,7 @@ void rc_done(dat_end *end, uint32_t seq)
 	if ((int32_t)(seq - end->tx.done) > 0) /* else an old one */
 		end->tx.done = seq;
 	while (end->tx.sent) {
-		const dat_request *request = rc_request_at(end, 0);
+		dat_request *request = rc_request_at(end, 0);
 
 		if (__builtin_expect(request->held & RC_HELD_TURN, 0)) { /* its answer has no place */
 			rc_fail(end, end->tx.oldest, DAT_DTO_SUCCESS);

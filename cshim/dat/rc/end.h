@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "dat/evd/evd.h"
 #include "dat/lane.h"
 
 #define DAT_LANE_SEGMENTS 256 /* of a request: core/dat's MaxIOV */
@@ -81,15 +82,20 @@ typedef struct dat_segment {
 	uint32_t n, context;
 } dat_segment;
 
+/* The program's own memory of a request or receive. */
+typedef struct dat_local {
+	dat_segment first; /* of the segments that have bytes */
+	uint64_t more;     /* address of all of them, dat_segment[segments], if there are several */
+	uint32_t n;        /* bytes in all, 2^32 - 1 at most */
+	uint32_t segments;
+} dat_local;
+
 /* A request, until it is complete. */
 typedef struct dat_request {
 	uint64_t cookie;
-	dat_segment first; /* of the local segments that have bytes */
-	uint64_t more;     /* address of all of them, dat_segment[segments], if there are several */
-	uint64_t addr;     /* of the peer's memory */
+	dat_local local;
+	uint64_t addr;          /* of the peer's memory */
 	uint32_t context, data; /* likewise; immediate */
-	uint32_t n;             /* bytes */
-	uint32_t segments;
 	uint32_t sent; /* bytes; of what is asked for: 1 once it was */
 	uint32_t got;  /* bytes of the answer */
 	uint8_t op, flags; /* of messages */
@@ -106,18 +112,14 @@ typedef struct dat_request {
 /* A receive likewise. */
 typedef struct dat_receive {
 	uint64_t cookie;
-	dat_segment first;
-	uint64_t more;
-	uint32_t n, segments;
+	dat_local local;
 	uint32_t completion;
 	uint32_t status;
 } dat_receive;
 
 /* Receives that are posted, oldest first. */
 typedef struct dat_receives {
-	uint64_t ring; /* address of dat_receive[room] */
-	uint32_t room; /* a power of two, or 0 */
-	uint32_t head; /* the oldest is in place head % room */
+	dat_ring ring; /* of dat_receive */
 	uint32_t count, zero;
 } dat_receives;
 
@@ -186,9 +188,7 @@ typedef struct dat_end_route {
 
 /* The state of an end's own requests. */
 typedef struct dat_end_tx {
-	uint64_t ring; /* address of dat_request[room] */
-	uint32_t room; /* a power of two */
-	uint32_t head; /* the oldest is in place head % room */
+	dat_ring ring; /* of dat_request */
 	/* number of the oldest, how many, how many of these were sent, how many of these ask for
 	 * something; each before done has taken effect */
 	uint32_t oldest, posted, sent, asked, done;

@@ -167,56 +167,13 @@ DAT_RETURN rc_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	return post_by_core(ep_handle, post);
 }
 
-#define NOT_WRITABLE (DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_WRITE)
-
-/* A segment of a receive, where its memory is; 0: it may not be written. */
-static inline int find_segment(uint64_t pz, const DAT_LMR_TRIPLET *local, dat_segment *s)
-{
-	s->addr = local->virtual_address;
-	s->n = (uint32_t)local->segment_length;
-	s->context = local->lmr_context;
-	s->at = s->n ? rc_own(pz, 0, s) : 1;
-	return s->at != 0;
-}
-
-/* The segments of a receive of several that have bytes. */
-static DAT_RETURN find_list(uint64_t pz, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
-                            dat_receive *receive)
-{
-	dat_segment *segments = rc_new_list(count, &receive->more);
-	DAT_COUNT i;
-
-	if (!segments)
-		return RESOURCE(MEMORY);
-	for (i = 0; i < count; i++) {
-		dat_segment *s = segments + receive->segments;
-
-		if (!find_segment(pz, list + i, s)) {
-			rc_release(receive);
-			return NOT_WRITABLE;
-		}
-		receive->segments += s->n > 0;
-		receive->n = s->n > UINT32_MAX - receive->n ? UINT32_MAX : receive->n + s->n;
-	}
-	receive->first = segments[0];
-	return DAT_SUCCESS;
-}
-
-/* Fills in a receive: each member. */
+/* Fills in a receive: each member that a post decides. */
 static inline DAT_RETURN find_receive(uint64_t pz, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
                                       dat_receive *receive)
 {
-	receive->more = 0;
-	receive->n = receive->segments = receive->status = 0;
-	if (__builtin_expect(count > 1, 0))
-		return find_list(pz, count, list, receive);
-	if (count && !find_segment(pz, list, &receive->first))
-		return NOT_WRITABLE;
-	if (count) {
-		receive->n = receive->first.n;
-		receive->segments = receive->n > 0;
-	}
-	return DAT_SUCCESS;
+	receive->local.more = 0;
+	receive->local.n = receive->local.segments = receive->status = 0;
+	return rc_find_local(pz, RC_WRITE_IT, count, list, &receive->local);
 }
 
 static inline DAT_RETURN receive_node(dat_end *end, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
@@ -226,14 +183,14 @@ static inline DAT_RETURN receive_node(dat_end *end, DAT_COUNT count, const DAT_L
 	DAT_RETURN result;
 
 	if (!receive)
-		return RESOURCE(MEMORY);
+		return RC_NO_MEMORY;
 	receive->cookie = cookie;
 	receive->completion = completion;
 	if ((result = find_receive(end->config.pz, count, list, receive)) != DAT_SUCCESS)
 		return result;
 	end->rx.queue.count++;
 	end->counters[DCNT_EP_POST_RECV]++;
-	end->counters[DCNT_EP_POST_RECV + 1] += receive->n; /* bytes */
+	end->counters[DCNT_EP_POST_RECV + 1] += receive->local.n; /* bytes */
 	if (__builtin_expect(end->rx.wants != 0, 0))
 		rc_ready(end);
 	return DAT_SUCCESS;
@@ -245,8 +202,8 @@ static DAT_RETURN receive_shared(dat_srq *srq, DAT_COUNT count, const DAT_LMR_TR
 	DAT_RETURN result = find_receive(srq->pz, count, list, receive);
 
 	if (result == DAT_SUCCESS && !rc_add_shared(srq, receive)) {
-		rc_release(receive);
-		result = RESOURCE(MEMORY);
+		rc_release(&receive->local);
+		result = RC_NO_MEMORY;
 	}
 	return result;
 }

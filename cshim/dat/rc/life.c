@@ -22,8 +22,8 @@ dat_end *rc_open(const dat_end_config *config)
 
 void rc_close(dat_end *end)
 {
-	free((void *)(uintptr_t)end->tx.ring);
-	free((void *)(uintptr_t)end->rx.queue.ring);
+	free((void *)(uintptr_t)end->tx.ring.at);
+	free((void *)(uintptr_t)end->rx.queue.ring.at);
 	free(end);
 }
 

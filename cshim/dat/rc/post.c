@@ -9,10 +9,10 @@
  * elsewhere. */
 static uint64_t rest_of(const dat_request *request, uint32_t *n)
 {
-	const dat_segment *segments = rc_segments(&request->first, request->more);
+	const dat_segment *segments = rc_segments(&request->local);
 	uint32_t at = request->sent, i;
 
-	for (i = 0; i < request->segments; i++) {
+	for (i = 0; i < request->local.segments; i++) {
 		if (at < segments[i].n) {
 			if (*n > segments[i].n - at)
 				*n = segments[i].n - at;
@@ -41,13 +41,13 @@ static inline int send_part(const dat_end *end, uint32_t seq, dat_request *reque
 static int send_parts(const dat_end *end, uint32_t seq, dat_request *request)
 {
 	node_link *link = dat_link_of(end);
-	uint64_t step = request->n <= NODE_INLINE_MAX ? NODE_INLINE_MAX
-	                                              : node_chunk_step(link, request->n);
+	uint64_t step = request->local.n <= NODE_INLINE_MAX ? NODE_INLINE_MAX
+	                                              : node_chunk_step(link, request->local.n);
 	int rc = NODE_SENT;
 
 	node_chunks_limit(link, request->route);
-	while (request->sent < request->n && rc == NODE_SENT) {
-		uint32_t left = request->n - request->sent;
+	while (request->sent < request->local.n && rc == NODE_SENT) {
+		uint32_t left = request->local.n - request->sent;
 
 		rc = send_part(end, seq, request, left < step ? left : (uint32_t)step);
 	}
@@ -58,11 +58,11 @@ static int send_parts(const dat_end *end, uint32_t seq, dat_request *request)
 /* The data of several segments behind one another; 1 if it cannot be read. */
 static int gather(void *to, const dat_request *request)
 {
-	const dat_segment *segments = rc_segments(&request->first, request->more);
+	const dat_segment *segments = rc_segments(&request->local);
 	unsigned char *at = to;
 	uint32_t i;
 
-	for (i = 0; i < request->segments; at += segments[i++].n)
+	for (i = 0; i < request->local.segments; at += segments[i++].n)
 		if (node_guarded_copy(at, node_memory_at(segments[i].at), segments[i].n))
 			return 1;
 	return 0;
@@ -76,14 +76,14 @@ static inline int send_short(const dat_end *end, uint32_t seq, dat_request *requ
 	if (!header)
 		return NODE_BUSY;
 	dat_write_header(header, end, seq, request);
-	if (__builtin_expect(request->more != 0, 0)
+	if (__builtin_expect(request->local.more != 0, 0)
 	            ? gather(header + 1, request)
-	            : node_guarded_copy_short(header + 1, node_memory_at(request->first.at),
-	                                      request->n))
+	            : node_guarded_copy_short(header + 1, node_memory_at(request->local.first.at),
+	                                      request->local.n))
 		return NODE_BAD_LOCAL;
-	request->sent = request->n;
+	request->sent = request->local.n;
 	return node_short_end(dat_link_of(end), dat_peer_of(end), DAT_MSG_DATA, sizeof(*header),
-	                      request->n);
+	                      request->local.n);
 }
 
 static int send_request(dat_end *end, uint32_t seq, dat_request *request)
@@ -92,10 +92,10 @@ static int send_request(dat_end *end, uint32_t seq, dat_request *request)
 		return rc_ask(end, seq, request);
 	if (__builtin_expect(dat_is_pulled(request), 0))
 		return rc_pull(end, seq, request);
-	if (request->n <= NODE_ONE_SLOT - sizeof(dat_header))
+	if (request->local.n <= NODE_ONE_SLOT - sizeof(dat_header))
 		return send_short(end, seq, request);
-	return request->n <= NODE_INLINE_MAX && !request->more
-	               ? send_part(end, seq, request, request->n)
+	return request->local.n <= NODE_INLINE_MAX && !request->local.more
+	               ? send_part(end, seq, request, request->local.n)
 	               : send_parts(end, seq, request);
 }
 
@@ -107,6 +107,12 @@ static int may_begin(const dat_end *end, const dat_request *request)
 	       !(request->held & RC_HELD_FENCE && end->tx.asked);
 }
 
+static void is_bad(dat_request *request)
+{
+	request->status = DAT_DTO_ERR_LOCAL_PROTECTION;
+	request->held |= RC_HELD_TURN;
+}
+
 /* A request could not be sent. */
 static void not_sent(dat_end *end, dat_request *request, int rc)
 {
@@ -115,8 +121,7 @@ static void not_sent(dat_end *end, dat_request *request, int rc)
 		dat_the_lane.unsent = 1;
 		break;
 	case NODE_BAD_LOCAL:
-		request->status = DAT_DTO_ERR_LOCAL_PROTECTION;
-		request->held |= RC_HELD_TURN;
+		is_bad(request);
 		break;
 	case NODE_GONE: /* core sees that */
 		break;
@@ -147,35 +152,13 @@ void rc_send(dat_end *end)
 	}
 }
 
-enum { ROOM_FIRST = 16, ROOM_MOST = 1 << 20 }; /* core/dat's MaxDTOs */
-
-/* The end keeps the address as an integer, which the analyzer does not follow. */
-#pragma GCC diagnostic push
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
-static int grow(dat_end *end)
-{
-	uint32_t room = end->tx.room ? end->tx.room * 2 : ROOM_FIRST, i;
-	dat_request *ring = room > ROOM_MOST ? NULL : malloc(room * sizeof *ring);
-
-	if (!ring)
-		return 0;
-	for (i = 0; i < end->tx.posted; i++)
-		ring[i] = *rc_request_at(end, i);
-	free((void *)(uintptr_t)end->tx.ring);
-	end->tx.ring = (uintptr_t)ring;
-	end->tx.room = room;
-	end->tx.head = 0;
-	return 1;
-}
-#pragma GCC diagnostic pop
-
 dat_request *rc_new_request(dat_end *end)
 {
 	dat_request *request;
 
-	if (__builtin_expect(end->tx.posted == end->tx.room, 0) && !grow(end))
+	if (__builtin_expect(end->tx.posted == end->tx.ring.room, 0) &&
+	    !dat_ring_grow(&end->tx.ring, end->tx.posted, sizeof(*request), RC_ROOM_FIRST,
+	                   RC_ROOM_MOST))
 		return NULL;
 	request = rc_request_at(end, end->tx.posted);
 	dat_clear(request, sizeof(*request));
@@ -203,70 +186,18 @@ static void count_post(dat_end *end, const dat_post *post, uint64_t n)
 		count(end, post->flags & RC_IMMEDIATE ? DCNT_EP_POST_WRITE_IMM : counters[post->op], n);
 }
 
-/* A segment of a post, where its memory is; 0: it may not be accessed so. Any memory may be sent. */
-static inline int find_segment(const dat_end *end, const dat_post *post, DAT_COUNT i, dat_segment *s)
+/* The own memory; 0: there is no memory for it. A request whose memory is bad fails in its turn. */
+static inline int find_local(const dat_end *end, const dat_post *post, dat_request *request)
 {
-	const DAT_LMR_TRIPLET *local = post->local_iov + i;
+	int access = post->op < RC_READ          ? RC_READ_IT
+	             : post->flags & RC_TO_RMR ? RC_WRITE_WINDOW
+	                                         : RC_WRITE_IT;
+	DAT_RETURN result = rc_find_local(end->config.pz, access, post->num_segments,
+	                                  post->local_iov, &request->local);
 
-	s->addr = local->virtual_address;
-	s->n = (uint32_t)local->segment_length;
-	s->context = local->lmr_context;
-	if (!s->n)
-		s->at = 1;
-	else if (post->op >= RC_READ)
-		s->at = rc_own(end->config.pz, post->flags & RC_TO_RMR, s);
-	else
-		s->at = dat_memory_of(end, s->context, s->addr, s->n, 0, 0);
-	return s->at != 0;
-}
-
-static void is_bad(dat_request *request)
-{
-	request->status = DAT_DTO_ERR_LOCAL_PROTECTION;
-	request->held |= RC_HELD_TURN;
-}
-
-/* The own memory of a post of several segments: the ranges that have bytes, and its list. 0: there is
- * no memory. */
-static int find_list(const dat_end *end, const dat_post *post, dat_request *request,
-                     node_range *ranges)
-{
-	dat_segment *list = rc_new_list(post->num_segments, &request->more);
-	DAT_COUNT i;
-
-	if (!list)
-		return 0;
-	for (i = 0; i < post->num_segments; i++) {
-		dat_segment *s = list + request->segments;
-
-		if (!find_segment(end, post, i, s)) {
-			is_bad(request);
-			return 1;
-		}
-		ranges[request->segments] = (node_range){s->at, s->n};
-		request->segments += s->n > 0;
-		request->n += s->n;
-	}
-	request->first = list[0];
-	return 1;
-}
-
-/* The same of any post. */
-static inline int find_local(const dat_end *end, const dat_post *post, dat_request *request,
-                             node_range *ranges)
-{
-	if (__builtin_expect(post->num_segments > 1, 0))
-		return find_list(end, post, request, ranges);
-	if (!post->num_segments)
-		return 1;
-	if (__builtin_expect(!find_segment(end, post, 0, &request->first), 0)) {
+	if (__builtin_expect(result == RC_NOT_ACCESSIBLE, 0))
 		is_bad(request);
-		return 1;
-	}
-	request->n = request->first.n;
-	request->segments = request->n > 0;
-	ranges[0] = (node_range){request->first.at, request->n};
-	return 1;
+	return result != RC_NO_MEMORY;
 }
 
 static void fill(dat_request *request, const dat_post *post)
@@ -292,12 +223,6 @@ static void fill(dat_request *request, const dat_post *post)
 	}
 }
 
-static inline void forget_list(dat_request *request)
-{
-	if (__builtin_expect(request->more != 0, 0))
-		free((void *)(uintptr_t)request->more);
-}
-
 /* 1 if a request may go by a copy between the two processes. */
 static inline int may_copy(const dat_request *request)
 {
@@ -308,27 +233,25 @@ static inline int may_copy(const dat_request *request)
 DAT_RETURN rc_post_node(dat_end *end, const dat_post *post)
 {
 	dat_request *request = rc_new_request(end);
-	node_range ranges[DAT_LANE_SEGMENTS];
 	uint32_t seq;
 
 	if (!request)
-		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
+		return RC_NO_MEMORY;
 	fill(request, post);
-	if (!find_local(end, post, request, ranges))
-		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
-	if (may_copy(request) &&
-	    rc_direct(end, request, ranges, request->segments) == DAT_DIRECT_DONE) {
-		count_post(end, post, request->n);
-		forget_list(request);
+	if (!find_local(end, post, request))
+		return RC_NO_MEMORY;
+	if (may_copy(request) && rc_direct(end, request) == DAT_DIRECT_DONE) {
+		count_post(end, post, request->local.n);
+		rc_release(&request->local);
 		return DAT_SUCCESS;
 	}
 	if (__builtin_expect(!end->on, 0)) {
-		forget_list(request);
+		rc_release(&request->local);
 		return DAT_QUEUE_EMPTY;
 	}
 	seq = end->tx.oldest + end->tx.posted++;
 	rc_await(end);
-	count_post(end, post, request->n);
+	count_post(end, post, request->local.n);
 	rc_send(end);
 	if (__builtin_expect(end->tx.sent != end->tx.posted, 0))
 		rc_advance(end);

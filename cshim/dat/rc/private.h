@@ -140,22 +140,31 @@ static inline node_peer *dat_peer_of(const dat_end *end)
 	return (node_peer *)(uintptr_t)end->config.peer;
 }
 
-/* The i-th request from the oldest on, and of a queue the i-th receive. Rooms are powers of two,
- * which compilers do not know: they would divide. */
+/* The i-th request from the oldest on, and of a queue the i-th receive. */
 static inline dat_request *rc_request_at(const dat_end *end, uint32_t i)
 {
-	return (dat_request *)(uintptr_t)end->tx.ring + ((end->tx.head + i) & (end->tx.room - 1));
+	return dat_ring_at(&end->tx.ring, i, sizeof(dat_request));
 }
 
 static inline dat_receive *rc_receive_at(const dat_receives *queue, uint32_t i)
 {
-	return (dat_receive *)(uintptr_t)queue->ring + ((queue->head + i) & (queue->room - 1));
+	return dat_ring_at(&queue->ring, i, sizeof(dat_receive));
 }
 
-/* The segments of a request or receive. */
-static inline const dat_segment *rc_segments(const dat_segment *first, uint64_t more)
+enum { RC_ROOM_FIRST = 16, RC_ROOM_MOST = 1 << 20 }; /* of both; core/dat's MaxDTOs */
+
+static inline const dat_segment *rc_segments(const dat_local *local)
 {
-	return more ? (const dat_segment *)(uintptr_t)more : first;
+	return local->more ? (const dat_segment *)(uintptr_t)local->more : &local->first;
+}
+
+/* A request or receive that is over has its list freed. */
+static inline void rc_release(dat_local *local)
+{
+	if (__builtin_expect(local->more != 0, 0)) {
+		free((void *)(uintptr_t)local->more);
+		local->more = 0;
+	}
 }
 
 /* A request may have to wait: bits of held. */
@@ -218,9 +227,50 @@ static inline uint64_t rc_own(uint64_t zone, int window, const dat_segment *s)
 	               : 0;
 }
 
-/* direct.c: writes n bytes to a list of segments, from an offset on. 0: they may not be written. */
-int rc_scatter(uint64_t zone, int window, const dat_segment *segments, uint32_t count,
-               uint32_t offset, const void *from, uint64_t n);
+#define RC_NOT_ACCESSIBLE (DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_WRITE)
+#define RC_NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)
+
+/* How the program's own memory is accessed: as any of it may be; written; through an RMR. */
+enum { RC_READ_IT, RC_WRITE_IT, RC_WRITE_WINDOW };
+
+/* A segment that a post names, where its memory is; 0: it may not be accessed so. */
+static inline int rc_find_segment(uint64_t pz, int access, const DAT_LMR_TRIPLET *named,
+                                  dat_segment *s)
+{
+	const dat_table *table = (const dat_table *)(uintptr_t)dat_the_lane.table;
+
+	s->addr = named->virtual_address;
+	s->n = (uint32_t)named->segment_length;
+	s->context = named->lmr_context;
+	s->at = !s->n                  ? 1
+	        : access == RC_READ_IT ? dat_memory_in(table, pz, s->context, s->addr, s->n, 0, 0)
+	                               : rc_own(pz, access == RC_WRITE_WINDOW, s);
+	return s->at != 0;
+}
+
+/* receives.c: the segments of a post of several. */
+DAT_RETURN rc_find_list(uint64_t pz, int access, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
+                        dat_local *local);
+
+/* Fills in the own memory of a post, whose n, segments and more are 0. DAT_SUCCESS,
+ * RC_NOT_ACCESSIBLE or RC_NO_MEMORY. */
+static inline DAT_RETURN rc_find_local(uint64_t pz, int access, DAT_COUNT count,
+                                       const DAT_LMR_TRIPLET *list, dat_local *local)
+{
+	if (__builtin_expect(count > 1, 0))
+		return rc_find_list(pz, access, count, list, local);
+	if (!count)
+		return DAT_SUCCESS;
+	if (__builtin_expect(!rc_find_segment(pz, access, list, &local->first), 0))
+		return RC_NOT_ACCESSIBLE;
+	local->n = local->first.n;
+	local->segments = local->n > 0;
+	return DAT_SUCCESS;
+}
+
+/* direct.c: writes n bytes to own memory, from an offset on. 0: they may not be written. */
+int rc_scatter(uint64_t zone, int window, const dat_local *local, uint32_t offset, const void *from,
+               uint64_t n);
 
 /*
  * How many of the n bytes at an address come last, in a copy of their own: those in the last line,
@@ -246,7 +296,7 @@ static inline void dat_write_header(dat_header *header, const dat_end *end, uint
 	header->flags = request->flags & 0xf;
 	header->attempt = request->attempt;
 	header->status = 0;
-	header->total = request->n;
+	header->total = request->local.n;
 	header->offset = request->sent;
 	header->addr = request->addr;
 	header->context = request->context;
@@ -277,11 +327,9 @@ void rc_advance(dat_end *end);
 #define DAT_DIRECT_DONE 1 /* it is complete */
 #define DAT_DIRECT_NOT 0  /* it is to go by messages; request->route and begun say how */
 
-/*
- * routes.c: chooses how a write or read goes, and does it if that is one copy between the two
- * processes. local: where its own memory is.
- */
-int rc_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges);
+/* routes.c: chooses how a write or read goes, and does it if that is one copy between the two
+ * processes. */
+int rc_direct(dat_end *end, dat_request *request);
 /* After a request that is to go by messages, and timed, was sent. */
 void rc_time(dat_end *end, dat_request *request, uint32_t seq);
 /* Such a request that is still timed is done. */
@@ -297,11 +345,9 @@ static inline int dat_is_pulled(const dat_request *request)
  * direct.c: copies all of a request; 0: it could not. Or so many bytes of it, from at on, by
  * one system call; 0 if it cannot, else how many. The peer's rights are looked up for each.
  */
-int rc_copy(const dat_end *end, const dat_request *request, const node_range *local,
-            uint32_t ranges);
+int rc_copy(const dat_end *end, const dat_request *request);
 #define DAT_COPY_PART (1u << 20) /* bytes of one copy: who frees the memory waits for it */
-uint64_t rc_copy_part(const dat_end *end, const dat_request *request, const node_range *local,
-                      uint32_t ranges, uint64_t at, uint64_t n);
+uint64_t rc_copy_part(const dat_end *end, const dat_request *request, uint64_t at, uint64_t n);
 
 /* pull.c: sends a write whose data the target reads, all or half. NODE_SENT, or why not. */
 #define DAT_PULL_MAX NODE_COPY_MAX
@@ -332,24 +378,14 @@ void rc_tell(dat_end *end);
 /* The peer's oldest request has taken effect. */
 void rc_passed(dat_end *end);
 
-/* receives.c: memory for a list of n segments, whose address more then is; NULL: there is none. */
-dat_segment *rc_new_list(DAT_COUNT n, uint64_t *more);
-/* Makes room for twice as many receives; 0: there is no memory. */
-int rc_grow(dat_receives *queue);
 /* A receive to fill in, behind the others of a queue, which count++ adds; NULL: there is no memory. */
 static inline dat_receive *rc_new_receive(dat_receives *queue)
 {
-	if (__builtin_expect(queue->count == queue->room, 0) && !rc_grow(queue))
+	if (__builtin_expect(queue->count == queue->ring.room, 0) &&
+	    !dat_ring_grow(&queue->ring, queue->count, sizeof(dat_receive), RC_ROOM_FIRST,
+	                   RC_ROOM_MOST))
 		return NULL;
 	return rc_receive_at(queue, queue->count);
-}
-/* A receive that is over has its list freed. */
-static inline void rc_release(dat_receive *receive)
-{
-	if (__builtin_expect(receive->more != 0, 0)) {
-		free((void *)(uintptr_t)receive->more);
-		receive->more = 0;
-	}
 }
 /* 1 if there is a receive for the request that is coming, which then is rc_receive_of. Else the
  * peer gets NOT_READY, and READY when there is one. */

@@ -21,33 +21,32 @@ enum { SLOTS = 2 + 1 + 2 + 1 };
 
 static uint64_t own_half(const dat_request *request)
 {
-	return request->route == NODE_ROUTE_HALVES ? node_first_half(request->n) : 0;
+	return request->route == NODE_ROUTE_HALVES ? node_first_half(request->local.n) : 0;
 }
 
 /* The origin's half, and the message that it is there, or could not be. */
 static int send_half(const dat_end *end, const dat_request *request, dat_header *header)
 {
-	uint64_t last = dat_last_line(request->addr, request->n);
+	uint64_t last = dat_last_line(request->addr, request->local.n);
 	uint64_t own = own_half(request), at = 0, moved = 1;
-	const node_range all = {request->first.at, request->n};
 
 	while (at < own && moved) {
 		uint64_t left = own - at;
 
-		moved = rc_copy_part(end, request, &all, 1, at,
-		                           left < DAT_COPY_PART ? left : DAT_COPY_PART);
+		moved = rc_copy_part(end, request, at,
+		                     left < DAT_COPY_PART ? left : DAT_COPY_PART);
 		at += moved;
 	}
-	header->offset = request->n - (uint32_t)last;
+	header->offset = request->local.n - (uint32_t)last;
 	header->status = at < own;
 	return node_send(dat_link_of(end), dat_peer_of(end), DAT_MSG_HALF, header, sizeof(*header),
-	                 request->first.at + header->offset, last);
+	                 request->local.first.at + header->offset, last);
 }
 
 int rc_pull(dat_end *end, uint32_t seq, dat_request *request)
 {
 	uint64_t own = own_half(request);
-	dat_ask pull = {dat_header_of(end, seq, request), request->first.at, own};
+	dat_ask pull = {dat_header_of(end, seq, request), request->local.first.at, own};
 	node_peer *peer = dat_peer_of(end);
 	node_message message;
 	int rc = NODE_BUSY;
@@ -61,7 +60,7 @@ int rc_pull(dat_end *end, uint32_t seq, dat_request *request)
 	if (rc == NODE_SENT && own)
 		rc = send_half(end, request, &pull.header);
 	if (rc == NODE_SENT)
-		request->sent = request->n;
+		request->sent = request->local.n;
 	else /* the target gets no half, and all of it by messages */
 		request->route = NODE_ROUTES;
 	return rc;

@@ -55,20 +55,20 @@ func AddReceive(e *layout.DatEnd, r layout.DatReceive, segments []layout.DatSegm
 
 // keep gives a receive its segments, in memory of C's if there are several.
 func keep(r *layout.DatReceive, segments []layout.DatSegment) bool {
-	r.Segments, r.N = uint32(len(segments)), 0
+	r.Local.Segments, r.Local.N = uint32(len(segments)), 0
 	for _, s := range segments {
-		r.N += min(s.N, ^uint32(0)-r.N)
+		r.Local.N += min(s.N, ^uint32(0)-r.Local.N)
 	}
 	if len(segments) == 0 {
 		return true
 	}
-	r.First = segments[0]
+	r.Local.First = segments[0]
 	if len(segments) == 1 {
 		return true
 	}
 	p := C.malloc(C.size_t(uintptr(len(segments)) * unsafe.Sizeof(segments[0])))
 	copy(unsafe.Slice((*layout.DatSegment)(p), len(segments)), segments)
-	r.More = uint64(uintptr(p))
+	r.Local.More = uint64(uintptr(p))
 	return true
 }
 
@@ -78,8 +78,8 @@ func pointer(address uint64) unsafe.Pointer {
 }
 
 func release(r *layout.DatReceive) {
-	C.free(pointer(r.More))
-	r.More = 0
+	C.free(pointer(r.Local.More))
+	r.Local.More = 0
 }
 
 // Bind posts a bind, which core knows by number; false: there is no memory.
@@ -130,12 +130,12 @@ func TakeShared(s *layout.DatSrq) (r layout.DatReceive, segments []layout.DatSeg
 	if C.rc_take_shared(shared(s), (*C.dat_receive)(unsafe.Pointer(&r))) == 0 {
 		return r, nil, false
 	}
-	if r.More != 0 {
+	if r.Local.More != 0 {
 		segments = append(segments,
-			unsafe.Slice((*layout.DatSegment)(pointer(r.More)), r.Segments)...)
+			unsafe.Slice((*layout.DatSegment)(pointer(r.Local.More)), r.Local.Segments)...)
 		release(&r)
-	} else if r.Segments > 0 {
-		segments = append(segments, r.First)
+	} else if r.Local.Segments > 0 {
+		segments = append(segments, r.Local.First)
 	}
 	return r, segments, true
 }

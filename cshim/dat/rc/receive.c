@@ -116,15 +116,14 @@ static int place_send(dat_end *end, const dat_header *header, const node_arrival
 	const void *from = (const void *)(uintptr_t)arrival->bytes;
 	uint64_t at;
 
-	if (__builtin_expect(header->total > receive->n, 0)) {
+	if (__builtin_expect(header->total > receive->local.n, 0)) {
 		receive->status = DAT_DTO_ERR_LOCAL_LENGTH;
-	} else if (__builtin_expect(receive->more != 0, 0)) {
-		if (rc_scatter(zone, 0, rc_segments(&receive->first, receive->more),
-		               receive->segments, header->offset, from, arrival->data))
+	} else if (__builtin_expect(receive->local.more != 0, 0)) {
+		if (rc_scatter(zone, 0, &receive->local, header->offset, from, arrival->data))
 			return 1;
 		receive->status = DAT_DTO_ERR_LOCAL_PROTECTION;
 	} else {
-		at = rc_own(zone, 0, &receive->first);
+		at = rc_own(zone, 0, &receive->local.first);
 		if (at && !node_guarded_copy(node_memory_at(at + header->offset), from,
 		                             arrival->data))
 			return 1;

@@ -3,39 +3,39 @@
 
 #include <stdlib.h>
 
-enum { ROOM_FIRST = 16, ROOM_MOST = 1 << 20 }; /* core/dat's MaxDTOs */
-
-/* The queue keeps the address as an integer, which the analyzer does not follow. */
+/* The request or receive keeps the address as an integer, which the analyzer does not follow. */
 #pragma GCC diagnostic push
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
-dat_segment *rc_new_list(DAT_COUNT n, uint64_t *more)
+DAT_RETURN rc_find_list(uint64_t pz, int access, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
+                        dat_local *local)
 {
-	dat_segment *list = calloc((size_t)n, sizeof *list);
+	dat_segment *segments = calloc((size_t)count, sizeof *segments);
+	DAT_COUNT i;
 
-	*more = (uintptr_t)list;
-	return list;
-}
+	local->more = (uintptr_t)segments;
+	if (!segments)
+		return RC_NO_MEMORY;
+	for (i = 0; i < count; i++) {
+		dat_segment *s = segments + local->segments;
 
-int rc_grow(dat_receives *queue)
-{
-	uint32_t room = queue->room ? queue->room * 2 : ROOM_FIRST, i;
-	dat_receive *ring = room > ROOM_MOST ? NULL : malloc(room * sizeof *ring);
-
-	if (!ring)
-		return 0;
-	for (i = 0; i < queue->count; i++)
-		ring[i] = *rc_receive_at(queue, i);
-	free((void *)(uintptr_t)queue->ring);
-	*queue = (dat_receives){.ring = (uintptr_t)ring, .room = room, .count = queue->count};
-	return 1;
+		if (!rc_find_segment(pz, access, list + i, s)) {
+			rc_release(local);
+			local->segments = local->n = 0;
+			return RC_NOT_ACCESSIBLE;
+		}
+		local->segments += s->n > 0;
+		local->n = s->n > UINT32_MAX - local->n ? UINT32_MAX : local->n + s->n;
+	}
+	local->first = segments[0];
+	return DAT_SUCCESS;
 }
 #pragma GCC diagnostic pop
 
 static void drop_oldest(dat_receives *queue)
 {
-	queue->head++;
+	queue->ring.head++;
 	queue->count--;
 }
 
@@ -56,8 +56,8 @@ dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max
 void rc_close_shared(dat_srq *srq)
 {
 	for (; srq->queue.count; drop_oldest(&srq->queue))
-		rc_release(rc_receive_at(&srq->queue, 0));
-	free((void *)(uintptr_t)srq->queue.ring);
+		rc_release(&rc_receive_at(&srq->queue, 0)->local);
+	free((void *)(uintptr_t)srq->queue.ring.at);
 	free(srq);
 }
 
@@ -163,7 +163,7 @@ void rc_ready(dat_end *end)
 /* The receive is over, and is no more. */
 static void finish(dat_end *end)
 {
-	rc_release(rc_receive_of(end));
+	rc_release(&rc_receive_of(end)->local);
 	if (!end->config.srq) {
 		drop_oldest(&end->rx.queue);
 		return;

@@ -37,11 +37,11 @@ static int peer_polls(const dat_end *end)
 static uint32_t routes_of(dat_end *end, const dat_request *request)
 {
 	uint32_t target = 1u << NODE_ROUTE_TARGET | 1u << NODE_ROUTE_HALVES;
-	uint32_t routes = node_routes_for(dat_link_of(end), request->n, reaches(end)) &
+	uint32_t routes = node_routes_for(dat_link_of(end), request->local.n, reaches(end)) &
 	                  ~(1u << NODE_ROUTE_STREAMING);
 
 	if (routes & target &&
-	    (request->op != RC_WRITE || request->n > DAT_PULL_MAX ||
+	    (request->op != RC_WRITE || request->local.n > DAT_PULL_MAX ||
 	     end->tx.sent != end->tx.posted || (end->route.unpulled && --end->route.unpulled)))
 		routes &= ~target;
 	return routes;
@@ -56,9 +56,9 @@ static uint32_t route_of(dat_end *end, const dat_request *request)
 
 	if (!peer_polls(end))
 		return (reached ? NODE_ROUTE_ORIGIN : NODE_ROUTES) | timed;
-	if (request->n < NODE_ROUTED_MIN)
+	if (request->local.n < NODE_ROUTED_MIN)
 		return NODE_ROUTES | timed;
-	return node_route_of(dat_link_of(end), dat_peer_of(end), direction_of(request), request->n,
+	return node_route_of(dat_link_of(end), dat_peer_of(end), direction_of(request), request->local.n,
 	                     routes_of(end, request), NODE_ROUTE_NOBODY);
 }
 
@@ -104,14 +104,14 @@ static int settle(dat_end *end, uint32_t seq, uint32_t n)
 /* A peer that polls takes a nanosecond for a byte, at the most. */
 void rc_learn(dat_end *end, const dat_request *request)
 {
-	if (cshim_now_ns() - request->begun - request->n > (int64_t)SLOW * end->route.ns)
+	if (cshim_now_ns() - request->begun - request->local.n > (int64_t)SLOW * end->route.ns)
 		end->route.polls = 0;
 }
 
 static void timed(const dat_end *end, const dat_request *request, uint32_t route, int64_t begun,
                   int waited)
 {
-	node_time(dat_link_of(end), direction_of(request), request->n, route, (uint64_t)begun,
+	node_time(dat_link_of(end), direction_of(request), request->local.n, route, (uint64_t)begun,
 	          waited);
 }
 
@@ -122,22 +122,21 @@ void rc_time(dat_end *end, dat_request *request, uint32_t seq)
 	const dat_request copy = *request;
 	int waited;
 
-	if (request->n < NODE_ROUTED_MIN)
+	if (request->local.n < NODE_ROUTED_MIN)
 		return; /* rc_learn does that */
 	request->begun = 0;
-	waited = settle(end, seq + 1, request->n);
+	waited = settle(end, seq + 1, request->local.n);
 	timed(end, &copy, copy.route, copy.begun, waited);
 	if (waited != NODE_WAIT_OVER)
 		end->route.polls = 0;
 }
 
 /* Copies, and sees whether the peer polls meanwhile. */
-static int copy_and_look(dat_end *end, const dat_request *request, const node_range *local,
-                         uint32_t ranges)
+static int copy_and_look(dat_end *end, const dat_request *request)
 {
 	const dat_table *table = (const dat_table *)(uintptr_t)end->config.table;
 	uint64_t before = __atomic_load_n(&table->polls, __ATOMIC_RELAXED);
-	int done = rc_copy(end, request, local, ranges);
+	int done = rc_copy(end, request);
 
 	end->route.polls = __atomic_load_n(&table->polls, __ATOMIC_RELAXED) - before >= SOME_POLLS;
 	return done;
@@ -148,7 +147,7 @@ static void note_copy(dat_end *end, const dat_request *request, int64_t begun)
 {
 	int64_t ns;
 
-	if (request->n >= NODE_ROUTED_MIN) {
+	if (request->local.n >= NODE_ROUTED_MIN) {
 		if (end->route.polls)
 			timed(end, request, NODE_ROUTE_ORIGIN, begun, NODE_WAIT_OVER);
 		return;
@@ -163,21 +162,20 @@ static int is_first(dat_end *end, const dat_request *request)
 {
 	if (!end->tx.posted)
 		return 1;
-	if (request->n >= NODE_ROUTED_MIN && peer_polls(end))
-		return settle(end, end->tx.oldest + end->tx.posted, request->n) == NODE_WAIT_OVER;
+	if (request->local.n >= NODE_ROUTED_MIN && peer_polls(end))
+		return settle(end, end->tx.oldest + end->tx.posted, request->local.n) == NODE_WAIT_OVER;
 	rc_turn();
 	return end->on && !end->tx.posted;
 }
 
-static int by_copy(dat_end *end, const dat_request *request, const node_range *local,
-                   uint32_t ranges, int to_time)
+static int by_copy(dat_end *end, const dat_request *request, int to_time)
 {
 	int64_t begun;
 
 	if (!is_first(end, request))
 		return DAT_DIRECT_NOT;
 	begun = to_time ? cshim_now_ns() : 0;
-	if (!copy_and_look(end, request, local, ranges))
+	if (!copy_and_look(end, request))
 		return DAT_DIRECT_NOT;
 	if (begun)
 		note_copy(end, request, begun);
@@ -199,19 +197,19 @@ static int by_messages(dat_end *end, dat_request *request, uint32_t route, int t
 	return DAT_DIRECT_NOT;
 }
 
-int rc_direct(dat_end *end, dat_request *request, const node_range *local, uint32_t ranges)
+int rc_direct(dat_end *end, dat_request *request)
 {
 	uint32_t route;
 	int to_time;
 
-	if (!request->n)
+	if (!request->local.n)
 		return DAT_DIRECT_NOT;
 	/* by messages, a list of segments takes longer than by any copy */
-	if (ranges > 1)
-		return reaches(end) ? by_copy(end, request, local, ranges, 0) : DAT_DIRECT_NOT;
+	if (request->local.segments > 1)
+		return reaches(end) ? by_copy(end, request, 0) : DAT_DIRECT_NOT;
 	route = route_of(end, request);
 	to_time = (route & NODE_ROUTE_TIMED) != 0;
 	route &= ~NODE_ROUTE_TIMED;
-	return route == NODE_ROUTE_ORIGIN ? by_copy(end, request, local, 1, to_time)
+	return route == NODE_ROUTE_ORIGIN ? by_copy(end, request, to_time)
 	                                  : by_messages(end, request, route, to_time);
 }
