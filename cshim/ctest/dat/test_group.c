@@ -349,6 +349,35 @@ static void hostile_run(void)
 	fake_group_close();
 }
 
+/* Turns of all groups so far. */
+static int all_turns;
+uint32_t __real_dat_groups_turn(void);
+uint32_t __wrap_dat_groups_turn(void);
+
+uint32_t __wrap_dat_groups_turn(void)
+{
+	all_turns++;
+	return __real_dat_groups_turn();
+}
+
+/* A dequeue that finds nothing gives groups one turn, not two. */
+static void one_turn_a_look(void)
+{
+	DAT_EVENT event;
+	int before;
+
+	fake_group_open(2, 0, 0);
+	dat_groups = &fake_world.member[0].group;
+	fake_world.member[0].queue.flags = DAT_QUEUE_TRANSFERS;
+	fake_barrier(0);
+	before = all_turns;
+	CHECK(dat_evd_dequeue((DAT_EVD_HANDLE)fake_world.member[0].evd_slot, &event) !=
+	      DAT_SUCCESS);
+	CHECK(all_turns == before + 1);
+	dat_groups = NULL;
+	fake_group_close();
+}
+
 void test_group(void)
 {
 	int i;
@@ -361,6 +390,7 @@ void test_group(void)
 	ended();
 	lost();
 	wakes();
+	one_turn_a_look();
 	too_long();
 	bad_memory();
 	for (i = 0; i < HOSTILE_RUNS; i++)

@@ -15,7 +15,9 @@ DAT_RETURN dat_collective_post(const uint64_t *arguments)
 	if (!dat_enter())
 		return dat_refused();
 	result = dat_groups_post(arguments);
-	if (dat_groups && ++posts % POSTS == 0)
+	if (dat_groups && ++posts % POSTS == 0) {
 		rc_poll(0, NULL);
+		dat_groups_turn();
+	}
 	return dat_leave(result);
 }

@@ -3,6 +3,7 @@
  * codes are those of the calls' man pages.
  */
 #include "dat/calls.h"
+#include "dat/coll/coll.h"
 #include "dat/godat.h"
 #include "dat/rc/private.h"
 #include "node/probe.h"
@@ -127,8 +128,11 @@ static void look_between(const dat_post *post)
 	    !dat_the_lane.on)
 		return;
 	cshim_poll_note(&dat_progress);
-	if (large || ++posts % POSTS_PER_LOOK == 0)
-		rc_poll(0, NULL);
+	if (!large && ++posts % POSTS_PER_LOOK)
+		return;
+	rc_poll(0, NULL);
+	if (dat_groups)
+		dat_groups_turn();
 }
 
 /* Another engine has the connection, or it is over. */

@@ -10,15 +10,17 @@
 #include "dat/rc/end.h"
 
 /*
- * receive.c: receives the messages of the links of the node, and sends those that wait for room.
+ * receive.c: receives the messages of the links of the node, sends those that wait for room, and
+ * goes on with groups.
  * DAT_LANE_MADE if something came; DAT_LANE_CORE if core must have a turn too.
  */
 uint32_t rc_turn(void);
 /* The thread that slept is awake. Core hears of it when it is called next. */
 void rc_disarm(void);
 /*
- * The same for a thread that polls an EVD, a handle: core has had its turn if it is to have one. 1:
- * an event was taken and is in *event, otherwise the queue may have some. evd 0: for none.
+ * The same but for groups, for a thread that polls an EVD, a handle: core has had its turn if it is
+ * to have one. 1: an event was taken and is in *event, otherwise the queue may have some. evd 0: for
+ * none.
  */
 int rc_poll(uint64_t evd, DAT_EVENT *event);
 /* done.c: completes what peers say they have done, of requests whose events go to an EVD (a

@@ -425,19 +425,16 @@ static uint32_t receive_rings(void)
 	return flags;
 }
 
-/* Waiting messages, groups, and whether core has something to do. */
+/* Waiting messages, and whether core has something to do. */
 static uint32_t go_on(void)
 {
-	uint32_t flags = 0;
-
 	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
 		send_waiting();
-	if (dat_groups)
-		flags |= dat_groups_turn();
-	if (dat_the_lane.go_work || dat_the_lane.ended ||
-	    (dat_the_lane.adapters && ((int (*)(void))(uintptr_t)dat_the_lane.adapters)()))
-		flags |= DAT_LANE_CORE;
-	return flags;
+	return dat_the_lane.go_work || dat_the_lane.ended ||
+	                       (dat_the_lane.adapters &&
+	                        ((int (*)(void))(uintptr_t)dat_the_lane.adapters)())
+	               ? DAT_LANE_CORE
+	               : 0;
 }
 
 uint32_t rc_turn(void)
@@ -446,6 +443,8 @@ uint32_t rc_turn(void)
 
 	if (rc_look(0))
 		flags |= DAT_LANE_MADE;
+	if (dat_groups)
+		flags |= dat_groups_turn();
 	return flags | go_on();
 }
 
