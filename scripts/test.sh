@@ -14,13 +14,14 @@ set -u
 make=${MAKE:-make}
 logs=build/test
 mkdir -p $logs
-rm -f $logs/*.line
+rm -f $logs/*.line $logs/*.cpu
 began=$SECONDS
 
-# Runs one target; its line of the table goes to $logs/TARGET.line, which begins with the result.
+# Runs one target; its line of the table goes to $logs/TARGET.line, which begins with the result, and
+# the processor seconds of its processes to $logs/TARGET.cpu.
 run_target() {
-	local target=$1 start=$SECONDS log=$logs/$1.log result counts skips line
-	if $make --no-print-directory "$target" >"$log" 2>&1 </dev/null; then
+	local target=$1 start=$SECONDS log=$logs/$1.log result counts skips line TIMEFORMAT='%U %S'
+	if { time $make --no-print-directory "$target" >"$log" 2>&1 </dev/null; } 2>"$logs/$1.cpu"; then
 		result=passed
 	else
 		result=FAILED
@@ -104,9 +105,10 @@ for target in "${all[@]}"; do
 	table="$table${line:-$target broke off}"$'\n'
 done
 printf '\n%s\n' "$table"
-# The table of docs/testing.md.
+# The table of docs/testing.md: seconds, and processor seconds.
 for target in "${all[@]}"; do
-	sed -nE 's/^([^ ]+) +[A-Za-z]+ +([0-9]+) s .*/| `\1` | \2 |/p' "$logs/$target.line"
+	cpu=$(awk '{ printf "%.0f", $1 + $2 }' "$logs/$target.cpu")
+	sed -nE 's/^([^ ]+) +[A-Za-z]+ +([0-9]+) s .*/| `\1` | \2 | '"$cpu |/p" "$logs/$target.line"
 done >$logs/times.md 2>/dev/null
 # Lines that name a test that fails, or the reason; and those that look so, of tests that pass and of
 # stacks.

@@ -18,8 +18,8 @@ CSHIM_TEST_SOURCES := $(CSHIM_SOURCES) $(CSHIM_TEST_DAT) $(CSHIM_TEST_LAUNCHERS)
 CSHIM_TEST_HEADERS := $(wildcard cshim/*.h cshim/*/*.h cshim/dat/*/*.h cshim/ctest/*/*.h include/*.h) tests/c/host/refuse.h
 # Without the sleepers' safety net, so that a lost wake-up shows.
 CSHIM_TEST_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror $(CSHIM_INCLUDES) -fvisibility=hidden -Wno-unused-parameter -DCSHIM_SAFETY_NS=-1 -pthread
-# Stores and turns that the tests count; what the launchers' libraries are asked.
-CSHIM_TEST_LINK := -rdynamic -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string,--wrap=dat_groups_turn
+# Stores, turns and threads that the tests count; what the launchers' libraries are asked.
+CSHIM_TEST_LINK := -rdynamic -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_string,--wrap=dat_groups_turn,--wrap=pthread_create
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
 # There is no thread sanitizer for i386. WHOLE=1: also without sanitizers, and with the benchmarks

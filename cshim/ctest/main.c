@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "ctest/fake.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,67 +12,78 @@
  * minutes. */
 enum { HANG_S = 600 };
 
+#ifdef __SANITIZE_THREAD__
+enum { UNDER_THREAD = 1 };
+#else
+enum { UNDER_THREAD = 0 };
+#endif
+
+enum {
+	THREADS = 1, /* it, or a child of its own, makes threads: else the thread sanitizer sees nothing */
+	EVENTS = 2,  /* it looks at uDAPL's events, which the lane makes for 64-bit programs only */
+};
+
 static const struct {
 	const char *name;
 	void (*run)(void);
-	int events; /* it looks at uDAPL's events, which the lane makes for 64-bit programs only */
+	int what;
 } tests[] = {
 	/* first: the handler that it looks for is there before the library's */
 	{"guard", test_guard, 0},
-	{"node", test_node, 0},
+	{"node", test_node, THREADS},
 	{"looks", test_looks, 0},
 	{"route", test_route, 0},
 	{"stretch", test_stretch, 0},
 	{"cold", test_cold, 0},
-	{"streams", test_streams, 0},
+	{"streams", test_streams, THREADS},
 	{"pull", test_pull, 0},
-	{"push", test_push, 0},
-	{"trace", test_trace, 0},
-	{"lane", test_lane, 0},
-	{"rules", test_rules, 0},
-	{"fence", test_fence, 0},
-	{"sent", test_sent, 0},
-	{"hostile", test_hostile, 0},
-	{"barrier", test_barrier, 0},
-	{"outbox", test_outbox, 0},
-	{"packets", test_packets, 0},
-	{"joined", test_joined, 0},
-	{"flush", test_flush, 0},
-	{"progress", test_progress, 0},
-	{"lock", test_lock, 0},
-	{"block", test_block, 0},
+	{"push", test_push, THREADS},
+	{"trace", test_trace, THREADS},
+	{"lane", test_lane, THREADS},
+	{"rules", test_rules, THREADS},
+	{"fence", test_fence, THREADS},
+	{"sent", test_sent, THREADS},
+	{"hostile", test_hostile, THREADS},
+	{"barrier", test_barrier, THREADS},
+	{"outbox", test_outbox, THREADS},
+	{"packets", test_packets, THREADS},
+	{"joined", test_joined, THREADS},
+	{"flush", test_flush, THREADS},
+	{"progress", test_progress, THREADS},
+	{"lock", test_lock, THREADS},
+	{"block", test_block, THREADS},
 	{"owed", test_owed, 0},
-	{"wait", test_wait, 0},
-	{"stress", test_stress, 0},
-	{"threads", test_threads, 0},
-	{"calls", test_calls, 0},
-	{"handlers", test_handlers, 0},
-	{"term", test_term, 0},
-	{"fork", test_fork, 0},
-	{"exit", test_exit, 0},
-	{"share", test_share, 0},
-	{"fatal", test_fatal, 0},
-	{"refused", test_refused, 0},
-	{"fortran", test_fortran, 0},
+	{"wait", test_wait, THREADS},
+	{"stress", test_stress, THREADS},
+	{"threads", test_threads, THREADS},
+	{"calls", test_calls, THREADS},
+	{"handlers", test_handlers, THREADS},
+	{"term", test_term, THREADS},
+	{"fork", test_fork, THREADS},
+	{"exit", test_exit, THREADS},
+	{"share", test_share, THREADS},
+	{"fatal", test_fatal, THREADS},
+	{"refused", test_refused, THREADS},
+	{"fortran", test_fortran, THREADS},
 	{"coll", test_coll, 0},
-	{"group", test_group, 1},
-	{"group_threads", test_group_threads, 1},
-	{"group_path", test_group_path, 1},
-	{"group_copy", test_group_copy, 1},
-	{"group_push", test_group_push, 1},
-	{"group_call", test_group_call, 1},
+	{"group", test_group, EVENTS},
+	{"group_threads", test_group_threads, THREADS | EVENTS},
+	{"group_path", test_group_path, EVENTS},
+	{"group_copy", test_group_copy, THREADS | EVENTS},
+	{"group_push", test_group_push, THREADS | EVENTS},
+	{"group_call", test_group_call, EVENTS},
 	{"direct", test_direct, 0},
 	{"ends", test_ends, 0},
-	{"rc", test_rc, 1},
-	{"rc_ends", test_rc_ends, 1},
-	{"rc_peer", test_rc_peer, 1},
-	{"rc_shared", test_rc_shared, 1},
-	{"rc_random", test_rc_random, 1},
-	{"dat_hostile", test_dat_hostile, 1},
+	{"rc", test_rc, EVENTS},
+	{"rc_ends", test_rc_ends, EVENTS},
+	{"rc_peer", test_rc_peer, EVENTS},
+	{"rc_shared", test_rc_shared, EVENTS},
+	{"rc_random", test_rc_random, EVENTS},
+	{"dat_hostile", test_dat_hostile, EVENTS},
 	{"names_hostile", test_names_hostile, 0},
-	{"polls", test_polls, 1},
-	{"evd", test_evd, 1},
-	{"dat_threads", test_dat_threads, 1},
+	{"polls", test_polls, EVENTS},
+	{"evd", test_evd, THREADS | EVENTS},
+	{"dat_threads", test_dat_threads, THREADS | EVENTS},
 	{"completions", test_completions, 0},
 	{"ibv_open", test_rdma_open, 0},
 	{"munge_hostile", test_munge_hostile, 0},
@@ -79,6 +91,20 @@ static const struct {
 };
 
 static const char *running;
+static int threads_made;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
+
+/* Counts the threads that tests make, by themselves or in what they call. */
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg)
+{
+	__atomic_fetch_add(&threads_made, 1, __ATOMIC_RELAXED);
+	return __real_pthread_create(thread, attr, run, arg);
+}
 
 static void hangs(int signal)
 {
@@ -119,13 +145,17 @@ int main(int argc, char **argv)
 			continue;
 		ran++;
 		running = tests[i].name;
-		if (tests[i].events && sizeof(void *) < 8) {
+		if ((tests[i].what & EVENTS) && sizeof(void *) < 8) {
 			printf("skipped %s: 32-bit programs open no adapter of uDAPL's\n", running);
 			continue;
 		}
+		if (argc < 2 && UNDER_THREAD && !(tests[i].what & THREADS))
+			continue;
 		alarm(HANG_S);
 		fake_reset_counts();
+		threads_made = 0;
 		tests[i].run();
+		CHECK((tests[i].what & THREADS) || threads_made == 0);
 		printf("ok %s\n", running);
 		fflush(stdout);
 	}
