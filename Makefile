@@ -166,15 +166,17 @@ uninstall:
 	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%) $(INSTALL_DIR)/share/lapi/valgrind.supp
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 
-# Stages (--) one after the other; in a stage, lanes (+) side by side: one of suites that compute, one
-# of suites that mostly wait. Those of the last stage look whether anything is left in the node's shared
-# memory, and so want it for themselves. `go-test` runs with the race detector, which 386 has none of.
+# Stages (--) one after the other; in a stage, lanes (+) side by side, of about the same length, of
+# which the later ones mostly wait. Of the last stage one lane looks whether anything is left in the
+# node's shared memory, and so the other runs no jobs. `go-test` runs with the race detector, which 386
+# has none of.
 TEST_TARGETS ?= build abi headers conform-build -- \
-  vet go-test sim cshim-test model fortran-test man-test dist-test dat-test + \
-  dat-headers-test coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test \
-  conform conform-lane conform-routes conform-gso samples \
-  install-test trace-test test-dat net-test launch-test storm-test m32-test -- \
-  host-test kill-test hostile-test
+  go-test cshim-test dat-test + \
+  coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test conform-lane conform-routes \
+  conform-gso samples install-test trace-test test-dat conform man-test m32-test fortran-test + \
+  launch-test storm-test net-test -- \
+  host-test kill-test hostile-test + \
+  vet model dist-test sim dat-headers-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

@@ -12,12 +12,13 @@ import (
 	"lapi/transport/simnet"
 )
 
-// flatHours is for how many simulated hours memory is looked at, after the first one.
-const flatHours = 3
+// After flatFirst simulated minutes the job has what it needs; memory is compared with what it has
+// flatMinutes later.
+const flatFirst, flatMinutes = 20, 80
 
-// flatSlack is how much more heap there may be then, bytes: some 4 for each operation, 180 for each
+// flatSlack is how much more heap there may be then, bytes: some 4 for each operation, 200 for each
 // failure of the network, of which the simulation keeps 50.
-const flatSlack = 128 << 10
+const flatSlack = 64 << 10
 
 // exchanges is a job of two tasks that exchange operations of each kind, all the time.
 type exchanges struct {
@@ -95,14 +96,14 @@ func (x *exchanges) complete() bool {
 	return true
 }
 
-// hour lets an hour pass, in which the network fails for a second every 15 s, each time in
-// another way.
-func (x *exchanges) hour() {
+// run lets minutes pass, in which the network fails for a second every 15 s, each time in another
+// way.
+func (x *exchanges) run(minutes int) {
 	faults := []simnet.Disturbance{{Kind: simnet.CutPair, B: 1}, {Kind: simnet.CutOneWay, A: 1},
 		{Kind: simnet.DeadAdapter, A: 1, Told: true}, {Kind: simnet.DeadAdapter, A: 1},
 		{Kind: simnet.DeadNetwork}, {Kind: simnet.Asleep, A: 1}}
 	const pause = 3 // s
-	for second := 0; second < 3600; second += pause {
+	for second := 0; second < 60*minutes; second += pause {
 		if second%15 == 0 {
 			d := faults[second/15%len(faults)]
 			d.Time = time.Second
@@ -114,24 +115,23 @@ func (x *exchanges) hour() {
 	}
 }
 
-// TestHeapIsFlatUnderLoss: after hours with 2 % of all packets lost and a link that fails again and
-// again a job has as much on its heap as after the first.
+// TestHeapIsFlatUnderLoss: after an hour and more with 2 % of all packets lost and a link that fails
+// again and again a job has as much on its heap as after the first minutes.
 func TestHeapIsFlatUnderLoss(t *testing.T) {
 	if !heap.Alone(t) {
 		return
 	}
 	x := newExchanges(t, 3, simnet.Way{Loss: 0.02, DelayMin: 100 * time.Microsecond,
 		DelayMax: 300 * time.Microsecond})
-	x.hour()
+	x.run(flatFirst)
 	first := heap.InUse()
-	for range flatHours {
-		x.hour()
-	}
+	x.run(flatMinutes)
 	last := heap.InUse()
-	t.Logf("%d bytes after an hour, %d after %d more; %+v", first, last, flatHours, x.net.Counts)
+	t.Logf("%d bytes after %d minutes, %d after %d more; %+v", first, flatFirst, last,
+		flatMinutes, x.net.Counts)
 	if last > first+flatSlack {
-		t.Errorf("the heap has grown from %d to %d bytes in %d simulated hours", first, last,
-			flatHours)
+		t.Errorf("the heap has grown from %d to %d bytes in %d simulated minutes", first, last,
+			flatMinutes)
 	}
 	if x.net.Counts.Lost == 0 || x.net.Counts.Cut == 0 {
 		t.Error("nothing was lost or cut")
