@@ -3,8 +3,8 @@
 # shellcheck source=tests/c/dat/packages.sh
 . "$here/../c/dat/packages.sh"
 
-# dat_files BUILD FOLDER: Debian's programs of uDAPL and windows, both libraries and
-# dat.side. Prints why there are none.
+# dat_files BUILD FOLDER: Debian's programs of uDAPL and windows, both libraries, dat.side and
+# dat.judge. Prints why there are none.
 dat_files() {
 	local packages=$1/verbs/dat/package to=$2 libraries line
 	mkdir -p "$to"/{bin,ours,theirs}
@@ -18,7 +18,7 @@ dat_files() {
 	line="dev u2.0 nonthreadsafe default"
 	echo "$line liblapi_r.so.1 lapi.2.0 \"rxe0 0\" \"\"" >"$to/ours/dat.conf"
 	echo "$line /work/theirs/libdaplofa.so.2 dapl.2.0 \"eth0 0\" \"\"" >"$to/theirs/dat.conf"
-	cp "$here/dat.side" "$to/"
+	cp "$here/dat.side" "$here/dat.judge" "$to/"
 }
 
 # dat_rows [ROW...]: lines of dat.rows, all or those.

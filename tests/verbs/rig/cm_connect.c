@@ -20,10 +20,8 @@ enum {
 static int terms_of(struct rig_program_id *p, const struct rdma_conn_param *param, unsigned n,
                     struct rig_terms *t)
 {
-	static _Atomic uint32_t psn = 1;
-
 	*t = (struct rig_terms){.retry = 7, .rnr_retry = 7, .size = (uint8_t)n, .qkey = UDP_QKEY};
-	t->psn = (psn += 7919) & 0xffffff;
+	t->psn = p->shared->mine.psn; /* a program may have taken it already */
 	t->responder_resources = t->initiator_depth = RIG_MAX_READS;
 	if (param) {
 		if (param->private_data_len > n ||
@@ -104,6 +102,12 @@ static int request(struct rig_id *i, struct rig_id *l)
 	c->peer = RIG_INDEX(w->cm.ids, i);
 	c->peer_generation = i->slot.generation;
 	c->theirs = turned(&i->mine);
+	/* what a queue pair gets that is made ready before the answer */
+	c->mine = (struct rig_terms){.psn = rig_psn(),
+	                             .retry = c->theirs.retry,
+	                             .rnr_retry = c->theirs.rnr_retry,
+	                             .responder_resources = c->theirs.responder_resources,
+	                             .initiator_depth = c->theirs.initiator_depth};
 	c->state = RIG_I_REQUESTED;
 	if (RIG_INDEX(w->cm.ids, c) > w->cm.top)
 		w->cm.top = RIG_INDEX(w->cm.ids, c);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_PORT = 40000, LAST_PORT = 60000, UNANSWERED_MS = 3000 };
 
@@ -59,6 +60,13 @@ struct rig_program_id *rig_new_program_id(struct rig_program_channel_cm *ch, str
 	return p;
 }
 
+uint32_t rig_psn(void)
+{
+	static _Atomic uint32_t last;
+
+	return (last += 7919 + (uint32_t)getpid()) & 0xffffff;
+}
+
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
                    enum rdma_port_space space)
 {
@@ -80,6 +88,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 		i->peer = RIG_NOBODY;
 		i->at = i->reaches = -1;
 		i->host = rig_host();
+		i->mine.psn = rig_psn();
 		if (RIG_INDEX(w->cm.ids, i) > w->cm.top)
 			w->cm.top = RIG_INDEX(w->cm.ids, i);
 	}

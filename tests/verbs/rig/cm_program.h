@@ -30,6 +30,7 @@ int rig_id_shows(struct rig_program_id *);
 /* errno, and -1; 0 for 0. */
 int rig_result(int err);
 uint32_t rig_host(void);
+uint32_t rig_psn(void); /* the number that a connection's packets begin with */
 /* Sends what establishes a connection; 0 or an errno. */
 int rig_establish(struct rig_program_id *);
 /* The id's queue pair to RTS; 0 or an errno. */

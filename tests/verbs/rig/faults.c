@@ -6,6 +6,7 @@
  *	device DEVICE gone|back
  *	fail DEVICE send|receive|register|qp|cq VALUE [AFTER [TIMES]]
  *	heal DEVICE
+ *	listening          (fails, if no program listens for connections)
  *
  * VALUE is a status of completions (a number of ibv_wc_status) or an errno. The first AFTER
  * objects go well, then TIMES of them fail; 0 and 1 without them.
@@ -113,12 +114,23 @@ static int fail(struct rig_device *d, int n, char *const *words)
 	return ENOSPC;
 }
 
+static int listening(const struct rig_world *w)
+{
+	for (uint32_t i = 1; i <= w->cm.top; i++)
+		if (w->cm.ids[i].slot.used && w->cm.ids[i].state == RIG_I_LISTENING &&
+		    !rig_dead(w->cm.ids[i].slot.process))
+			return 0;
+	return EAGAIN;
+}
+
 int rig_command(int n, char *const *words)
 {
 	uint32_t index;
 
 	if (!rig_world())
 		return errno;
+	if (n == 1 && !strcmp(words[0], "listening"))
+		return listening(rig_mapped());
 	struct rig_device *d = n > 1 ? find(words[1], &index) : NULL;
 	if (!d)
 		return n > 1 ? ENODEV : EINVAL;

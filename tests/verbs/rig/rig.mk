@@ -1,7 +1,10 @@
 # The rig: adapters for tests that need no hardware, no kernel's driver and no virtual machine
 # (docs/verbs.md). Included by tests/verbs/verbs.mk.
 #
-#   make rig          its libraries, in build/rig
+#   make rig           its libraries, in build/rig
+#   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
+#   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
+#   make rig-perftest  Debian's perftest
 
 RIG_DIR   := tests/verbs/rig
 RIG_BUILD := $(BUILD)/rig
@@ -36,3 +39,14 @@ $(RIG_BUILD)/lib%.so.1: $(RIG_DIR)/vendor.c $(RIG_DIR)/%.map
 
 $(RIG_BUILD)/rigctl: $(RIG_DIR)/rigctl.c $(RIG_BUILD)/libibverbs.so.1
 	$(CC) $(RIG_CFLAGS) $< -o $@ -L$(@D) -l:libibverbs.so.1 -Wl,-rpath,'$$ORIGIN'
+
+.PHONY: rig-lapi rig-dat rig-perftest
+rig-lapi: rig $(VERBS_LAPI) $(VERBS_CONFORM)
+	@for which in $(or $(WHICH),short); do $(RIG_DIR)/lapi $(BUILD) $$which || exit; done
+
+rig-dat: rig $(LIB) $(BUILD)/verbs/windows
+	@$(RIG_DIR)/dat $(BUILD) tests/verbs/dat.rows $(ROWS)
+	@$(if $(ROWS),:,$(RIG_DIR)/dat $(BUILD) $(RIG_DIR)/dat.rows)
+
+rig-perftest: rig
+	@$(RIG_DIR)/perftest $(BUILD)
