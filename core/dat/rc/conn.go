@@ -44,6 +44,7 @@ type Conn struct {
 	told               bool // the owner has heard of the end
 	forgotten          bool
 	elsewhere          Elsewhere // another engine has it; nil: this one
+	last               *header   // the peer's End, until the answers before it are here
 
 	requester
 	responder
@@ -185,10 +186,15 @@ func (c *Conn) onMessage(id transport.MsgID, h *header, data []byte) bool {
 }
 
 // onEnd: the peer has ended the connection. Its latest Done may have been overtaken, so it comes
-// along.
+// along. Answers may have been overtaken by an error: they come first.
 func (c *Conn) onEnd(h *header) bool {
 	if !c.onDone(h.Number) {
 		return false
+	}
+	if h.Flags&flagError != 0 && c.state != over && c.owesReply(h.Number) {
+		last := *h
+		c.last = &last
+		return true
 	}
 	if h.Flags&flagError == 0 {
 		c.end(ByPeer)

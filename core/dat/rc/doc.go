@@ -17,7 +17,9 @@
 // links that reorder too, but lets requests take effect one after the other: a receive completes,
 // a read is read and an atomic operation made when all before it are done. Of a write the last word
 // is held back until then. So who looks at the last byte of a write sees all of it, and of the
-// writes before.
+// writes before. A write to memory that a write before it goes to is marked: what comes of it
+// before its turn is dropped, and sent again then (Ready). A request that fails does so in its
+// turn, too.
 //
 // # Receives
 //

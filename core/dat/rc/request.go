@@ -3,6 +3,7 @@ package rc
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"lapi/transport"
 )
@@ -37,6 +38,7 @@ type Request struct {
 	started  bool
 	all      bool // every fragment was sent, in this attempt
 	waits    bool // for a receive
+	behind   bool // it overlaps with a write before it that is not complete
 	answered bool // the responder is done with it
 }
 
@@ -125,8 +127,8 @@ func (c *Conn) sendRequests() bool {
 	return true
 }
 
-// bind has a bind take effect, the oldest request, and completes it. It takes no number, as the peer
-// does not hear of it; so no bind is among those that are started.
+// bind has a bind take effect, the oldest request, and completes it. It takes no number, as the
+// peer does not hear of it; so no bind is among those that are started.
 func (c *Conn) bind(r *Request) {
 	if r.started, r.answered = true, true; !c.Owner.Bind(c, r.Owner) {
 		r.Status = BindFailed
@@ -141,6 +143,7 @@ func (c *Conn) start(r *Request) bool {
 		return false
 	}
 	r.started, r.seq = true, c.oldest+uint32(c.next)
+	r.behind = r.Op == Write && slices.ContainsFunc(c.requests[:c.next], r.overlaps)
 	if r.Op.asks() {
 		c.reads++
 	}
@@ -151,6 +154,13 @@ func (c *Conn) start(r *Request) bool {
 	return true
 }
 
+// overlaps says whether another write goes to memory that r, a write, goes to. Of what is named
+// from 0 on that is known where both are named by the same context.
+func (r *Request) overlaps(o *Request) bool {
+	return o.Op == Write && r.Addr-o.Addr < uint64(o.total) ||
+		o.Op == Write && o.Addr-r.Addr < uint64(r.total)
+}
+
 // sendRequest sends the rest of a request.
 func (c *Conn) sendRequest(r *Request) error {
 	h := header{Seq: r.seq, Op: r.Op, Attempt: r.attempt, Total: r.total, Addr: r.Addr,
@@ -159,7 +169,8 @@ func (c *Conn) sendRequest(r *Request) error {
 	for _, f := range []struct {
 		set bool
 		bit uint8
-	}{{r.Immediate, flagImmediate}, {r.Invalidate, flagInvalidate}, {r.Solicited, flagSolicited}} {
+	}{{r.Immediate, flagImmediate}, {r.Invalidate, flagInvalidate}, {r.Solicited, flagSolicited},
+		{r.behind, flagBehind}} {
 		if f.set {
 			h.Flags |= f.bit
 		}
@@ -285,14 +296,27 @@ func (c *Conn) onReply(h *header, data []byte) bool {
 		r.answered = true
 		c.complete()
 	}
+	if c.last != nil && c.state != over {
+		return c.onEnd(c.last)
+	}
 	return true
 }
+
+// owesReply says whether the answer to a request before seq is on its way.
+func (c *Conn) owesReply(seq uint32) bool {
+	return !c.isOld(seq) && slices.ContainsFunc(c.requests[:seq-c.oldest], func(r *Request) bool {
+		return r.Op.asks() && r.got < r.total && r.Status == Success
+	})
+}
+
+// isOld says whether the request of a number is complete: what is said of it was overtaken.
+func (c *Conn) isOld(seq uint32) bool { return seq-c.oldest >= 1<<31 }
 
 // onNotReady: a request has found no receive.
 func (c *Conn) onNotReady(h *header) bool {
 	r := c.request(h.Seq)
 	if r == nil || !r.takesReceive() {
-		return false
+		return c.isOld(h.Seq)
 	}
 	if h.Attempt == r.attempt && !r.waits {
 		r.waits = true
@@ -306,7 +330,7 @@ func (c *Conn) onNotReady(h *header) bool {
 func (c *Conn) onReady(h *header) bool {
 	r := c.request(h.Seq)
 	if r == nil || !r.takesReceive() && r.Op != Write {
-		return false
+		return c.isOld(h.Seq)
 	}
 	if h.Attempt != r.attempt+1 {
 		return true

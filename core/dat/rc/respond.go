@@ -12,23 +12,26 @@ const word = 8
 
 // incoming is a request of the peer's that has not taken effect.
 type incoming struct {
-	used      bool
-	unready   bool // it has found no receive; what is still on its way of this attempt is dropped
-	ready     bool // all of it is here
-	held      int  // so many bytes of last are the end of the write
-	last      [word]byte
-	op        Op
-	flags     uint8
-	attempt   uint8
-	total     uint32
-	got       uint32
-	context   uint32
-	immediate uint32
-	number    uint32
-	addr      uint64
-	operand   uint64
-	compare   uint64
-	receive   *Receive
+	used    bool
+	unready bool // it has found no receive; what is still on its way of this attempt is dropped
+	late    bool // likewise: its turn (flagBehind) has not come
+	ready   bool // all of it is here, or fault is set
+	// with what it fails when its turn is there, and the receive that it has; the rest is dropped
+	fault, receiveFault Status
+	held                int // so many bytes of last are the end of the write, in its last word
+	last                [word]byte
+	op                  Op
+	flags               uint8
+	attempt             uint8
+	total               uint32
+	got                 uint32
+	context             uint32
+	immediate           uint32
+	number              uint32
+	addr                uint64
+	operand             uint64
+	compare             uint64
+	receive             *Receive
 }
 
 // responder is what a connection knows of its peer's requests.
@@ -100,22 +103,36 @@ func (c *Conn) onData(h *header, data []byte) bool {
 		c.coming++
 	}
 	switch {
+	case s.fault != Success:
+		return true
 	case s.op != h.Op || s.total != h.Total || s.ready ||
 		uint64(h.Offset)+uint64(len(data)) > uint64(s.total) ||
 		uint64(s.got)+uint64(len(data)) > uint64(s.total):
 		return h.Attempt != s.attempt && s.op == h.Op && s.total == h.Total
-	case h.Attempt != s.attempt || s.unready:
+	case h.Attempt != s.attempt || s.unready || s.late:
 		return true // of an attempt that was given up
+	case s.flags&flagBehind != 0 && h.Seq != c.expected:
+		s.late = true // it must not be placed before the other
+		return true
 	case s.receive == nil && (s.op == Send || s.flags&flagImmediate != 0) && !c.takeReceive(h.Seq,
 		s):
 		return c.state == over || s.unready
 	}
-	if s.op == Send && uint64(s.total) > s.receive.total {
-		s.receive.Status = LocalLength
-		c.breakOff(h.Seq, RemoteResponder)
-		return true
+	switch {
+	case s.op == Send && uint64(s.total) > s.receive.total:
+		s.fault, s.receiveFault = RemoteResponder, LocalLength
+	case s.op == Send && (!c.Owner.Usable(c, s.receive.Owner) ||
+		scatter(s.receive.Segments, h.Offset, data) != nil):
+		s.fault, s.receiveFault = RemoteResponder, LocalProtection
+	case s.op == Write && !c.placeWrite(h, s, data):
+		s.fault = RemoteAccess
 	}
-	return c.placeData(h, s, data)
+	s.got += uint32(len(data))
+	if s.got == s.total || s.fault != Success {
+		s.ready = true
+		c.advance()
+	}
+	return true
 }
 
 // onPull takes a write whose data is still at the requester: it is to come in messages, as the
@@ -200,27 +217,6 @@ func (c *Conn) tellReadiness() bool {
 	return true
 }
 
-// placeData places the data of a fragment.
-func (c *Conn) placeData(h *header, s *incoming, data []byte) bool {
-	if s.op == Send {
-		if !c.Owner.Usable(c, s.receive.Owner) ||
-			scatter(s.receive.Segments, h.Offset, data) != nil {
-			s.receive.Status = LocalProtection
-			c.breakOff(h.Seq, RemoteResponder)
-			return true
-		}
-	} else if !c.placeWrite(h, s, data) {
-		c.breakOff(h.Seq, RemoteAccess)
-		return true
-	}
-	s.got += uint32(len(data))
-	if s.got == s.total {
-		s.ready = true
-		c.advance()
-	}
-	return true
-}
-
 // placeWrite places a fragment of a write, all but what is in the write's last word: a copy of many
 // bytes may store its last ones first.
 func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
@@ -240,10 +236,13 @@ func (c *Conn) placeWrite(h *header, s *incoming, data []byte) bool {
 	if !ok {
 		return false
 	}
-	if h.Offset+uint32(n) == s.total {
-		s.held = min(n, int((uint64(addr)+uint64(n)-1)%word)+1)
-		n -= s.held
-		copy(s.last[:], data[n:])
+	end := uint64(addr) - uint64(h.Offset) + uint64(s.total)
+	tail := min(s.total, uint32((end-1)%word)+1)
+	if at := s.total - tail; h.Offset+uint32(n) > at { // a word may come in two fragments
+		first := max(h.Offset, at)
+		s.held = int(tail)
+		copy(s.last[first-at:], data[first-h.Offset:])
+		n = int(first - h.Offset)
 	}
 	return memory.CopyIn(addr, data[:n]) == nil
 }
@@ -286,6 +285,11 @@ func (c *Conn) passed(s *incoming) {
 	c.expected++
 	c.unsent |= tellDone
 	c.touch()
+	if next := &c.slots[c.expected%Window]; next.late {
+		next.late = false
+		next.attempt++
+		c.readied = append(c.readied, c.expected)
+	}
 	if r != nil {
 		c.Owner.Received(c, r)
 	}
@@ -295,6 +299,12 @@ func (c *Conn) passed(s *incoming) {
 // is.
 func (c *Conn) takeEffect(s *incoming) bool {
 	switch {
+	case s.fault != Success:
+		if s.receive != nil {
+			s.receive.Status = s.receiveFault
+		}
+		c.breakOff(c.expected, s.fault)
+		return false
 	case s.op == Send && s.flags&flagInvalidate != 0 && !c.Owner.Invalidate(c, s.context):
 		c.breakOff(c.expected, RemoteAccess)
 		return false

@@ -75,6 +75,7 @@ const (
 	flagError                        // of msgEnd: an error; Seq and Status say which
 	_                                // of msgAsk: the lane's, how the answer is to come
 	_                                // likewise
+	flagBehind                       // of a write: a write before it goes to the same memory
 )
 
 func (h *header) put(b []byte) []byte {
