@@ -6,9 +6,12 @@ import "C"
 import "lapi/core/dat"
 
 //export godat_bind
-func godat_bind(ep, number C.uint64_t, status C.uint32_t) {
+func godat_bind(ep, number C.uint64_t, status C.uint32_t) (ok C.int) {
 	defer datBroke("godat_bind", 0)
-	udapl.lib.Bound(uint64(number), uint8(status))
+	if udapl.lib.Bound(uint64(number), uint8(status)) {
+		return 1
+	}
+	return 0
 }
 
 //export godat_invalidate

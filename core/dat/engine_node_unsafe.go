@@ -95,14 +95,16 @@ func (w *onNode) Post(r *rc.Request) bool {
 	return true
 }
 
-// Bound is a bind whose turn it is at C: it takes effect, if status says so, and completes.
-func (l *Library) Bound(number uint64, status uint8) {
+// Bound is a bind whose turn it is at C: it takes effect, if status says so, and completes. False:
+// it cannot take effect.
+func (l *Library) Bound(number uint64, status uint8) bool {
 	r := l.nodeConns.takeBind(number)
 	p := r.Owner.(*posted)
 	if r.Status = rc.Status(status); r.Status == rc.Success && !p.bind.apply() {
 		r.Status = rc.BindFailed
 	}
 	p.bind.ep.bound(r, p)
+	return r.Status != rc.BindFailed
 }
 
 // Invalidated takes the right away that the peer of an endpoint has by a context; false: it may not.

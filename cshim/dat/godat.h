@@ -18,8 +18,8 @@ void godat_disarm(void);
 /* Where the block and the lane are; before anything else. */
 void godat_block(void *progress, void *lane);
 /* A bind of an endpoint's, by core's number, whose turn it is: takes effect, if status is success, and
- * completes. */
-void godat_bind(uint64_t ep, uint64_t number, uint32_t status);
+ * completes. 0: it cannot take effect, which ends the connection. */
+int godat_bind(uint64_t ep, uint64_t number, uint32_t status);
 /* The peer of an endpoint's connection takes the right away that it has by a context; 0: it may
  * not. */
 int godat_invalidate(uint64_t ep, uint32_t context);

@@ -98,12 +98,15 @@ uint32_t godat_call(int number, uint64_t *arguments)
 	return DAT_SUCCESS;
 }
 
-void godat_bind(uint64_t ep, uint64_t number, uint32_t status)
+int godat_bind(uint64_t ep, uint64_t number, uint32_t status)
 {
 	fake_dat_side *s = &fake_dat[side_of(ep)];
 
+	if (!status && s->fails_binds)
+		status = DAT_RMR_OPERATION_FAILED;
 	s->binds++;
 	complete(s, s->posts.request, DAT_RMR_BIND_COMPLETION_EVENT, number, status);
+	return status != DAT_RMR_OPERATION_FAILED;
 }
 
 int godat_invalidate(uint64_t ep, uint32_t context)

@@ -61,6 +61,7 @@ typedef struct fake_dat_side {
 	unsigned char *memory;
 	uint32_t binds;       /* that have had their turn; the number is the completion's cookie */
 	uint32_t refuses;     /* 1: invalidations */
+	uint32_t fails_binds; /* 1: none takes effect */
 	uint32_t invalidated; /* the context of the last one */
 } fake_dat_side;
 

@@ -134,6 +134,21 @@ static void binds(void)
 	fake_dat_close();
 }
 
+/* A bind that cannot take effect ends the connection, as any error does. */
+static void bind_fails(void)
+{
+	fake_rc_open(0);
+	fake_rc_receive(1, 1, AT, N);
+	fake_rc_post(0, (fake_rc){.op = RC_SEND, .cookie = 1, .n = N});
+	fake_dat[0].fails_binds = 1;
+	CHECK(rc_bind(fake_dat[0].end, 2, 0) && rc_bind(fake_dat[0].end, 3, 0));
+	fake_rc_post(0, (fake_rc){.op = RC_SEND, .cookie = 4, .n = N});
+	fake_rc_both_over(RC_BROKEN, RC_BROKEN);
+	REQUESTS_ARE(0, {1, OK}, {2, DAT_RMR_OPERATION_FAILED}, {3, FLUSHED}, {4, FLUSHED});
+	RECEIVES_ARE(1, {1, OK});
+	fake_dat_close();
+}
+
 /* The peer invalidates a context by a send; where it may not, the connection ends. */
 static void invalidates(void)
 {
@@ -282,6 +297,7 @@ void test_rc_ends(void)
 	crossed();
 	message_to_over();
 	binds();
+	bind_fails();
 	invalidates();
 	full_queue();
 	growing();

@@ -111,7 +111,8 @@ static void take_turn(dat_end *end)
 		return;
 	}
 	rc_pop(end);
-	godat_bind(end->config.ep, number, DAT_DTO_SUCCESS);
+	if (!godat_bind(end->config.ep, number, DAT_DTO_SUCCESS))
+		rc_fail(end, end->tx.oldest, DAT_DTO_SUCCESS);
 }
 
 void rc_advance(dat_end *end)
