@@ -120,7 +120,6 @@ void test_rc(void);
 void test_rc_ends(void);
 void test_rc_peer(void);
 void test_rc_shared(void);
-void test_rc_random(void);
 void test_dat_hostile(void);
 void test_names_hostile(void);
 void test_polls(void);

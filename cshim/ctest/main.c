@@ -78,7 +78,6 @@ static const struct {
 	{"rc_ends", test_rc_ends, EVENTS},
 	{"rc_peer", test_rc_peer, EVENTS},
 	{"rc_shared", test_rc_shared, EVENTS},
-	{"rc_random", test_rc_random, EVENTS},
 	{"dat_hostile", test_dat_hostile, EVENTS},
 	{"names_hostile", test_names_hostile, 0},
 	{"polls", test_polls, EVENTS},

@@ -3,7 +3,7 @@
 # docs/simulator.md says what a seed is.
 .PHONY: sim
 SEEDS ?= $(if $(WHOLE),200,80)
-SIM_PACKAGES ?= ./transport/simnet ./core/lapi
+SIM_PACKAGES ?= ./transport/simnet ./core/lapi ./core/dat/rc/model
 sim:
 	@status=0; for package in $(SIM_PACKAGES); do \
 	  export SIM_SEEDS=$(SEEDS) SIM_FIRST=$(FIRST) SIM_SEED=$(SEED) SIM_LOG=$(if $(LOG),$(abspath $(LOG)).$$(basename $$package)); \
