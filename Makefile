@@ -191,7 +191,7 @@ endif
 
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= $(if $(WHOLE),20,5)
-TESTED     := ./capi ./cmd/... ./core/... ./descriptor ./transport/... ./cshim/verbs/... \
+TESTED     := ./capi ./cmd/... ./core/... ./descriptor ./transport/... ./cshim/ibv/... \
   ./tests/bench/... ./tests/mutants/... ./tests/dialect
 # Packages in which something runs at the same time: the race detector finds nothing in the others,
 # and makes them take up to ten times as long. WHOLE=1: all packages have it.

@@ -19,14 +19,14 @@ import (
 	"lapi/core/lapi"
 	"lapi/core/lapi/codes"
 	"lapi/core/wireup"
+	adapters "lapi/cshim/ibv"
 	"lapi/cshim/munge"
 	"lapi/cshim/pmix"
-	"lapi/cshim/verbs"
 	"lapi/invariant/thrown"
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
 func init() {
@@ -123,16 +123,16 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) (rc C.int) {
 }
 
 // openPort opens an RDMA adapter, by libibverbs, which is opened with the first.
-func openPort(device string, port int) (adapter.Adapter, error) {
-	a, err := verbs.Open(verbs.Choice{Name: device, Port: port, GIDIndex: -1})
-	if err != nil { // a nil *Adapter is no nil Adapter
+func openPort(device string, port int) (ibv.Device, error) {
+	a, err := adapters.Open(adapters.Choice{Name: device, Port: port, GIDIndex: -1})
+	if err != nil { // a nil *Device is no nil Device
 		return nil, err
 	}
 	return a, nil
 }
 
 func listPorts() (all []job.Port, err error) {
-	found, err := verbs.List()
+	found, err := adapters.List()
 	for _, p := range found {
 		all = append(all, job.Port{Device: p.Name, Number: p.Number})
 	}

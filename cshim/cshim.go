@@ -35,6 +35,7 @@ import (
 	_ "lapi/cshim/lane"
 	_ "lapi/cshim/lapi"
 	_ "lapi/cshim/node"
+	_ "lapi/cshim/packets"
 	_ "lapi/cshim/progress"
 	_ "lapi/cshim/registry"
 	_ "lapi/cshim/start"

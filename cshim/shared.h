@@ -14,6 +14,6 @@
 #include "lane/lane.h"
 #include "lane/outbox.h"
 #include "node/node.h"
-#include "verbs/packets.h"
+#include "packets/packets.h"
 
 #endif

@@ -4,5 +4,5 @@
 # each other without sharing anything, do not count.
 cd "$(dirname "$0")/.." || exit 2
 grep -lrE --include='*.go' '^[[:space:]]*go (func|[A-Za-z_.]+\()' \
-	capi cmd core transport cshim/verbs |
+	capi cmd core transport cshim/ibv |
 	grep -v -e bench_test -e transport/simnet | xargs -r -n 1 dirname | sort -u | sed 's,^,./,'

@@ -19,10 +19,10 @@ import (
 	"lapi/core/lapi/wire"
 	"lapi/core/wireup"
 	"lapi/transport"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/testnet"
 )
 
 // testJob is a whole job in one process: a context for each task, driven by one goroutine, with
@@ -30,17 +30,17 @@ import (
 type testJob struct {
 	t      testing.TB
 	tasks  []*testTask
-	fabric *testnet.Fabric // RDMA adapters
+	fabric *fake.Fabric // RDMA adapters
 
 	mu      sync.Mutex
-	devices [][]*testnet.Device // by task
-	started bool                // what is opened from now on was gone
-	plugged bool                // and is there again
+	devices [][]*fake.Device // by task
+	started bool             // what is opened from now on was gone
+	plugged bool             // and is there again
 }
 
 // openPort is LAPI_Init's way to one, but for tasks that are to have none.
 func (j *testJob) openPort(vars map[string]string) wireup.OpenPort {
-	return func(device string, _ int) (adapter.Adapter, error) {
+	return func(device string, _ int) (ibv.Device, error) {
 		task := vars["MP_CHILD"]
 		if have, some := vars["TEST_ADAPTERS"]; some && !strings.Contains(have, task) {
 			return nil, errors.New("there is no adapter")
@@ -52,7 +52,7 @@ func (j *testJob) openPort(vars map[string]string) wireup.OpenPort {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		if j.started && !j.plugged {
-			return nil, errors.Join(adapter.ErrGone, d.Close())
+			return nil, errors.Join(ibv.ErrGone, d.Close())
 		}
 		j.devices[task[0]-'0'] = append(j.devices[task[0]-'0'], d)
 		if vars["TEST_NATIVE"] != "" {
@@ -197,8 +197,8 @@ func newJob(t testing.TB, n int, env map[string]string) *testJob {
 	t.Helper()
 	m := &meeting{parts: make([]job.Part, n), round: make([]int, n), events: make([][]job.Event, n)}
 	m.cond = sync.NewCond(&m.mu)
-	j := &testJob{t: t, tasks: make([]*testTask, n), fabric: testnet.New(1),
-		devices: make([][]*testnet.Device, n)}
+	j := &testJob{t: t, tasks: make([]*testTask, n), fabric: fake.NewRandom(1),
+		devices: make([][]*fake.Device, n)}
 	var wait sync.WaitGroup
 	result := make([]codes.Code, n)
 	for i := range n {

@@ -6,17 +6,14 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/wire"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/layout"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/testnet"
 )
 
 // usedByC is an adapter that C could use.
-type usedByC struct{ *testnet.Device }
+type usedByC struct{ *fake.Device }
 
-func (usedByC) Native() uintptr { return 1 }
-
-func (usedByC) NativePair(qp adapter.QP) uintptr { return uintptr(qp) }
+func (usedByC) Native() {}
 
 // packetsJob is two tasks over adapters that C could use, of which the first has put something to
 // the second; link and p are what C finds of that.

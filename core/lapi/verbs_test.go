@@ -10,7 +10,7 @@ import (
 	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 // with is the environment of jobs over adapters, and what more is set.
@@ -171,7 +171,7 @@ func TestPortsFail(t *testing.T) {
 	work("it is up again", func() { j.devices[0][0].Down(false) })
 	work("the peer's is down", func() { j.devices[1][1].Down(true) })
 	j.devices[1][1].Down(false)
-	work("a port is gone", func() { j.devices[0][0].Raise(adapter.Event{Kind: adapter.Fatal}) })
+	work("a port is gone", func() { j.devices[0][0].Raise(ibv.Event{Kind: ibv.Fatal}) })
 	if e, some := k.NextError(); some {
 		t.Errorf("the error handler hears of %+v", e)
 	}
@@ -181,7 +181,7 @@ func TestPortsFail(t *testing.T) {
 				k.portName()+") is "+strings.TrimPrefix(text, "is ")) // the first port's
 		})
 	}
-	j.devices[0][1].Raise(adapter.Event{Kind: adapter.Fatal})
+	j.devices[0][1].Raise(ibv.Event{Kind: ibv.Fatal})
 	j.until("the end", func() bool { return k.peers[1].Dead() })
 	if e, some := k.NextError(); !some || e.Code != codes.ErrAdaptersDown || e.Of != 1 {
 		t.Errorf("error event %+v, %v", e, some)

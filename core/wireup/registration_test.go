@@ -8,9 +8,9 @@ import (
 
 	"lapi/core/job"
 	"lapi/transport"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/testnet"
 )
 
 // TestRegistrationLimit: with LAPI_REGISTRATION_LIMIT=0 the origin's memory is registered for the
@@ -18,13 +18,13 @@ import (
 func TestRegistrationLimit(t *testing.T) {
 	const length = 128 << 10
 	for limit, kept := range map[uint64]int{0: 0, 1 << 30: 1} {
-		fabric := testnet.New(1)
-		var devices []*testnet.Device
+		fabric := fake.NewRandom(1)
+		var devices []*fake.Device
 		var links []VerbsLink
 		for task := range 2 {
 			n := (&rack{t: t}).net(job.UserSpace{Wanted: true, Most: 1})
 			n.me, n.job.RegistrationLimit = task, limit
-			n.cfg.OpenPort = func(string, int) (adapter.Adapter, error) {
+			n.cfg.OpenPort = func(string, int) (ibv.Device, error) {
 				d, err := fabric.Device()
 				devices = append(devices, d)
 				return d, err

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/udp"
 	"lapi/transport/verbs"
-	"lapi/transport/verbs/adapter"
 )
 
 // reportsMax is how many tasks that do not answer one context reports: where a firewall stops all,
@@ -104,7 +104,7 @@ func (n *Net) verbsSilenceText(s verbs.Silence) string {
 }
 
 // portPlace is where an adapter's port is, as its administrator knows it.
-func portPlace(gid adapter.GID, lid uint16) string {
+func portPlace(gid ibv.GID, lid uint16) string {
 	if lid != 0 {
 		return fmt.Sprintf("LID %d", lid)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"lapi/core/job"
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/udp"
 	"lapi/transport/verbs"
-	"lapi/transport/verbs/adapter"
 )
 
 // silentUDP is a UDP link over the loopback interface that has given up task 1.
@@ -94,10 +94,10 @@ func (l silentVerbs) Silence(ep transport.Endpoint) (verbs.Silence, bool) { retu
 // TestReportsTasksThatAdaptersDoNotReach: with both ports and the adapter's error or what to look
 // at, once a task whichever link reports it; the UDP link reports none that adapters may reach.
 func TestReportsTasksThatAdaptersDoNotReach(t *testing.T) {
-	local := adapter.Info{Name: "rxe0", Port: 2,
+	local := ibv.Info{Name: "rxe0", Port: 2,
 		GID: netip.MustParseAddr("::ffff:10.0.0.1").As16()}
 	s := verbs.Silence{For: 5 * time.Second, Local: local,
-		Remote: adapter.Remote{GID: netip.MustParseAddr("fe80::2").As16()}}
+		Remote: ibv.Remote{GID: netip.MustParseAddr("fe80::2").As16()}}
 	refused, heard, ever, spare, subnet := s, s, s, s, s
 	refused.Reason, heard.Heard, ever.Ever = errors.New("no route"), true, true
 	spare.Spare, subnet.Local.LID, subnet.Remote.LID = true, 3, 4

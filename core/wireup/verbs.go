@@ -8,13 +8,13 @@ import (
 
 	"lapi/core/job"
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/verbs"
-	"lapi/transport/verbs/adapter"
 )
 
 // OpenPort opens a port of an RDMA adapter; device "" is the first adapter that has one which
 // works, port 0 the first such port. The error says why there is none.
-type OpenPort func(device string, port int) (adapter.Adapter, error)
+type OpenPort func(device string, port int) (ibv.Device, error)
 
 // ListPorts is the ports that work. The error says why that is not known.
 type ListPorts func() ([]job.Port, error)
@@ -65,7 +65,7 @@ func (n *Net) lookForPorts() {
 	}
 }
 
-func closeAll(all []adapter.Adapter) (err error) {
+func closeAll(all []ibv.Device) (err error) {
 	for _, a := range all {
 		err = errors.Join(err, a.Close())
 	}
@@ -99,7 +99,7 @@ func (n *Net) candidates() ([]job.Port, int) {
 
 // openPorts opens the ports to use: of those that are to be tried all that can be opened, as many
 // as are wanted. The error says why there is none.
-func (n *Net) openPorts() (all []adapter.Adapter, err error) {
+func (n *Net) openPorts() (all []ibv.Device, err error) {
 	ports, most := n.candidates()
 	var why []string
 	for _, p := range ports {
@@ -127,7 +127,7 @@ func (n *Net) openPorts() (all []adapter.Adapter, err error) {
 }
 
 // useAdapters makes the link over all.
-func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
+func (n *Net) useAdapters(all []ibv.Device, key []byte) error {
 	cfg := verbs.Config{Adapter: all[0], More: all[1:], Task: n.me, Key: key, Clock: n.cfg.Clock,
 		Timeout: int64(n.cfg.Timeout), NoTimeout: n.job.NoTimeout,
 		PeerFailed: n.cfg.PeerFailed, Unanswered: n.unansweredVerbs, Expected: n.cfg.Expected,
@@ -138,7 +138,7 @@ func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
 	if n.job.UseBulk {
 		cfg.BulkMin = uint64(n.job.BulkMin)
 	}
-	var infos []adapter.Info
+	var infos []ibv.Info
 	for _, a := range all {
 		infos = append(infos, a.Info())
 	}
@@ -156,8 +156,8 @@ func (n *Net) useAdapters(all []adapter.Adapter, key []byte) error {
 }
 
 // reopener opens those ports again whose adapters were gone.
-func (n *Net) reopener(infos []adapter.Info) func(int) (adapter.Adapter, error) {
-	return func(i int) (adapter.Adapter, error) {
+func (n *Net) reopener(infos []ibv.Info) func(int) (ibv.Device, error) {
+	return func(i int) (ibv.Device, error) {
 		return n.cfg.OpenPort(infos[i].Name, int(infos[i].Port))
 	}
 }

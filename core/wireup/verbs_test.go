@@ -10,10 +10,10 @@ import (
 
 	"lapi/core/job"
 	"lapi/transport"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
 	"lapi/transport/verbs"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/testnet"
 )
 
 // rack is a task's adapters: names with a colon are ports that work, others devices without one.
@@ -26,13 +26,13 @@ type rack struct {
 	events []Event
 }
 
-func (r *rack) open(device string, port int) (adapter.Adapter, error) {
+func (r *rack) open(device string, port int) (ibv.Device, error) {
 	for _, name := range r.names {
 		p := strings.Split(name, ":")
 		if len(p) == 2 && (device == "" || device == p[0]) &&
 			(port == 0 || fmt.Sprint(port) == p[1]) {
 			r.opened = append(r.opened, name)
-			d, err := testnet.New(1).Device()
+			d, err := fake.NewRandom(1).Device()
 			return d, err
 		}
 	}
@@ -303,7 +303,7 @@ func TestSpare(t *testing.T) {
 // TestReopener: an adapter that was gone is asked for by its name and port.
 func TestReopener(t *testing.T) {
 	r := &rack{t: t, names: []string{"a:1", "b:1", "b:2"}}
-	again := r.net(job.UserSpace{}).reopener([]adapter.Info{{Name: "a", Port: 1}, {Name: "b", Port: 2}})
+	again := r.net(job.UserSpace{}).reopener([]ibv.Info{{Name: "a", Port: 1}, {Name: "b", Port: 2}})
 	if a, err := again(1); err != nil || a.Close() != nil || len(r.opened) != 1 || r.opened[0] != "b:2" {
 		t.Errorf("opened: %v, %v", r.opened, err)
 	}

@@ -2,7 +2,7 @@
 # address sanitizer. `make cshim-test`; needs nothing but a C compiler.
 
 CSHIM_TEST_DIR := $(or $(BUILD),build)/cshim-test
-CSHIM_PARTS := coll context cpu fortran handlers ibv lane lapi node progress registry start verbs
+CSHIM_PARTS := coll context cpu fortran handlers ibv lane lapi node packets progress registry start
 CSHIM_SOURCES := $(wildcard cshim/*.c $(CSHIM_PARTS:%=cshim/%/*.c))
 CSHIM_INCLUDES := -Icshim -Iinclude
 # Of uDAPL what transfers, waits and posts. Its lane is there twice: the other of two processes.

@@ -1,18 +1,20 @@
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "verbs/library.h"
+#include "ibv/library.h"
 #include "ctest/fake_adapter.h"
 
 enum { QUEUE = 256 };
 
 typedef struct device {
-	struct cshim_verbs opened;
+	struct cshim_ibv opened;
 	struct ibv_context context;
 	struct ibv_cq cq;
 	struct ibv_srq srq;
-	struct ibv_qp qp, datagrams;
+	struct ibv_qp qp;
+	cshim_ibv_object opened_cq;
 	struct ibv_wc found[QUEUE];
 	unsigned first_found, end_found;
 	struct {
@@ -110,20 +112,33 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 	return n;
 }
 
+static struct ibv_cq *create_cq(struct ibv_context *context, int entries, void *own,
+                                struct ibv_comp_channel *channel, int vector)
+{
+	device *d = &devices[number_of(context)];
+
+	(void)entries, (void)channel, (void)vector;
+	free(d->cq.cq_context); /* of the test before */
+	d->cq.cq_context = own;
+	return &d->cq;
+}
+
 static void make_device(int task)
 {
 	device *d = &devices[task];
 
+	void *before = d->cq.cq_context;
+
 	memset(d, 0, sizeof(*d));
+	d->cq.cq_context = before;
 	d->context.ops.post_send = post_send;
 	d->context.ops.post_srq_recv = post_buffers;
 	d->context.ops.poll_cq = poll_cq;
-	d->cq.context = d->srq.context = d->qp.context = d->datagrams.context = &d->context;
+	d->cq.context = d->srq.context = d->qp.context = &d->context;
 	d->qp.qp_num = FAKE_QPN;
 	d->opened.context = &d->context;
-	d->opened.cq = &d->cq;
-	d->opened.srq = &d->srq;
-	d->opened.datagrams = &d->datagrams;
+	ibv.create_cq = create_cq;
+	CHECK(cshim_ibv_create_cq(&d->opened, QUEUE, &d->opened_cq) == 0);
 }
 
 /* As transport/verbs makes them when a queue pair is open. */
@@ -137,7 +152,8 @@ static void make_link(int task)
 	memset(link, 0, sizeof(*link));
 	memset(port, 0, sizeof(*port));
 	memset(peer, 0, sizeof(*peer));
-	*port = (verbs_port){.adapter = CSHIM_ADDR(&devices[task].opened),
+	*port = (verbs_port){.cq = CSHIM_ADDR(&devices[task].cq),
+	                     .srq = CSHIM_ADDR(&devices[task].srq),
 	                     .index = 3,
 	                     .max_inline = 64,
 	                     .target = FAKE_TARGET,

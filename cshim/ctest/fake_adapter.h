@@ -1,6 +1,6 @@
 /*
  * fake_adapter.h - an adapter of libibverbs' that is made of memory, for two tasks of this process,
- * whose queue pairs are joined; and what transport/verbs makes of it. cshim/verbs calls it as it
+ * whose queue pairs are joined; and what transport/verbs makes of it. cshim/ibv calls it as it
  * calls any provider: through the table of a context.
  */
 #ifndef CTEST_FAKE_ADAPTER_H

@@ -28,7 +28,8 @@ int cshim_ibv_post(cshim_ibv_object qp, const struct cshim_ibv_work *w,
 		wr.invalidate_rkey = w->rkey;
 		break;
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		wr.imm_data = w->immediate; /* in this host's order, as the original has it */
+		/* in this host's order, as the original has it */
+		wr.imm_data = w->immediate;
 		/* fallthrough */
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_READ:

@@ -57,7 +57,7 @@ typedef struct cshim_lane {
 	 * constant
 	 */
 	uint64_t ring_of;
-	/* address of the verbs_link (../verbs/packets.h), 0: C sends no packets; constant */
+	/* address of the verbs_link (../packets/packets.h), 0: C sends no packets; constant */
 	uint64_t verbs;
 	/*
 	 * address of CSHIM_LANE_UHDR bytes for the user header that a header handler is shown;

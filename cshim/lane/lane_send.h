@@ -9,7 +9,7 @@
 
 #include "context/contexts.h"
 #include "node/segment.h"
-#include "verbs/packets.h"
+#include "packets/packets.h"
 
 /* Small ones over RDMA adapters (lane_packets.c). */
 int cshim_packet_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_t tgt_addr,

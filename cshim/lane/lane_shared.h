@@ -9,7 +9,7 @@
 #include "node/put.h"
 #include "node/serve.h"
 #include "lane/lane.h"
-#include "verbs/packets.h"
+#include "packets/packets.h"
 
 /* Sends end in one of these. */
 #define CSHIM_LANE_DONE 1 /* all of it */

@@ -32,13 +32,13 @@ verbs-short-test: $(VERBS_LAPI) $(BUILD)/verbs/windows \
   $(addprefix $(CONFORM_BUILD)/,put rmw victim)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@mkdir -p $(BUILD)/verbs
-	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/verbs
+	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/ibv
 	@tests/verbs/run-short $(BUILD)
 
 verbs-link-test:
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@mkdir -p $(BUILD)/verbs
-	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/verbs
+	$(GO) test -c -o $(BUILD)/verbs/verbs.test ./cshim/ibv
 	$(GO) test -c -o $(BUILD)/verbs/registration.test ./transport/verbs/internal/registration
 	@tests/verbs/run $(BUILD)/verbs $(VERBS_FLAGS)
 

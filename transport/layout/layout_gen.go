@@ -649,7 +649,8 @@ type (
 		Free            [65536]int32
 	}
 	VerbsPort struct {
-		Adapter   uint64
+		Cq        uint64
+		Srq       uint64
 		Index     uint32
 		Broken    uint32
 		MaxInline uint32
@@ -719,12 +720,18 @@ type (
 	}
 
 	VerbsCompletion struct {
-		Id       uint64
-		Qpn      uint32
-		N        uint32
-		State    uint8
-		Datagram uint8
-		Reserved [6]uint8
+		Id          uint64
+		Qpn         uint32
+		N           uint32
+		Immediate   uint32
+		Key         uint32
+		VendorErr   uint32
+		Status      uint8
+		HasData     uint8
+		ByWrite     uint8
+		Invalidated uint8
+		Perhaps     uint8
+		Reserved    [7]uint8
 	}
 	VerbsBuffer struct {
 		Id       uint64

@@ -59,8 +59,8 @@ var structs = map[string]any{
 	"verbs_pair":         VerbsPair{},
 	"verbs_chunk":        VerbsChunk{},
 
-	"struct cshim_verbs_completion": VerbsCompletion{},
-	"struct cshim_verbs_buffer":     VerbsBuffer{},
+	"struct cshim_ibv_completion": VerbsCompletion{},
+	"verbs_buffer":                VerbsBuffer{},
 }
 
 // cName turns LockWord back into lock_word.

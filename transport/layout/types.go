@@ -66,8 +66,8 @@ type (
 	VerbsPair      C.verbs_pair
 	VerbsChunk     C.verbs_chunk
 
-	VerbsCompletion C.struct_cshim_verbs_completion
-	VerbsBuffer     C.struct_cshim_verbs_buffer
+	VerbsCompletion C.struct_cshim_ibv_completion
+	VerbsBuffer     C.verbs_buffer
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 // version of the packets, of Hello and of the address.
@@ -41,7 +41,7 @@ type place struct {
 	mtu, reads uint16
 	lid        uint16
 	opened     uint16 // how often the port was opened again: each time it is another place
-	gid        adapter.GID
+	gid        ibv.GID
 }
 
 const addressHead, placeSize = 16, 32

@@ -2,15 +2,13 @@ package verbs
 
 import (
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
-
-const localWrite = adapter.LocalWrite
 
 // grant is the keys that a peer has, for one range and one operation.
 type grant struct {
 	peer    *peer // nil: free
-	regions [PortsMax]adapter.Region
+	regions [PortsMax]ibv.Region
 	reads   bool // the peer reads
 }
 
@@ -18,9 +16,9 @@ type grant struct {
 // registered, or is not there, there is none: then the data is copied.
 func (l *Link) onWant(p *peer, c *control) {
 	r := reply{kind: kindGrant, control: control{token: c.token, status: statusRefused}}
-	access := transport.AccessRead
+	access := ibv.RemoteRead
 	if c.status == wantWrite {
-		access = transport.AccessWrite
+		access = ibv.RemoteWrite
 	}
 	if p.granted < callsMax {
 		g := grant{peer: p, reads: c.status == wantRead}
@@ -29,7 +27,7 @@ func (l *Link) onWant(p *peer, c *control) {
 				continue
 			}
 			if e, err := pt.registry.remote(transport.Addr(c.addr), c.n, access); err == nil {
-				g.regions[i], r.keys[i], r.status = e, e.RKey, statusOK
+				g.regions[i], r.keys[i], r.status = e, e.Remote, statusOK
 			}
 		}
 		if r.status == statusOK {
@@ -55,7 +53,7 @@ func (l *Link) newGrant(g grant) uint32 {
 func (l *Link) release(i uint32) {
 	g := &l.grants[i]
 	for k, r := range g.regions {
-		if r != (adapter.Region{}) {
+		if r != (ibv.Region{}) {
 			l.ports[k].registry.forget(r)
 		}
 	}
@@ -202,14 +200,15 @@ func (l *Link) stuck(c *call) error {
 func (l *Link) postPiece(c *call, q *pair, i int) error {
 	p, pt := &c.pieces[i], q.port
 	w := &pt.request
-	*w = adapter.Work{ID: idMove | uint64(i)<<32 | uint64(uint32(c.token)), Op: adapter.Write,
-		Signaled: true, Addr: c.op.Local + transport.Addr(p.offset), N: p.n,
-		LKey:       c.memory[pt.index].Handle.LKey,
-		RemoteAddr: c.op.Remote + transport.Addr(p.offset), RKey: c.keys[q.his]}
+	*w = ibv.Work{ID: idMove | uint64(i)<<32 | uint64(uint32(c.token)), Op: ibv.OpWrite,
+		Signaled: true, Segments: pt.segment[:],
+		RemoteAddr: uint64(c.op.Remote) + p.offset, RKey: c.keys[q.his]}
+	pt.segment[0] = ibv.Segment{Addr: uint64(c.op.Local) + p.offset, N: uint32(p.n),
+		Key: c.memory[pt.index].Handle.LKey}
 	if c.get {
-		w.Op = adapter.Read
+		w.Op = ibv.OpRead
 	}
-	if err := pt.adapter.Post(q.qp, w); err != nil {
+	if err := pt.adapter.PostSend(q.qp, w); err != nil {
 		return err
 	}
 	p.on = q
@@ -221,7 +220,7 @@ func (l *Link) postPiece(c *call, q *pair, i int) error {
 }
 
 // moved: an RDMA request of c has ended, that of piece i over q.
-func (l *Link) moved(q *pair, c *call, i int, state adapter.State) {
+func (l *Link) moved(q *pair, c *call, i int, status ibv.Status) {
 	p := &c.pieces[i]
 	if c.op == nil || p.on != q {
 		return // none of this queue pair
@@ -230,8 +229,8 @@ func (l *Link) moved(q *pair, c *call, i int, state adapter.State) {
 	l.moving--
 	c.parts--
 	p.on = nil
-	switch state {
-	case adapter.OK:
+	switch status {
+	case ibv.Success:
 		c.done += p.n
 		q.failures = 0
 		if c.get {
@@ -240,7 +239,7 @@ func (l *Link) moved(q *pair, c *call, i int, state adapter.State) {
 			l.stats.DataSent += p.n
 		}
 		p.n = 0
-	case adapter.RemoteAccess, adapter.LocalAccess:
+	case ibv.RemAccessErr, ibv.LocProtErr, ibv.LocAccessErr:
 		c.retry, q.refused = true, true
 		l.fail(q)
 	default:

@@ -2,7 +2,7 @@ package verbs
 
 import (
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 // PortsMax is how many ports a link may be over.
@@ -10,11 +10,11 @@ const PortsMax = 8
 
 // Config is what a Link is made of.
 type Config struct {
-	Adapter adapter.Adapter // the Link closes it
+	Adapter ibv.Device // the Link closes it
 	// More are further ports of this task, of the same adapter or of others, PortsMax with
 	// Adapter. Long puts and gets go over all at once; messages go over one, and over another
 	// when that fails. The Link closes them.
-	More []adapter.Adapter
+	More []ibv.Device
 	Task int // this task; its peers give it as Endpoint to Connect
 	// Key is the job's: it proves Hellos. Without one, what proves them are the addresses.
 	Key   []byte
@@ -50,7 +50,7 @@ type Config struct {
 	// after a second at first, at last each minute. It opens the same port of the same adapter,
 	// which the Link then closes, or says why it cannot. It must not call the Link. Nil: no port
 	// comes back.
-	Reopen func(index int) (adapter.Adapter, error)
+	Reopen func(index int) (ibv.Device, error)
 	// Spared is told, inside any method, when packets to ep come to go over the spare carrier, as
 	// no adapter leads there, and when they go over an adapter again; may be nil. It must not
 	// call the Link.

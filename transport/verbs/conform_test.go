@@ -9,10 +9,10 @@ import (
 	"lapi/transport"
 	"lapi/transport/conform"
 	"lapi/transport/emul"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // net is connected links over a fake network.
@@ -42,15 +42,15 @@ func newNetOfPorts(t testing.TB, more []int, seed uint64, set func(*fake.Fabric,
 // makeNet makes links that are not connected yet.
 func makeNet(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Config)) *net {
 	t.Helper()
-	return makeNetOver(t, more, seed, set, func(d *fake.Device) adapter.Adapter { return d })
+	return makeNetOver(t, more, seed, set, func(d *fake.Device) ibv.Device { return d })
 }
 
 // makeNetOver is makeNet with adapters that open makes of the network's.
 func makeNetOver(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *Config),
-	open func(*fake.Device) adapter.Adapter) *net {
+	open func(*fake.Device) ibv.Device) *net {
 	t.Helper()
 	memory.Guard()
-	all := &net{fabric: fake.NewFabric(seed)}
+	all := &net{fabric: fake.NewRandom(seed)}
 	for i, ports := range more {
 		c := Config{Task: i, Key: []byte("a key")}
 		if set != nil {
@@ -121,7 +121,7 @@ func TestConformCopies(t *testing.T) {
 // TestConformScarce: an adapter that has little of everything.
 func TestConformScarce(t *testing.T) {
 	conform.Run(t, factory(func(f *fake.Fabric, _ *Config) {
-		f.Info.MaxCQE, f.Info.MaxReceive, f.Info.MaxInline = 64, 5, 0
+		f.Info.MaxCQE, f.Info.MaxReceives, f.Info.MaxInline = 64, 5, 0
 	}))
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"lapi/transport"
-	"lapi/transport/verbs/internal/fake"
+	"lapi/transport/ibv/fake"
 )
 
 // TestQueuePairStays: one over which nothing has gone stays when the peer's is replaced; the peer

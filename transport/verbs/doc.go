@@ -1,7 +1,7 @@
 // Package verbs is the link between tasks over RDMA adapters: InfiniBand and RoCE.
 //
-// It is a state machine over adapter.Adapter, of which there are two: cshim/verbs, the adapters of
-// this host by libibverbs, and internal/fake, a network in the process whose queue pairs fail as
+// It is a state machine over ibv.Device, of which there are two: cshim/ibv, the adapters of this
+// host by libibverbs, and transport/ibv/fake, a network in the process whose queue pairs fail as
 // tests want. docs/verbs.md tells how it works as a whole.
 //
 //	link.go      the Link: what it is made of, connections, its end

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // until makes progress until done; it only guards against a hang.
@@ -92,8 +92,8 @@ func (n *net) sendNumbers(t *testing.T, many int, upset func(i int)) {
 // TestEachState: whatever a send ends with, another queue pair takes over; nothing is lost, nothing
 // comes twice.
 func TestEachState(t *testing.T) {
-	for _, state := range []adapter.State{adapter.RetryOver, adapter.RNROver, adapter.Failed,
-		adapter.Flushed, adapter.RemoteAccess, adapter.LocalAccess} {
+	for _, state := range []ibv.Status{ibv.RetryExcErr, ibv.RNRRetryErr, ibv.GeneralErr,
+		ibv.WRFlushErr, ibv.RemAccessErr, ibv.LocProtErr} {
 		n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 		n.sendNumbers(t, 300, func(i int) {
 			if i%50 == 20 {
@@ -156,7 +156,7 @@ func TestBreaking(t *testing.T) {
 
 // TestFailingCalls: each call that makes an object fails some times, and passes.
 func TestFailingCalls(t *testing.T) {
-	for _, call := range []fake.Call{fake.Register, fake.Create, fake.Connect, fake.FindPath} {
+	for _, call := range []string{fake.Register, fake.Create, fake.Connect, fake.FindPath} {
 		for side := range 2 {
 			n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 			n.devices[side].FailNext(call, 3)
@@ -168,17 +168,17 @@ func TestFailingCalls(t *testing.T) {
 
 // TestOpenFails: a link that cannot be made leaves nothing open.
 func TestOpenFails(t *testing.T) {
-	for _, call := range []fake.Call{fake.Open, fake.Register} {
-		d, err := fake.NewFabric(1).Device()
+	for _, call := range []string{fake.Open, fake.Register} {
+		d, err := fake.NewRandom(1).Device()
 		if err != nil {
 			t.Fatal(err)
 		}
 		d.FailNext(call, 1)
 		if _, err := New(Config{Adapter: d}); err == nil {
-			t.Errorf("call %d failed, and the link was made", call)
+			t.Errorf("call %s failed, and the link was made", call)
 		}
 		if n := d.Regions(); n != 0 {
-			t.Errorf("call %d: %d regions are left", call, n)
+			t.Errorf("call %s: %d regions are left", call, n)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestNoRegistration(t *testing.T) {
 
 // TestRefusedKey: an adapter refuses an RDMA request; the operation is copied.
 func TestRefusedKey(t *testing.T) {
-	for _, state := range []adapter.State{adapter.RemoteAccess, adapter.LocalAccess} {
+	for _, state := range []ibv.Status{ibv.RemAccessErr, ibv.LocProtErr} {
 		n := newNet(t, 2, 1, func(f *fake.Fabric, c *Config) {
 			c.Clock, f.Info.MaxMessage = fast(), 1<<14
 		})
@@ -412,7 +412,7 @@ func TestFatal(t *testing.T) {
 	if _, err := n.links[0].Flush(1, flush); err != nil {
 		t.Fatal(err)
 	}
-	n.devices[0].Raise(adapter.Event{Kind: adapter.Fatal})
+	n.devices[0].Raise(ibv.Event{Kind: ibv.Fatal})
 	n.until(t, "the end", func() bool { return ended != nil })
 	if ended != transport.ErrAdaptersDown {
 		t.Errorf("the flush ends with %v", ended)
@@ -427,11 +427,11 @@ func TestFatal(t *testing.T) {
 func TestEvent(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 1, func(int) {})
-	qp := n.links[0].peers[1].qp
-	n.devices[0].Raise(adapter.Event{Kind: adapter.QueuePairFailed, QP: qp})
+	qp := n.links[0].peers[1].qpn
+	n.devices[0].Raise(ibv.Event{Kind: ibv.QPFailed, QPN: qp})
 	n.until(t, "another queue pair", func() bool {
 		p := n.links[0].peers[1]
-		return p.open && p.qp != qp
+		return p.open && p.qpn != qp
 	})
 	n.sendNumbers(t, 10, func(int) {})
 	n.close(t)
@@ -446,8 +446,8 @@ func TestLateHellos(t *testing.T) {
 		})
 		n.sendNumbers(t, 400, func(i int) {
 			if i%20 == 10 {
-				n.devices[i/20%2].EndNext(adapter.RetryOver, false)
-				n.devices[1-i/20%2].EndNext(adapter.RetryOver, false)
+				n.devices[i/20%2].EndNext(ibv.RetryExcErr, false)
+				n.devices[1-i/20%2].EndNext(ibv.RetryExcErr, false)
 			}
 		})
 		p := n.links[0].peers[1]

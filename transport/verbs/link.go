@@ -9,8 +9,8 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/hold"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
-	"lapi/transport/verbs/adapter"
 )
 
 // Link is the transport.Link and transport.Waiter over ports of adapters. Its owner's lock protects
@@ -78,7 +78,7 @@ func New(cfg Config) (*Link, error) {
 	if err := l.share(); err != nil {
 		return nil, fmt.Errorf("verbs: %w", err)
 	}
-	adapters := append([]adapter.Adapter{cfg.Adapter}, cfg.More...)
+	adapters := append([]ibv.Device{cfg.Adapter}, cfg.More...)
 	for i, a := range adapters {
 		l.ports = append(l.ports, newPort(l, i, a))
 		l.cfg.Say = nil // once is enough

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // told is what the owners of a net's links were told.

@@ -2,7 +2,7 @@ package verbs
 
 import (
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 // pair is a queue pair of this task for a peer, or one that there may be. Of each peer one carries
@@ -12,9 +12,10 @@ type pair struct {
 	peer *peer
 	way      // where it is, or would be
 	lane int // 0: packets; else 1 + the place in peer.lanes
-	qp   adapter.QP
+	qp   ibv.QP
+	qpn  uint32 // its number
 	psn  uint32
-	path adapter.Path
+	path ibv.AH
 
 	round    uint64 // counts the queue pairs made
 	heard    uint32 // the peer's queue pair that qp is joined to, or was
@@ -90,7 +91,7 @@ func (l *Link) route(q *pair, w way) {
 
 func (l *Link) freePath(q *pair) {
 	if q.path != 0 {
-		q.port.adapter.Free(q.path)
+		q.port.adapter.DestroyAH(q.path)
 		q.path = 0
 	}
 }
@@ -99,15 +100,16 @@ func (l *Link) freePath(q *pair) {
 func (l *Link) makePair(q *pair) error {
 	pt := q.port
 	if pt.state == PortGone {
-		return adapter.ErrGone
+		return ibv.ErrGone
 	}
-	qp, err := pt.adapter.Create(depth)
+	qp, qpn, err := pt.adapter.CreateQP(ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq,
+		SRQ: pt.srq, MaxRequests: depth, RequestSegments: 1, MaxInline: pt.info.MaxInline})
 	if err != nil {
 		return err
 	}
-	q.qp, q.psn, q.tries = qp, randomPSN(), 0
+	q.qp, q.qpn, q.psn, q.tries = qp, qpn, randomPSN(), 0
 	q.round++
-	pt.pairs[qp] = q
+	pt.pairs[qpn] = q
 	if q.lane != 0 {
 		return nil
 	}
@@ -115,7 +117,7 @@ func (l *Link) makePair(q *pair) error {
 	pt.fillReceives()
 	if pt.Receives == 0 {
 		l.destroyPair(q)
-		return adapter.ErrNoMemory
+		return errNoMemory
 	}
 	return nil
 }
@@ -126,7 +128,7 @@ func (l *Link) dropPair(q *pair) {
 		return
 	}
 	qp := q.qp
-	q.port.adapter.Fail(qp)
+	q.port.adapter.FailQP(qp)
 	if !q.peer.gone {
 		q.port.drain()
 	}
@@ -140,8 +142,8 @@ func (l *Link) destroyPair(q *pair) {
 	if q.lane == 0 {
 		l.reclaim(q.peer)
 	}
-	q.port.adapter.Destroy(q.qp)
-	delete(q.port.pairs, q.qp)
+	q.port.adapter.DestroyQP(q.qp)
+	delete(q.port.pairs, q.qpn)
 	if q.lane == 0 {
 		q.port.want(-window - spare)
 	}
@@ -149,7 +151,7 @@ func (l *Link) destroyPair(q *pair) {
 	if q.joined {
 		q.used = q.hisRound
 	}
-	q.qp, q.moving = 0, 0
+	q.qp, q.qpn, q.moving = 0, 0, 0
 	q.joined, q.open, q.broken, q.refused = false, false, false, false
 	for _, c := range q.peer.calls {
 		c.interrupted(q)

@@ -76,8 +76,11 @@ const (
 	sendsMax     = 2048        // slots for packets to send
 	movingMax    = 1024        // RDMA requests
 	datagramsMax = slotsAtOnce // receive buffers for the handshake
-	// datagramSize is that of such a buffer.
+	// datagramSize is that of such a buffer, datagramMax the longest that is sent.
 	datagramSize = 320
+	datagramMax  = 256
+	// readsMax is how many RDMA reads a port takes at once.
+	readsMax = 16
 	// slotsAtOnce is how many slots are registered together.
 	slotsAtOnce = layout.VerbsChunkOf
 	// eventsEach is after how many turns the adapters are asked for events.

@@ -5,16 +5,22 @@ import (
 	"errors"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/memory"
 )
 
 // port is one port of an adapter with its queues.
 type port struct {
 	link     *Link
 	index    int
-	adapter  adapter.Adapter
-	info     adapter.Info
+	adapter  ibv.Device
+	info     ibv.Info
+	pd       ibv.PD
+	cq       ibv.CQ
+	srq      ibv.SRQ
+	ud       ibv.QP // for datagrams
+	qkey     uint32 // of ud
 	registry *registry
 	state    PortState
 
@@ -23,47 +29,99 @@ type port struct {
 	place   place  // where it was opened again
 	refused string // why it was not, as Changed was told last
 
-	pairs   map[adapter.QP]*pair
-	small   slots  // for datagrams, datagramsMax of them
-	revived uint64 // how often the datagram queue pair had failed
-	wanted  int    // how many receive buffers its peers may fill
-	limit   int    // how many it may have
+	pairs   map[uint32]*pair // by the number of the queue pair
+	small   slots            // for datagrams, datagramsMax of them
+	revived uint64           // how often the datagram queue pair had failed
+	wanted  int              // how many receive buffers its peers may fill
+	limit   int              // how many it may have
 
 	// What C also uses: completions that were not looked at yet, and the receive buffers.
 	*layout.VerbsPort
-	found   [layout.VerbsBatch]adapter.Completion // of Poll
-	given   [layout.VerbsBack]adapter.Buffer      // of Receive
-	request adapter.Work                          // of Post
+	found   [layout.VerbsBatch]ibv.Completion // of Poll
+	given   [layout.VerbsBack]ibv.Recv        // of PostRecv
+	into    [layout.VerbsBack]ibv.Segment
+	request ibv.Work // of PostSend
+	segment [1]ibv.Segment
+	text    [datagramMax]byte // of a datagram
 }
 
-func newPort(l *Link, index int, a adapter.Adapter) *port {
+func newPort(l *Link, index int, a ibv.Device) *port {
 	pt := &port{link: l, index: index, VerbsPort: l.newPort(index, a),
-		pairs: make(map[adapter.QP]*pair)}
+		pairs: make(map[uint32]*pair)}
 	pt.use(a)
 	return pt
 }
 
 // use has pt be over a, whose queues are not made yet.
-func (pt *port) use(a adapter.Adapter) {
-	pt.adapter, pt.info, pt.registry = a, a.Info(), newRegistry(a, &pt.link.cfg)
-	pt.limit = min(receivesMax, pt.info.MaxReceive, pt.info.MaxCQE/2)
+func (pt *port) use(a ibv.Device) {
+	pt.adapter, pt.info, pt.registry = a, a.Info(), newRegistry(pt, &pt.link.cfg)
+	pt.limit = min(receivesMax, pt.info.MaxReceives, pt.info.MaxCQE/2)
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}
 }
 
 // open makes the queues, and returns what peers must know of them.
 func (pt *port) open(secret []byte) (place, error) {
 	// The highest bit of a key for datagrams is the kernel's.
-	qkey := binary.LittleEndian.Uint32(secret) >> 1
-	qpn, err := pt.adapter.Open(pt.limit+int(pt.link.shared.LimitSend)+pt.link.limitMove+2*datagramsMax,
-		pt.limit, datagramsMax, qkey)
+	pt.qkey = binary.LittleEndian.Uint32(secret) >> 1
+	qpn, err := pt.makeQueues()
 	if err != nil {
 		return place{}, err
 	}
 	if err := pt.small.grow(); err != nil {
 		return place{}, err
 	}
-	return place{qpn: qpn, qkey: qkey, mtu: uint16(pt.info.MTU), reads: uint16(pt.info.MaxReads),
+	return place{qpn: qpn, qkey: pt.qkey, mtu: uint16(pt.info.MTU), reads: pt.reads(),
 		lid: pt.info.LID, gid: pt.info.GID}, pt.receiveDatagrams()
+}
+
+// allocate makes the protection domain.
+func (pt *port) allocate() (err error) {
+	if pt.pd == 0 {
+		pt.pd, err = pt.adapter.AllocPD()
+	}
+	return err
+}
+
+// makeQueues makes the queues. It returns the number of the queue pair for datagrams.
+func (pt *port) makeQueues() (qpn uint32, err error) {
+	a, l := pt.adapter, pt.link
+	if err = pt.allocate(); err != nil {
+		return 0, err
+	}
+	size := pt.limit + int(l.shared.LimitSend) + l.limitMove + 2*datagramsMax
+	if pt.cq, err = a.CreateCQ(size); err != nil {
+		return 0, err
+	}
+	if pt.srq, err = a.CreateSRQ(pt.pd, pt.limit, 1); err != nil {
+		return 0, err
+	}
+	pt.ud, qpn, err = a.CreateQP(ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq,
+		Datagrams: true, QKey: pt.qkey, MaxRequests: datagramsMax, MaxReceives: datagramsMax,
+		RequestSegments: 1, ReceiveSegments: 1, MaxInline: datagramMax})
+	if l.native() {
+		pt.Cq, pt.Srq = uint64(pt.cq), uint64(pt.srq)
+	}
+	return qpn, err
+}
+
+// destroyQueues ends them, after the memory that is registered.
+func (pt *port) destroyQueues() error {
+	var errs []error
+	if pt.srq != 0 {
+		errs = append(errs, pt.adapter.DestroySRQ(pt.srq))
+	}
+	if pt.cq != 0 {
+		errs = append(errs, pt.adapter.DestroyCQ(pt.cq))
+	}
+	if pt.pd != 0 {
+		errs = append(errs, pt.adapter.DeallocPD(pt.pd))
+	}
+	return errors.Join(errs...)
+}
+
+// reads is how many RDMA reads the port takes at once, and has under way.
+func (pt *port) reads() uint16 {
+	return uint16(min(pt.info.MaxReadsIn, pt.info.MaxReadsOut, readsMax))
 }
 
 // holder is how slots name pt.
@@ -75,22 +133,23 @@ func (pt *port) close() error {
 	if pt.registry != nil {
 		pt.registry.close()
 	}
-	return errors.Join(pt.small.close(), pt.adapter.Close())
+	if pt.ud != 0 {
+		pt.adapter.DestroyQP(pt.ud)
+	}
+	return errors.Join(pt.small.close(), pt.destroyQueues(), pt.adapter.Close())
 }
 
 // poll looks for completions that were not looked at yet, at most max, and says whether there are.
 func (pt *port) poll(max int) bool {
 	if pt.Next == pt.Count {
-		n := pt.adapter.Poll(pt.found[:min(len(pt.found), max)])
+		n := pt.adapter.PollCQ(pt.cq, pt.found[:min(len(pt.found), max)])
 		if n < 0 || pt.Broken != 0 { // C has met the same
 			n = 0
 			pt.link.lose(pt)
 		}
 		for i, c := range pt.found[:n] {
-			pt.Batch[i] = completion{Id: c.ID, Qpn: uint32(c.QP), N: c.N, State: uint8(c.State)}
-			if c.Datagram {
-				pt.Batch[i].Datagram = 1
-			}
+			pt.Batch[i] = completion{Id: c.ID, Qpn: c.QPN, N: c.N, Status: uint8(c.Status),
+				VendorErr: c.VendorErr}
 		}
 		pt.Next, pt.Count = 0, int32(n)
 	}
@@ -122,14 +181,14 @@ func (pt *port) drain() {
 type completion = layout.VerbsCompletion
 
 func (pt *port) handle(c *completion) {
-	l, value, state := pt.link, c.Id&^idMask, adapter.State(c.State)
-	q := pt.pairs[adapter.QP(c.Qpn)]
+	l, value, state := pt.link, c.Id&^idMask, ibv.Status(c.Status)
+	q := pt.pairs[c.Qpn]
 	switch c.Id & idMask {
 	case idReceive:
 		taken := int(pt.Taken)
 		pt.Receives--
 		pt.Taken = 0
-		if state == adapter.OK {
+		if state == ibv.Success {
 			l.receive(q, l.slots.bytes(int32(value))[:c.N], taken)
 		} else if q != nil {
 			l.fail(q)
@@ -141,7 +200,7 @@ func (pt *port) handle(c *completion) {
 		if q == nil {
 			return // of a queue pair of before
 		}
-		if state != adapter.OK {
+		if state != ibv.Success {
 			l.fail(q)
 		} else {
 			l.packetsSent(q.peer, value)
@@ -208,9 +267,10 @@ func (pt *port) keepBack(s int32) {
 func (pt *port) postBack() bool {
 	all := pt.given[:pt.NumBack]
 	for i, b := range pt.Back[:pt.NumBack] {
-		all[i] = adapter.Buffer{ID: b.Id, Addr: transport.Addr(b.Addr), LKey: b.Lkey}
+		pt.into[i] = ibv.Segment{Addr: b.Addr, N: slotSize, Key: b.Lkey}
+		all[i] = ibv.Recv{ID: b.Id, Segments: pt.into[i : i+1]}
 	}
-	n, _ := pt.adapter.Receive(false, slotSize, all) // it tells of what fails by taking less
+	n, _ := pt.adapter.PostRecv(0, pt.srq, all) // it tells of what fails by taking less
 	for _, b := range all[n:] {
 		pt.link.slots.put(int32(b.ID &^ idMask))
 		pt.Receives--
@@ -231,10 +291,20 @@ func (pt *port) receiveDatagrams() error {
 
 // receiveDatagram gives one. The ID also says how often the queue pair was revived before.
 func (pt *port) receiveDatagram(s int32) error {
-	_, err := pt.adapter.Receive(true, datagramSize, []adapter.Buffer{{
-		ID: idDatagram | pt.revived<<16 | uint64(s), Addr: pt.small.addr(s),
-		LKey: pt.small.key(s, pt)}})
+	_, err := pt.adapter.PostRecv(pt.ud, 0, []ibv.Recv{{
+		ID: idDatagram | pt.revived<<16 | uint64(s),
+		Segments: []ibv.Segment{{Addr: uint64(pt.small.addr(s)), N: datagramSize,
+			Key: pt.small.key(s, pt)}}}})
 	return err
+}
+
+// sendDatagram sends b, which it copies, to a queue pair for datagrams.
+func (pt *port) sendDatagram(ah ibv.AH, qpn, qkey uint32, b []byte) error {
+	n := copy(pt.text[:], b)
+	pt.segment[0] = ibv.Segment{Addr: uint64(memory.AddrOf(pt.text[:])), N: uint32(n)}
+	pt.request = ibv.Work{ID: idMask, Op: ibv.OpSend, Signaled: true, Inline: true,
+		Segments: pt.segment[:], AH: ah, QPN: qpn, QKey: qkey}
+	return pt.adapter.PostSend(pt.ud, &pt.request)
 }
 
 // datagram takes in what the datagram queue pair has completed.
@@ -243,17 +313,17 @@ func (pt *port) datagram(c *completion) {
 	if c.Id&^idMask>>16 != pt.revived {
 		return // the buffer was given to it again when it was revived
 	}
-	if adapter.State(c.State) == adapter.OK && c.N >= adapter.DatagramHead {
-		pt.link.onDatagram(pt.small.bytes(s)[adapter.DatagramHead:c.N])
+	if ibv.Status(c.Status) == ibv.Success && c.N >= ibv.DatagramHead {
+		pt.link.onDatagram(pt.small.bytes(s)[ibv.DatagramHead:c.N])
 	}
 	var err error
 	switch {
 	case pt.state == PortGone || pt.link.closed:
-	case adapter.State(c.State) == adapter.OK:
+	case ibv.Status(c.Status) == ibv.Success:
 		err = pt.receiveDatagram(s)
 	default:
 		pt.revived++
-		if err = pt.adapter.Revive(); err == nil {
+		if err = pt.adapter.ReviveQP(pt.ud, pt.qkey); err == nil {
 			err = pt.receiveDatagrams()
 		}
 	}
@@ -268,17 +338,17 @@ func (pt *port) events() {
 	for pt.state != PortGone {
 		e := pt.adapter.Event()
 		switch e.Kind {
-		case adapter.NoEvent:
+		case ibv.NoEvent:
 			return
-		case adapter.QueuePairFailed:
-			if q := pt.pairs[e.QP]; q != nil {
+		case ibv.QPFailed:
+			if q := pt.pairs[e.QPN]; q != nil {
 				l.fail(q)
 			}
-		case adapter.PortDown:
+		case ibv.PortDown:
 			l.onPort(pt, PortDown)
-		case adapter.PortUp:
+		case ibv.PortUp:
 			l.onPort(pt, PortUp)
-		case adapter.Fatal:
+		case ibv.Fatal:
 			l.lose(pt)
 		}
 	}

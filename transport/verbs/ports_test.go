@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"lapi/transport"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // transfer has node 0 put, or get, so many bytes, and checks them.
@@ -236,7 +236,7 @@ func TestChanged(t *testing.T) {
 
 // TestTooManyPorts: more than a link can have are refused, and closed.
 func TestTooManyPorts(t *testing.T) {
-	f := fake.NewFabric(1)
+	f := fake.NewRandom(1)
 	var c Config
 	for range PortsMax + 1 {
 		d, err := f.Device()
@@ -279,7 +279,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 		send(i)
 	}
 	n.until(t, "a joined queue pair", func() bool {
-		return here.joined && here.heard == uint32(there.qp)
+		return here.joined && here.heard == there.qpn
 	})
 	first := there.way
 	for end := 0; sender.shared.Sending > 0; end++ { // the receiver looks at nothing meanwhile

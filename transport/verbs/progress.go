@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 	"lapi/transport/verbs/internal/detour"
 )
 
@@ -135,15 +135,15 @@ func (l *Link) sent() (n int) {
 		ports = append(slices.Clone(ports), l.spare)
 	}
 	for _, pt := range ports {
-		var c [8]adapter.Completion
-		found := max(pt.adapter.Poll(c[:]), 0)
+		var c [8]ibv.Completion
+		found := max(pt.adapter.PollCQ(pt.cq, c[:]), 0)
 		n += found
 		for i := range found {
-			q := pt.pairs[c[i].QP]
+			q := pt.pairs[c[i].QPN]
 			if q == nil {
 				continue
 			}
-			if c[i].State != adapter.OK {
+			if c[i].Status != ibv.Success {
 				q.broken = true
 			} else if c[i].ID&idMask == idSend {
 				l.packetsSent(q.peer, c[i].ID&^idMask)
@@ -172,11 +172,11 @@ func (l *Link) Arm() bool {
 	l.hear()
 	work := len(l.active) > l.holding
 	for _, pt := range l.ports {
-		pt.adapter.Quiet()
+		pt.adapter.Quiet(nil)
 		if work = work || pt.Next < pt.Count; work {
 			return true
 		}
-		if pt.state != PortGone && pt.adapter.Arm() != nil {
+		if pt.state != PortGone && pt.adapter.ArmCQ(pt.cq, false) != nil {
 			return true
 		}
 		// What came before Arm wakes nobody.
@@ -191,7 +191,7 @@ func (l *Link) Arm() bool {
 func (l *Link) Disarm() {
 	if !l.closed {
 		for _, pt := range l.ports {
-			pt.adapter.Quiet()
+			pt.adapter.Quiet(nil)
 		}
 		l.events()
 		l.turns = eventsEach - 1 // the next turn also looks at the clock

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"lapi/transport"
-	"lapi/transport/verbs/internal/fake"
+	"lapi/transport/ibv/fake"
 )
 
 // again has node i connect node 1-i anew, at the address that it has now.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
-	"lapi/transport/verbs/adapter"
 )
 
 // An adapter that is gone may be there again: its driver has begun anew after a fault, or the card
@@ -84,16 +84,20 @@ func (l *Link) lostSlots(pt *port) (lost []int32, all bool) {
 
 // openAgain makes the queues of a, which is closed if that fails, and registers the slots. What it
 // returns is a port only as far as the adapter goes.
-func (l *Link) openAgain(pt *port, a adapter.Adapter) (*port, []adapter.Region, error) {
+func (l *Link) openAgain(pt *port, a ibv.Device) (*port, []ibv.Region, error) {
 	fresh := &port{link: l, index: pt.index, VerbsPort: new(layout.VerbsPort)}
 	fresh.use(a)
-	regions, err := l.slots.registerWith(fresh)
+	var regions []ibv.Region
+	err := fresh.allocate()
+	if err == nil {
+		regions, err = l.slots.registerWith(fresh)
+	}
 	if err == nil {
 		err = fresh.startAgain(pt)
 	}
 	if err != nil {
 		for _, r := range regions {
-			_ = a.Deregister(r)
+			_ = a.DeregMR(r.MR)
 		}
 		return nil, nil, errors.Join(err, fresh.close())
 	}
@@ -102,12 +106,8 @@ func (l *Link) openAgain(pt *port, a adapter.Adapter) (*port, []adapter.Region, 
 
 // startAgain makes the queues of a port that is to take another's place.
 func (pt *port) startAgain(old *port) error {
-	if old.Adapter != 0 {
-		native, ok := pt.adapter.(Native)
-		if !ok {
-			return adapter.ErrGone
-		}
-		pt.Adapter = uint64(native.Native())
+	if _, ok := pt.adapter.(Native); old.Cq != 0 && !ok {
+		return ibv.ErrGone
 	}
 	if pt.info.MaxMessage < old.info.MaxMessage { // pieces were cut for that
 		return fmt.Errorf("verbs: it moves %d bytes at once, and moved %d", pt.info.MaxMessage,
@@ -125,9 +125,9 @@ func (pt *port) startAgain(old *port) error {
 func (l *Link) dispose(pt *port) {
 	i := pt.index
 	for k := range l.grants {
-		if r := &l.grants[k].regions[i]; *r != (adapter.Region{}) {
+		if r := &l.grants[k].regions[i]; *r != (ibv.Region{}) {
 			pt.registry.forget(*r)
-			*r = adapter.Region{}
+			*r = ibv.Region{}
 		}
 	}
 	for _, c := range l.calls {
@@ -145,9 +145,9 @@ func (l *Link) dispose(pt *port) {
 		}
 	}
 	for k := range l.slots.chunks {
-		if r := &l.slots.chunks[k].regions[i]; *r != (adapter.Region{}) {
-			_ = pt.adapter.Deregister(*r)
-			*r = adapter.Region{}
+		if r := &l.slots.chunks[k].regions[i]; *r != (ibv.Region{}) {
+			_ = pt.adapter.DeregMR(r.MR)
+			*r = ibv.Region{}
 		}
 	}
 	l.unwatch(pt)
@@ -155,17 +155,18 @@ func (l *Link) dispose(pt *port) {
 }
 
 // replace has pt be over the adapter that fresh has opened.
-func (l *Link) replace(pt, fresh *port, regions []adapter.Region) {
+func (l *Link) replace(pt, fresh *port, regions []ibv.Region) {
 	pt.adapter, pt.info, pt.registry = fresh.adapter, fresh.info, fresh.registry
+	pt.pd, pt.cq, pt.srq, pt.ud, pt.qkey = fresh.pd, fresh.cq, fresh.srq, fresh.ud, fresh.qkey
 	pt.limit, pt.small, pt.revived = fresh.limit, fresh.small, 0
 	pt.place, pt.refused = fresh.place, ""
 	pt.small.ports = []*port{pt}
-	*pt.VerbsPort = layout.VerbsPort{Adapter: fresh.Adapter, Index: pt.Index,
+	*pt.VerbsPort = layout.VerbsPort{Cq: fresh.Cq, Srq: fresh.Srq, Index: pt.Index,
 		MaxInline: uint32(max(pt.info.MaxInline, 0))}
 	pt.want(0)
 	for k, r := range regions {
 		l.slots.chunks[k].regions[pt.index] = r
-		l.shared.Chunks[k].Lkey[pt.index] = r.LKey
+		l.shared.Chunks[k].Lkey[pt.index] = r.Local
 	}
 	l.watch(pt)
 }

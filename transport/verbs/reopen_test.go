@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/internal/fake"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 )
 
 // plugs is where adapters can be pulled out, and are plugged in again when a test wants.
@@ -17,7 +17,7 @@ type plugs struct {
 	n       *net
 	out     map[[2]int]bool         // by task and port
 	pulled  map[[2]int]*fake.Device // the latest likewise
-	failing fake.Call               // with failures, what the next adapter cannot do
+	failing string                  // with failures, what the next adapter cannot do
 	fails   int
 	asked   int
 }
@@ -30,9 +30,9 @@ func newPlugs() *plugs {
 func (s *plugs) set(_ *fake.Fabric, c *Config) {
 	task := c.Task
 	c.Clock = fast()
-	c.Reopen = func(i int) (adapter.Adapter, error) {
+	c.Reopen = func(i int) (ibv.Device, error) {
 		if s.asked++; s.out[[2]int{task, i}] {
-			return nil, adapter.ErrGone
+			return nil, ibv.ErrGone
 		}
 		d, err := s.n.fabric.Device()
 		if err != nil {
@@ -272,7 +272,7 @@ func TestReopenWaits(t *testing.T) {
 
 // TestReopenFails: an adapter that is there and cannot be used is closed, and looked for again.
 func TestReopenFails(t *testing.T) {
-	for _, call := range []fake.Call{fake.Open, fake.Register} {
+	for _, call := range []string{fake.Open, fake.Register} {
 		s := newPlugs()
 		s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
 		s.n.sendNumbers(t, 10, func(int) {})
@@ -397,7 +397,7 @@ func TestReopenTold(t *testing.T) {
 		t.Errorf("descriptors %v, and before %v", l.Descriptors(), files)
 	}
 	l.Disarm()
-	s.n.ports[0][0].Raise(adapter.Event{Kind: adapter.PortDown})
+	s.n.ports[0][0].Raise(ibv.Event{Kind: ibv.PortDown})
 	fds := []unix.PollFd{{Fd: int32(files[0]), Events: unix.POLLIN}}
 	if ready, err := unix.Poll(fds, 0); err != nil || ready != 1 {
 		t.Errorf("the descriptor is ready: %d, %v", ready, err)

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // TestHeldIsBounded: a peer whose messages are all refused must wait at last, and goes on.
@@ -278,7 +278,7 @@ func TestRDMAAgain(t *testing.T) {
 				return n.devices[0].Moved() >= uint64(skip*piece) &&
 					n.links[0].moving > 0
 			})
-			n.devices[0].EndNext(adapter.RetryOver, true)
+			n.devices[0].EndNext(ibv.RetryExcErr, true)
 			n.until(t, "the end", func() bool { return ended })
 			if n.links[0].Replaced() == 0 {
 				t.Errorf("get %v, after %d requests: no queue pair has failed", get, skip)
@@ -298,7 +298,7 @@ func TestArmLooksAgain(t *testing.T) {
 	n.sendNumbers(t, 1, func(int) {})
 	n.until(t, "a quiet link", func() bool { return !n.links[1].Arm() })
 	n.links[1].Disarm()
-	n.devices[1].Quiet()
+	n.devices[1].Quiet(nil)
 	if _, err := n.links[0].Send(1, 2, make([]byte, 8), &transport.Op{}); err != nil {
 		t.Fatal(err)
 	}
@@ -398,11 +398,11 @@ func TestNonsense(t *testing.T) {
 	}
 	n.until(t, "a message", func() bool { return got == 1 })
 	there := userMemory(t, 4096)
-	e, err := l.ports[0].registry.remote(memory.AddrOf(there), 4096, transport.AccessWrite)
+	e, err := l.ports[0].registry.remote(memory.AddrOf(there), 4096, ibv.RemoteWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine := l.newGrant(grant{peer: l.peers[0], regions: [PortsMax]adapter.Region{e}})
+	mine := l.newGrant(grant{peer: l.peers[0], regions: [PortsMax]ibv.Region{e}})
 	l.onFinish(l.peers[2], &control{offset: uint64(mine)}) // another's key
 	l.onFinish(l.peers[2], &control{offset: 1 << 40})
 	if l.grants[mine].peer != l.peers[0] {

@@ -2,8 +2,8 @@ package verbs
 
 import (
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
 // The upper byte of a request's ID says what it was.
@@ -132,10 +132,11 @@ func (l *Link) post(p *peer) {
 		// With few slots left none waits for others to be complete.
 		signaled := r.Since >= signalEach || l.shared.Sending > l.shared.LimitSend/4 ||
 			h.kind == kindBye || h.kind == kindCredit
-		pt.request = adapter.Work{ID: idSend | (r.Done + uint64(r.Posted) + 1), Op: adapter.Send,
-			Addr: l.slots.addr(slot), N: uint64(s.N), LKey: l.slots.key(slot, pt),
-			Signaled: signaled, Inline: int(s.N) <= pt.info.MaxInline}
-		if pt.adapter.Post(p.qp, &pt.request) != nil {
+		pt.segment[0] = ibv.Segment{Addr: uint64(l.slots.addr(slot)), N: s.N,
+			Key: l.slots.key(slot, pt)}
+		pt.request = ibv.Work{ID: idSend | (r.Done + uint64(r.Posted) + 1), Op: ibv.OpSend,
+			Segments: pt.segment[:], Signaled: signaled, Inline: int(s.N) <= pt.info.MaxInline}
+		if pt.adapter.PostSend(p.qp, &pt.request) != nil {
 			l.fail(&p.pair)
 			return
 		}

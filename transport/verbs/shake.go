@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 func randomPSN() uint32 { return rand.Uint32() & 0xffffff }
@@ -103,11 +103,11 @@ func (l *Link) onTimers() {
 func (l *Link) hello(q *pair, answer bool) error {
 	p := q.peer
 	if q.port.state == PortGone {
-		return adapter.ErrGone
+		return ibv.ErrGone
 	}
 	to := p.place(q.his)
 	if q.path == 0 {
-		path, err := q.port.adapter.Path(adapter.Remote{GID: to.gid, LID: to.lid})
+		path, err := q.port.adapter.CreateAH(q.port.pd, to.gid, to.lid)
 		if err != nil {
 			// Over Ethernet the kernel has asked for the neighbour, and has waited for that for
 			// a second: soon another way is tried, and a lane rests.
@@ -119,7 +119,7 @@ func (l *Link) hello(q *pair, answer bool) error {
 		q.path = path
 	}
 	h := hello{lane: uint8(q.lane), own: uint8(q.port.index), his: uint8(q.his),
-		from: l.own.task, to: p.to.task, qpn: uint32(q.qp), psn: q.psn, open: q.open,
+		from: l.own.task, to: p.to.task, qpn: q.qpn, psn: q.psn, open: q.open,
 		answer: answer, life: p.life, hisLife: p.hisLife, round: q.round}
 	if !q.port.isSpare() {
 		h.at = l.own.places[q.port.index]
@@ -130,7 +130,7 @@ func (l *Link) hello(q *pair, answer bool) error {
 	if q.lane == 0 {
 		h.expected, h.credit = p.Expected, l.grantable(p)
 	}
-	return q.port.adapter.Datagram(q.path, to.qpn, to.qkey,
+	return q.port.sendDatagram(q.path, to.qpn, to.qkey,
 		h.encode(l.cfg.Key, l.own.incarnation, p.to.incarnation))
 }
 
@@ -197,15 +197,15 @@ func (l *Link) onHello(q *pair, h *hello) {
 		return
 	}
 	// One that is joined to a queue pair of before cannot be joined to this one.
-	joins := !q.joined && (h.echo == 0 || h.echo == uint32(q.qp))
+	joins := !q.joined && (h.echo == 0 || h.echo == q.qpn)
 	if joins && !l.join(q, h) {
 		return
 	}
-	if h.echo == uint32(q.qp) {
+	if h.echo == q.qpn {
 		l.opened(q)
 	}
 	// An answer that has changed nothing is not answered: Hellos would go to and fro for ever.
-	if joins || !h.answer && (h.echo != uint32(q.qp) || !h.open) {
+	if joins || !h.answer && (h.echo != q.qpn || !h.open) {
 		_ = l.hello(q, true)
 	}
 }
@@ -219,12 +219,12 @@ func (l *Link) onHello(q *pair, h *hello) {
 // error state no more can come.
 func (l *Link) disjoin(q *pair) {
 	qp, round := q.qp, q.round
-	q.port.adapter.Fail(qp)
+	q.port.adapter.FailQP(qp)
 	q.port.drain()
 	if q.qp != qp || q.round != round || q.peer.gone {
 		return // a handler, or a Hello after this one, has parted it
 	}
-	if q.open || q.broken || q.port.adapter.Reset(qp) != nil {
+	if q.open || q.broken || q.port.adapter.ResetQP(qp) != nil {
 		l.dropPair(q)
 		return
 	}
@@ -255,7 +255,7 @@ func (l *Link) agree(p *peer, h *hello) bool {
 func (l *Link) join(q *pair, h *hello) bool {
 	p, to := q.peer, q.peer.place(q.his)
 	q.heard, q.hisRound = h.qpn, h.round
-	err := q.port.adapter.Connect(q.qp, q.psn, adapter.Remote{QPN: h.qpn, PSN: h.psn, GID: to.gid,
+	err := q.port.adapter.ConnectQP(q.qp, q.psn, ibv.Remote{QPN: h.qpn, PSN: h.psn, GID: to.gid,
 		LID: to.lid, MTU: min(q.port.info.MTU, int(to.mtu)), Reads: int(to.reads)})
 	if err != nil {
 		l.fail(q)

@@ -2,26 +2,23 @@ package verbs
 
 import (
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
-// Where the adapters are the kernel's, C sends and takes messages by itself (cshim/verbs/packets.h):
+// Where the adapters are the kernel's, C sends and takes messages by itself (cshim/packets/packets.h):
 // it finds the peers, their rings, the slots and the completions in memory that is the link's own,
 // and changes it as the link would. So whatever enters the link finds all that C did, and the link
 // has but to hear what follows from it. Under the owner's lock, as everything.
 
-// Native is an adapter that C can use by itself: cshim/verbs has it.
-type Native interface {
-	// Native is the address of the cshim_verbs, NativePair that of the ibv_qp.
-	Native() uintptr
-	NativePair(qp adapter.QP) uintptr
-}
+// Native is an adapter that C can use by itself: its objects are addresses of libibverbs' structs.
+// cshim/ibv has it.
+type Native interface{ Native() }
 
 // native says whether C can use all of the link's adapters.
 func (l *Link) native() bool {
-	for _, a := range append([]adapter.Adapter{l.cfg.Adapter}, l.cfg.More...) {
+	for _, a := range append([]ibv.Device{l.cfg.Adapter}, l.cfg.More...) {
 		if _, ok := a.(Native); !ok {
 			return false
 		}
@@ -34,21 +31,21 @@ func (l *Link) chunkMade(c *chunk) {
 	at := &l.shared.Chunks[len(l.slots.chunks)-1]
 	at.Memory = uint64(memory.AddrOf(c.memory))
 	for i, r := range c.regions {
-		at.Lkey[i] = r.LKey
+		at.Lkey[i] = r.Local
 	}
 }
 
 // offload lets C use p's queue pair, which is open.
 func (l *Link) offload(p *peer) {
-	if l.tasks == nil || p.broken || p.gone || p.spares() || p.port.Adapter == 0 {
+	if l.tasks == nil || p.broken || p.gone || p.spares() || p.port.Cq == 0 {
 		return
 	}
-	p.Qp = uint64(p.port.adapter.(Native).NativePair(p.qp))
+	p.Qp = uint64(p.qp)
 	p.VerbsPeer.Port = addressOf(p.port.VerbsPort)
 	l.tasks[p.ep] = addressOf(p.VerbsPeer)
-	pair := &p.port.Pairs[uint32(p.qp)%layout.VerbsPairs]
+	pair := &p.port.Pairs[p.qpn%layout.VerbsPairs]
 	if pair.Peer == 0 {
-		*pair = layout.VerbsPair{Peer: l.tasks[p.ep], Qpn: uint32(p.qp)}
+		*pair = layout.VerbsPair{Peer: l.tasks[p.ep], Qpn: p.qpn}
 	}
 	p.Usable = 1
 }
@@ -56,7 +53,7 @@ func (l *Link) offload(p *peer) {
 // reclaim ends that.
 func (l *Link) reclaim(p *peer) {
 	p.Usable, p.Qp = 0, 0
-	if pair := &p.port.Pairs[uint32(p.qp)%layout.VerbsPairs]; pair.Qpn == uint32(p.qp) {
+	if pair := &p.port.Pairs[p.qpn%layout.VerbsPairs]; pair.Qpn == p.qpn {
 		*pair = layout.VerbsPair{}
 	}
 }

@@ -8,20 +8,18 @@ import (
 	"lapi/transport"
 	"lapi/transport/conform"
 	"lapi/transport/emul"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // usedByC is an adapter that C could use; what C does the tests here do in its place.
 type usedByC struct{ *fake.Device }
 
-func (usedByC) Native() uintptr { return 1 }
+func (usedByC) Native() {}
 
-func (usedByC) NativePair(qp adapter.QP) uintptr { return uintptr(qp) }
-
-func openForC(d *fake.Device) adapter.Adapter { return usedByC{d} }
+func openForC(d *fake.Device) ibv.Device { return usedByC{d} }
 
 func numbered(n byte) []byte { return []byte{n, 0, 0, 0, 0, 0, 0, 0} }
 
@@ -158,7 +156,7 @@ func TestUsable(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		if p.Usable != 1 || !slices.Equal(listed(), []uint32{uint32(p.qp)}) ||
+		if p.Usable != 1 || !slices.Equal(listed(), []uint32{p.qpn}) ||
 			p.Qp != uint64(p.qp) || p.VerbsPeer.Port != addressOf(p.port.VerbsPort) ||
 			l.tasks[1] != addressOf(p.VerbsPeer) {
 			t.Errorf("%s: usable %d, %v are listed, %d is %d", when, p.Usable, listed(), p.qp, p.Qp)

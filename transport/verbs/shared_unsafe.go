@@ -5,8 +5,8 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/arena"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
-	"lapi/transport/verbs/adapter"
 )
 
 // share makes what C also uses: off the Go heap, if C uses it.
@@ -50,12 +50,11 @@ func copied[T any](of *T) *T {
 }
 
 // newPort is what of a port C also uses.
-func (l *Link) newPort(index int, a adapter.Adapter) *layout.VerbsPort {
+func (l *Link) newPort(index int, a ibv.Device) *layout.VerbsPort {
 	pt := new(layout.VerbsPort)
 	if l.native() {
 		if m, err := mapped[layout.VerbsPort](l); err == nil {
 			pt = m
-			pt.Adapter = uint64(a.(Native).Native())
 			l.shared.Port[l.shared.Ports] = addressOf(pt)
 			l.shared.Ports++
 		}

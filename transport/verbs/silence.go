@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 // unansweredAfter is how long, in ns, a peer may leave Hellos without an answer until the owner is
@@ -13,12 +13,12 @@ const unansweredAfter = int64(5 * time.Second)
 
 // Silence is what this task knows about a peer that does not respond.
 type Silence struct {
-	For    time.Duration  // since it should have responded
-	Local  adapter.Info   // the port that was tried last
-	Remote adapter.Remote // the peer's port; only GID and LID are set
-	Ever   bool           // the peer has responded before
-	Heard  bool           // Hellos of the peer arrive, but it does not respond to this task's
-	Spare  bool           // the spare carrier was tried as well
+	For    time.Duration // since it should have responded
+	Local  ibv.Info      // the port that was tried last
+	Remote ibv.Remote    // the peer's port; only GID and LID are set
+	Ever   bool          // the peer has responded before
+	Heard  bool          // Hellos of the peer arrive, but it does not respond to this task's
+	Spare  bool          // the spare carrier was tried as well
 	// Reason is why this task's adapter could not send the last Hello; nil: it was sent.
 	Reason error
 }
@@ -40,7 +40,7 @@ func (p *peer) describe(since, now int64) Silence {
 	}
 	to := p.to.places[w.his]
 	return Silence{For: time.Duration(now - since), Local: w.port.info,
-		Remote: adapter.Remote{GID: to.gid, LID: to.lid}, Ever: p.ever, Spare: p.sparable(),
+		Remote: ibv.Remote{GID: to.gid, LID: to.lid}, Ever: p.ever, Spare: p.sparable(),
 		Heard: p.hisLife != 0 && !p.ever, Reason: p.reason}
 }
 

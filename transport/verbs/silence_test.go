@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
-	"lapi/transport/verbs/internal/fake"
+	"lapi/transport/ibv/fake"
 )
 
 // silenceCase is one reason why a peer does not answer, and what is reported of it.

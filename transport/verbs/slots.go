@@ -1,11 +1,13 @@
 package verbs
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
 // slots is registered memory in pieces of one size, which lies outside the Go heap. It grows.
@@ -19,9 +21,11 @@ type slots struct {
 	holder []uint8        // of each slot: the port that it was given to last, to receive into
 }
 
+var errNoMemory = errors.New("verbs: out of memory or of objects")
+
 type chunk struct {
 	memory  []byte
-	regions [PortsMax]adapter.Region // by port; zero where the port was gone
+	regions [PortsMax]ibv.Region // by port; zero where the port was gone
 }
 
 // get takes a slot; false if no more memory can be had.
@@ -44,7 +48,7 @@ func (s *slots) grow() error {
 		s.free, s.n = make([]int32, slotsAtOnce), new(int32)
 	}
 	if (len(s.chunks)+1)*slotsAtOnce > len(s.free) {
-		return adapter.ErrNoMemory
+		return errNoMemory
 	}
 	b, err := unix.Mmap(-1, 0, slotsAtOnce*s.size, unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -77,8 +81,7 @@ func (s *slots) register(c *chunk) error {
 		if pt.state == PortGone || pt.isSpare() {
 			continue
 		}
-		r, err := pt.adapter.Register(memory.AddrOf(c.memory), uint64(len(c.memory)),
-			adapter.LocalWrite)
+		r, err := pt.register(memory.AddrOf(c.memory), uint64(len(c.memory)), ibv.LocalWrite)
 		if err != nil {
 			return err
 		}
@@ -89,10 +92,10 @@ func (s *slots) register(c *chunk) error {
 
 // registerWith registers all that there is with the adapter of a port. What it has done when it
 // fails, it returns with the error.
-func (s *slots) registerWith(pt *port) (done []adapter.Region, err error) {
+func (s *slots) registerWith(pt *port) (done []ibv.Region, err error) {
 	for i := range s.chunks {
 		b := s.chunks[i].memory
-		r, err := pt.adapter.Register(memory.AddrOf(b), uint64(len(b)), adapter.LocalWrite)
+		r, err := pt.register(memory.AddrOf(b), uint64(len(b)), ibv.LocalWrite)
 		if err != nil {
 			return done, err
 		}
@@ -107,8 +110,8 @@ func (s *slots) release(c *chunk) (first error) {
 		if pt.isSpare() {
 			continue
 		}
-		if r := c.regions[pt.index]; r != (adapter.Region{}) {
-			if err := pt.adapter.Deregister(r); err != nil && pt.state != PortGone && first == nil {
+		if r := c.regions[pt.index]; r != (ibv.Region{}) {
+			if err := pt.adapter.DeregMR(r.MR); err != nil && pt.state != PortGone && first == nil {
 				first = err
 			}
 		}
@@ -130,7 +133,7 @@ func (s *slots) key(i int32, pt *port) uint32 {
 	if pt.isSpare() {
 		return 0
 	}
-	return s.chunks[i/slotsAtOnce].regions[pt.index].LKey
+	return s.chunks[i/slotsAtOnce].regions[pt.index].Local
 }
 
 // close gives all back. No slot may be with an adapter any more.

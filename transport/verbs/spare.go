@@ -3,7 +3,6 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/layout"
-	"lapi/transport/verbs/adapter"
 	"lapi/transport/verbs/internal/detour"
 )
 
@@ -36,9 +35,10 @@ type sparing struct {
 // transport.MaxMsgID are the Link's.
 func (l *Link) UseSpare(c Carrier) {
 	pt := &port{link: l, index: spareIndex, adapter: detour.New(c),
-		VerbsPort: new(layout.VerbsPort), pairs: map[adapter.QP]*pair{}}
+		VerbsPort: new(layout.VerbsPort), pairs: map[uint32]*pair{}}
 	pt.info = pt.adapter.Info()
-	pt.limit = min(receivesMax, pt.info.MaxReceive)
+	pt.srq, _ = pt.adapter.CreateSRQ(0, receivesMax, 1)
+	pt.limit = min(receivesMax, pt.info.MaxReceives)
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}
 	l.spare = pt
 }

@@ -11,8 +11,8 @@ import (
 	"lapi/transport"
 	"lapi/transport/conform"
 	"lapi/transport/emul"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/udp"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // carrier makes the link by UDP/IP of a node, which loses so many percent of its packets.

@@ -5,8 +5,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/internal/fake"
 )
 
 // TestKept: memory that was transferred is registered once at the origin, again when it has

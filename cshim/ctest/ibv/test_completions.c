@@ -23,7 +23,8 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *out)
 
 	queues[i].asked++;
 	for (; n < most && queues[i].first < queues[i].end; n++)
-		out[n] = (struct ibv_wc){.wr_id = queues[i].first++, .opcode = IBV_WC_RECV, .byte_len = 7};
+		out[n] = (struct ibv_wc){
+			.wr_id = queues[i].first++, .opcode = IBV_WC_RECV, .byte_len = 7};
 	return n;
 }
 

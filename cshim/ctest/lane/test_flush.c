@@ -1,5 +1,5 @@
 /*
- * test_flush.c - a fence over adapters (verbs/packets.h): which packet asks for it, who
+ * test_flush.c - a fence over adapters (packets/packets.h): which packet asks for it, who
  * answers, when it is over, and when it is core's. Over an adapter made of memory.
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 /*
- * test_joined.c - small puts that share a packet (../../verbs/packets.h): when one waits for
+ * test_joined.c - small puts that share a packet (../../packets/packets.h): when one waits for
  * others, who posts it, what of it is left to core. Over an adapter made of memory.
  */
 #define _GNU_SOURCE

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lapi/transport"
 	"lapi/transport/ibv"
 )
 
@@ -53,6 +54,8 @@ type Device struct {
 	reported   []ibv.CQ
 	files      []int // eventfds: of completions, of events
 
+	data     []byte // of gather
+	places   []transport.Addr
 	failures map[string]int
 	status   ibv.Status // how the next request is to end
 	rdma     bool

@@ -27,17 +27,34 @@ type qp struct {
 	queue    []request // the first of them has found no receive, or was not looked at yet
 }
 
-// request is a request that was posted.
+// segments are a copy of a caller's: nothing is allocated for a request.
+type segments struct {
+	list [segmentsMax]ibv.Segment
+	n    int
+}
+
+const segmentsMax, inlineMost = 8, 256
+
+func copied(list []ibv.Segment) (s segments) {
+	s.n = copy(s.list[:], list)
+	return s
+}
+
+func (s *segments) all() []ibv.Segment { return s.list[:s.n] }
+
+// request is a request that was posted. Work.Segments are nil.
 type request struct {
 	ibv.Work
-	data     []byte   // that was taken at once
+	segments
+	inline   [inlineMost]byte // the data if it was taken at once
+	taken    int
 	to       ibv.Bind // of a bind
 	was, key uint32   // of its window: now, and from then on
 }
 
 type receive struct {
-	id       uint64
-	segments []ibv.Segment
+	id uint64
+	segments
 }
 
 type srq struct {
@@ -86,7 +103,8 @@ func (d *Device) DestroyCQ(c ibv.CQ) error {
 
 // PollCQ implements ibv.Device.
 func (d *Device) PollCQ(c ibv.CQ, out []ibv.Completion) int {
-	defer d.lock()()
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
 	d.calls.Polls++
 	d.f.step()
 	from := d.cqs[c]
@@ -103,7 +121,8 @@ func (d *Device) PollCQ(c ibv.CQ, out []ibv.Completion) int {
 
 // ArmCQ implements ibv.Device.
 func (d *Device) ArmCQ(c ibv.CQ, solicited bool) error {
-	defer d.lock()()
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
 	d.cqs[c].armed, d.cqs[c].solicited = true, solicited
 	return nil
 }
@@ -234,7 +253,8 @@ func (q *qp) received(c ibv.Completion, solicited bool) {
 
 // PostSend implements ibv.Device.
 func (d *Device) PostSend(h ibv.QP, w *ibv.Work) error {
-	defer d.lock()()
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
 	if err := d.fails("PostSend"); err != nil {
 		return err
 	}
@@ -245,7 +265,7 @@ func (d *Device) PostSend(h ibv.QP, w *ibv.Work) error {
 		return unix.EINVAL
 	case q.used >= q.MaxRequests:
 		return unix.ENOMEM
-	case w.Inline && (n > uint64(q.MaxInline) || w.Op == ibv.OpRead):
+	case len(w.Segments) > segmentsMax, w.Inline && (n > uint64(q.MaxInline) || w.Op == ibv.OpRead):
 		return unix.EINVAL
 	}
 	if w.AH == 0 {
@@ -254,11 +274,12 @@ func (d *Device) PostSend(h ibv.QP, w *ibv.Work) error {
 			d.calls.Signals++
 		}
 	}
-	r := request{Work: *w}
-	r.Segments = slices.Clone(w.Segments)
-	if w.Inline {
-		for _, s := range w.Segments {
-			r.data = append(r.data, memory.Bytes(transport.Addr(s.Addr), uint64(s.N))...)
+	r := request{Work: *w, segments: copied(w.Segments)}
+	r.Segments = nil
+	for _, s := range w.Segments {
+		if w.Inline {
+			r.taken += copy(r.inline[r.taken:],
+				memory.Bytes(transport.Addr(s.Addr), uint64(s.N)))
 		}
 	}
 	q.used++
@@ -368,14 +389,14 @@ func (q *qp) do(r *request) (status ibv.Status, wait bool) {
 	if p == nil {
 		return ibv.RetryExcErr, false
 	}
-	n := length(r.Segments)
+	n := length(r.all())
 	if n > q.d.info.MaxMessage {
 		return ibv.LocLenErr, false
 	}
 	if r.Op == ibv.OpSend || r.Op == ibv.OpSendInvalidate {
 		return q.send(p, r)
 	}
-	local, ok := q.locate(r.Segments, r.Op)
+	local, ok := q.locate(r.all(), r.Op)
 	if !ok && !r.Inline {
 		return ibv.LocProtErr, false
 	}
@@ -404,6 +425,7 @@ func (q *qp) locate(segments []ibv.Segment, op ibv.Op) (at []transport.Addr, ok 
 	if op != ibv.OpWrite && op != ibv.OpWriteImmediate {
 		need = ibv.LocalWrite
 	}
+	at = q.d.places[:0]
 	for _, s := range segments {
 		a, ok := q.d.local(q.PD, s.Key, s.Addr, uint64(s.N), need)
 		if !ok {
@@ -411,6 +433,7 @@ func (q *qp) locate(segments []ibv.Segment, op ibv.Op) (at []transport.Addr, ok 
 		}
 		at = append(at, a)
 	}
+	q.d.places = at
 	return at, true
 }
 
@@ -431,10 +454,10 @@ func (q *qp) move(r *request, local []transport.Addr, remote transport.Addr) {
 		return
 	}
 	if r.Inline {
-		check(memory.CopyIn(remote, r.data))
+		check(memory.CopyIn(remote, r.inline[:r.taken]))
 		return
 	}
-	for i, s := range r.Segments {
+	for i, s := range r.all() {
 		from, to := local[i], remote
 		if r.Op == ibv.OpRead {
 			from, to = to, from
@@ -451,19 +474,21 @@ func check(err error) {
 	}
 }
 
-// gather is the data of a request; false: its memory is not to be read.
+// gather is the data of a request, until the next; false: its memory is not to be read.
 func (q *qp) gather(r *request) (b []byte, ok bool) {
 	if r.Inline {
-		return r.data, true
+		return r.inline[:r.taken], true
 	}
-	for _, s := range r.Segments {
+	b = slices.Grow(q.d.data[:0], int(length(r.all())))
+	for _, s := range r.all() {
 		at, ok := q.d.local(q.PD, s.Key, s.Addr, uint64(s.N), 0)
-		part := make([]byte, s.N)
-		if !ok || memory.CopyOut(part, at) != nil {
+		from := len(b)
+		b = b[:from+int(s.N)]
+		if !ok || memory.CopyOut(b[from:], at) != nil {
 			return nil, false
 		}
-		b = append(b, part...)
 	}
+	q.d.data = b
 	return b, true
 }
 
@@ -507,7 +532,7 @@ func (q *qp) send(p *qp, r *request) (status ibv.Status, wait bool) {
 // deliver gives data to the next receive, which there is.
 func (q *qp) deliver(c ibv.Completion, b []byte, solicited bool) ibv.Status {
 	r := q.take()
-	c.ID, c.Status = r.id, q.scatter(r.segments, b)
+	c.ID, c.Status = r.id, q.scatter(r.all(), b)
 	q.received(c, solicited)
 	if c.Status != ibv.Success {
 		q.end(ibv.WRFlushErr, 0)
@@ -526,11 +551,17 @@ func (q *qp) posted() *[]receive {
 // has says whether there is a receive.
 func (q *qp) has() bool { return len(*q.posted()) > 0 }
 
+const shortList = 256
+
 // take takes the oldest receive, which there is.
 func (q *qp) take() receive {
 	from := q.posted()
 	r := (*from)[0]
-	*from = (*from)[1:]
+	if len(*from) > shortList { // to move that many costs more than to allocate now and then
+		*from = (*from)[1:]
+	} else {
+		*from = slices.Delete(*from, 0, 1)
+	}
 	if s := q.d.srqs[q.SRQ]; s != nil && len(s.receives) < s.limit {
 		s.limit = 0
 		q.d.raise(ibv.Event{Kind: ibv.SRQLow, SRQ: q.SRQ})
@@ -548,7 +579,8 @@ func (d *Device) Invent(number uint32, c ibv.Completion) {
 
 // PostRecv implements ibv.Device.
 func (d *Device) PostRecv(h ibv.QP, s ibv.SRQ, list []ibv.Recv) (int, error) {
-	defer d.lock()()
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
 	if len(list) > 0 {
 		d.calls.Receives++
 	}
@@ -569,7 +601,7 @@ func (d *Device) receive(h ibv.QP, s ibv.SRQ, r *ibv.Recv) error {
 	if err := d.fails("PostRecv"); err != nil {
 		return err
 	}
-	one := receive{r.ID, slices.Clone(r.Segments)}
+	one := receive{r.ID, copied(r.Segments)}
 	if s != 0 {
 		to := d.srqs[s]
 		if len(to.receives) >= to.max {

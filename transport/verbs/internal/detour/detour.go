@@ -2,7 +2,7 @@
 // between the same tasks, which need no RDMA adapter for it. The link over verbs has it as a port
 // that is used where no adapter leads to a peer.
 //
-//	detour.go  adapter.Adapter: buffers, completions, datagrams
+//	detour.go  ibv.Device: buffers, completions, datagrams
 //	pair.go    queue pairs
 //	wire.go    the messages
 //
@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
 // Carrier is what the adapter needs of the link that it goes over.
@@ -54,7 +54,7 @@ const (
 	piecesMax = 1024
 )
 
-// Adapter is adapter.Adapter.
+// Adapter is ibv.Device.
 type Adapter struct {
 	carrier Carrier
 	pairs   map[uint32]*pair
@@ -62,14 +62,24 @@ type Adapter struct {
 	most    int    // bytes of data in one message
 	failed  map[transport.Endpoint]bool
 
-	receives, datagrams []adapter.Buffer
-	size                [2]uint32 // of these
-	done                []adapter.Completion
-	events              []adapter.Event
+	receives, datagrams []buffer
+	done                []ibv.Completion
+	events              []ibv.Event
 	closed              bool
 	scratch             []byte
 	op                  transport.Op // of messages: they have no data of their own
 }
+
+// buffer is memory of a receive or of a request.
+type buffer struct {
+	id uint64
+	ibv.Segment
+}
+
+func (b *buffer) bytes() []byte { return memory.Bytes(transport.Addr(b.Addr), uint64(b.N)) }
+
+// only is the memory of a receive or of a request, which has one segment.
+func only(id uint64, segments []ibv.Segment) buffer { return buffer{id, segments[0]} }
 
 // New makes an adapter over c.
 func New(c Carrier) *Adapter {
@@ -80,12 +90,12 @@ func New(c Carrier) *Adapter {
 }
 
 // GID is what takes the place of a port's address, for a task.
-func GID(ep transport.Endpoint) (g adapter.GID) {
+func GID(ep transport.Endpoint) (g ibv.GID) {
 	binary.BigEndian.PutUint32(g[12:], uint32(ep))
 	return g
 }
 
-func endpointOf(g adapter.GID) transport.Endpoint {
+func endpointOf(g ibv.GID) transport.Endpoint {
 	return transport.Endpoint(binary.BigEndian.Uint32(g[12:]))
 }
 
@@ -110,7 +120,7 @@ func (a *Adapter) Failed(ep transport.Endpoint) {
 	a.failed[ep] = true
 	for _, p := range a.pairs {
 		if p.ready && p.ep == ep {
-			p.fail(adapter.RetryOver)
+			p.fail(ibv.RetryExcErr)
 		}
 	}
 }
@@ -157,123 +167,153 @@ func (a *Adapter) receive(m *transport.Msg) transport.Verdict {
 	case h.kind == kindTaken:
 		p.onTaken(h.number)
 	default:
-		p.fail(adapter.RetryOver)
+		p.fail(ibv.RetryExcErr)
 	}
 	return transport.Accept
 }
 
 // datagram brings data to a buffer; without one it is lost, as datagrams may be.
 func (a *Adapter) datagram(data []byte) {
-	if len(a.datagrams) == 0 || adapter.DatagramHead+len(data) > int(a.size[1]) {
+	if len(a.datagrams) == 0 || ibv.DatagramHead+len(data) > len(a.datagrams[0].bytes()) {
 		return
 	}
 	b := a.datagrams[0]
 	a.datagrams = a.datagrams[1:]
-	copy(memory.Bytes(b.Addr, uint64(a.size[1]))[adapter.DatagramHead:], data)
-	a.done = append(a.done, adapter.Completion{ID: b.ID, Datagram: true,
-		N: uint32(adapter.DatagramHead + len(data))})
+	copy(b.bytes()[ibv.DatagramHead:], data)
+	a.done = append(a.done, ibv.Completion{ID: b.id, N: uint32(ibv.DatagramHead + len(data))})
 }
 
-// Info implements adapter.Adapter.
-func (a *Adapter) Info() adapter.Info {
-	return adapter.Info{Name: "UDP/IP", MTU: mtu, MaxMessage: mtu, MaxCQE: completions,
-		MaxReceive: receives}
+// Info implements ibv.Device.
+func (a *Adapter) Info() ibv.Info {
+	return ibv.Info{Name: "UDP/IP", MTU: mtu, MaxMessage: mtu, MaxCQE: completions,
+		MaxReceives: receives, Active: true}
 }
 
-// Register implements adapter.Adapter: there is nothing that an adapter would have to reach.
-func (a *Adapter) Register(transport.Addr, uint64, transport.Access) (adapter.Region, error) {
-	return adapter.Region{}, unix.EOPNOTSUPP
+// Active implements ibv.Device.
+func (a *Adapter) Active() bool { return true }
+
+// There is no memory that an adapter would have to reach, and one queue of each kind.
+
+// AllocPD implements ibv.Device.
+func (a *Adapter) AllocPD() (ibv.PD, error) { return 1, nil }
+
+// DeallocPD implements ibv.Device.
+func (a *Adapter) DeallocPD(ibv.PD) error { return nil }
+
+// RegMR implements ibv.Device.
+func (a *Adapter) RegMR(ibv.PD, uint64, uint64, uint64, ibv.Access) (ibv.Region, error) {
+	return ibv.Region{}, unix.EOPNOTSUPP
 }
 
-// Deregister implements adapter.Adapter.
-func (a *Adapter) Deregister(adapter.Region) error { return unix.EOPNOTSUPP }
+// DeregMR implements ibv.Device.
+func (a *Adapter) DeregMR(ibv.MR) error { return unix.EOPNOTSUPP }
 
-// Open implements adapter.Adapter. Tasks, not numbers, say whose datagrams are.
-func (a *Adapter) Open(int, int, int, uint32) (uint32, error) { return 0, nil }
+// CreateCQ implements ibv.Device.
+func (a *Adapter) CreateCQ(int) (ibv.CQ, error) { return 1, nil }
 
-// Create implements adapter.Adapter.
-func (a *Adapter) Create(depth int) (adapter.QP, error) {
+// DestroyCQ implements ibv.Device.
+func (a *Adapter) DestroyCQ(ibv.CQ) error { return nil }
+
+// CreateSRQ implements ibv.Device.
+func (a *Adapter) CreateSRQ(ibv.PD, int, int) (ibv.SRQ, error) { return 1, nil }
+
+// ResizeSRQ implements ibv.Device.
+func (a *Adapter) ResizeSRQ(ibv.SRQ, int) error { return unix.EOPNOTSUPP }
+
+// LimitSRQ implements ibv.Device.
+func (a *Adapter) LimitSRQ(ibv.SRQ, int) error { return unix.EOPNOTSUPP }
+
+// DestroySRQ implements ibv.Device.
+func (a *Adapter) DestroySRQ(ibv.SRQ) error { return nil }
+
+// CreateQP implements ibv.Device. That for datagrams is 0: tasks, not numbers, say whose they are.
+func (a *Adapter) CreateQP(attr ibv.QPAttr) (ibv.QP, uint32, error) {
+	if attr.Datagrams {
+		return 0, 0, nil
+	}
 	a.numbers++
-	a.pairs[a.numbers] = &pair{a: a, number: a.numbers, depth: depth}
-	return adapter.QP(a.numbers), nil
+	a.pairs[a.numbers] = &pair{a: a, number: a.numbers, depth: attr.MaxRequests}
+	return ibv.QP(a.numbers), a.numbers, nil
 }
 
-// Connect implements adapter.Adapter.
-func (a *Adapter) Connect(qp adapter.QP, _ uint32, r adapter.Remote) error {
+// ConnectQP implements ibv.Device.
+func (a *Adapter) ConnectQP(qp ibv.QP, _ uint32, r ibv.Remote) error {
 	p := a.pairs[uint32(qp)]
 	p.ep, p.remote, p.ready = endpointOf(r.GID), r.QPN, true
 	return nil
 }
 
-// Reset implements adapter.Adapter. The number may be known to the peer, so it stays.
-func (a *Adapter) Reset(qp adapter.QP) error {
+// ResetQP implements ibv.Device. The number may be known to the peer, so it stays.
+func (a *Adapter) ResetQP(qp ibv.QP) error {
 	p := a.pairs[uint32(qp)]
 	*p = pair{a: a, number: p.number, depth: p.depth}
 	return nil
 }
 
-// Fail implements adapter.Adapter.
-func (a *Adapter) Fail(qp adapter.QP) { a.pairs[uint32(qp)].end(adapter.Flushed) }
+// ReviveQP implements ibv.Device: there is nothing that could have failed.
+func (a *Adapter) ReviveQP(ibv.QP, uint32) error { return nil }
 
-// Destroy implements adapter.Adapter.
-func (a *Adapter) Destroy(qp adapter.QP) {
+// FailQP implements ibv.Device.
+func (a *Adapter) FailQP(qp ibv.QP) { a.pairs[uint32(qp)].end(ibv.WRFlushErr) }
+
+// DestroyQP implements ibv.Device.
+func (a *Adapter) DestroyQP(qp ibv.QP) {
 	p := a.pairs[uint32(qp)]
 	p.giveBack()
 	delete(a.pairs, uint32(qp))
 }
 
-// Post implements adapter.Adapter. The packet's memory is read until the request is complete, or
-// the queue pair destroyed.
-func (a *Adapter) Post(qp adapter.QP, w *adapter.Work) error {
+// PostSend implements ibv.Device. The packet's memory is read until the request is complete, or the
+// queue pair destroyed.
+func (a *Adapter) PostSend(qp ibv.QP, w *ibv.Work) error {
+	b := only(w.ID, w.Segments)
+	if w.AH != 0 {
+		return a.send(transport.Endpoint(w.AH-1), &head{kind: kindDatagram}, b.bytes())
+	}
 	p := a.pairs[uint32(qp)]
 	switch {
-	case w.Op != adapter.Send || w.N > mtu || !p.ready:
+	case w.Op != ibv.OpSend || b.N > mtu || !p.ready:
 		return unix.EINVAL
 	case len(p.works) == p.depth:
 		return unix.ENOMEM
 	}
-	p.works = append(p.works, *w)
+	p.works = append(p.works, work{b, w.Signaled})
 	if p.failed {
-		p.end(adapter.Flushed)
+		p.end(ibv.WRFlushErr)
 		return nil
 	}
 	p.push()
 	return nil
 }
 
-// Receive implements adapter.Adapter.
-func (a *Adapter) Receive(datagram bool, n uint32, buffers []adapter.Buffer) (int, error) {
-	if datagram {
-		a.size[1], a.datagrams = n, append(a.datagrams, buffers...)
-		return len(buffers), nil
+// PostRecv implements ibv.Device.
+func (a *Adapter) PostRecv(_ ibv.QP, srq ibv.SRQ, list []ibv.Recv) (int, error) {
+	for _, r := range list {
+		b := only(r.ID, r.Segments)
+		if srq == 0 {
+			a.datagrams = append(a.datagrams, b)
+		} else {
+			a.receives = append(a.receives, b)
+		}
 	}
-	a.size[0], a.receives = n, append(a.receives, buffers...)
 	for _, p := range a.pairs {
 		if len(p.early) > 0 {
 			p.assemble()
 		}
 	}
-	return len(buffers), nil
+	return len(list), nil
 }
 
-// Path implements adapter.Adapter. It is the task and 1, since 0 is none.
-func (a *Adapter) Path(r adapter.Remote) (adapter.Path, error) {
-	return adapter.Path(endpointOf(r.GID)) + 1, nil
+// CreateAH implements ibv.Device. It is the task and 1, since 0 is none.
+func (a *Adapter) CreateAH(_ ibv.PD, gid ibv.GID, _ uint16) (ibv.AH, error) {
+	return ibv.AH(endpointOf(gid)) + 1, nil
 }
 
-// Free implements adapter.Adapter.
-func (a *Adapter) Free(adapter.Path) {}
+// DestroyAH implements ibv.Device.
+func (a *Adapter) DestroyAH(ibv.AH) {}
 
-// Datagram implements adapter.Adapter.
-func (a *Adapter) Datagram(p adapter.Path, _, _ uint32, b []byte) error {
-	return a.send(transport.Endpoint(p-1), &head{kind: kindDatagram}, b)
-}
-
-// Revive implements adapter.Adapter: there is nothing that could have failed.
-func (a *Adapter) Revive() error { return nil }
-
-// Poll implements adapter.Adapter.
-func (a *Adapter) Poll(out []adapter.Completion) int {
+// PollCQ implements ibv.Device.
+func (a *Adapter) PollCQ(_ ibv.CQ, out []ibv.Completion) int {
 	for _, p := range a.pairs {
 		p.push()
 	}
@@ -282,17 +322,17 @@ func (a *Adapter) Poll(out []adapter.Completion) int {
 	return n
 }
 
-// Files implements adapter.Adapter: the carrier has its own.
+// Files implements ibv.Device: the carrier has its own.
 func (a *Adapter) Files() []int { return nil }
 
-// Arm implements adapter.Adapter.
-func (a *Adapter) Arm() error { return nil }
+// ArmCQ implements ibv.Device.
+func (a *Adapter) ArmCQ(ibv.CQ, bool) error { return nil }
 
-// Quiet implements adapter.Adapter.
-func (a *Adapter) Quiet() {}
+// Quiet implements ibv.Device.
+func (a *Adapter) Quiet(func(ibv.CQ)) {}
 
-// Event implements adapter.Adapter.
-func (a *Adapter) Event() (e adapter.Event) {
+// Event implements ibv.Device.
+func (a *Adapter) Event() (e ibv.Event) {
 	if len(a.events) > 0 {
 		e = a.events[0]
 		a.events = a.events[1:]
@@ -300,7 +340,7 @@ func (a *Adapter) Event() (e adapter.Event) {
 	return e
 }
 
-// Close implements adapter.Adapter. The carrier is another's, and may go on: what it brings then is
+// Close implements ibv.Device. The carrier is another's, and may go on: what it brings then is
 // dropped, as the buffers' memory is gone.
 func (a *Adapter) Close() error {
 	a.closed, a.receives, a.datagrams, a.done = true, nil, nil, nil
@@ -308,4 +348,4 @@ func (a *Adapter) Close() error {
 	return nil
 }
 
-var _ adapter.Adapter = (*Adapter)(nil)
+var _ ibv.Device = (*Adapter)(nil)

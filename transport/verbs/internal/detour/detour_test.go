@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
 )
 
 // wire is a carrier between two adapters: messages arrive in any order.
@@ -77,7 +77,7 @@ const buffers, bufferSize = 8, 4096
 type couple struct {
 	*wire
 	a      [2]*Adapter
-	qp     [2]adapter.QP
+	qp     [2]ibv.QP
 	memory [2][]byte // receive buffers
 	source []byte
 }
@@ -89,7 +89,7 @@ func newCouple(t *testing.T, seed uint64) *couple {
 	for i := range c.a {
 		c.ends[i] = &end{wire: c.wire, me: i, room: -1}
 		c.a[i] = New(c.ends[i])
-		c.qp[i], _ = c.a[i].Create(40)
+		c.qp[i], _, _ = c.a[i].CreateQP(ibv.QPAttr{MaxRequests: 40})
 		c.memory[i] = mapped(t, buffers*bufferSize)
 		for k := range buffers {
 			c.receive(t, i, k)
@@ -97,7 +97,7 @@ func newCouple(t *testing.T, seed uint64) *couple {
 	}
 	c.source = mapped(t, 40*bufferSize)
 	for i, a := range c.a {
-		err := a.Connect(c.qp[i], 0, adapter.Remote{QPN: uint32(c.qp[1-i]),
+		err := a.ConnectQP(c.qp[i], 0, ibv.Remote{QPN: uint32(c.qp[1-i]),
 			GID: GID(transport.Endpoint(1 - i))})
 		if err != nil {
 			t.Fatal(err)
@@ -119,11 +119,16 @@ func mapped(t *testing.T, n int) []byte {
 
 func (c *couple) receive(t *testing.T, i, k int) {
 	t.Helper()
-	n, err := c.a[i].Receive(false, bufferSize, []adapter.Buffer{{ID: uint64(k),
-		Addr: memory.AddrOf(c.memory[i][k*bufferSize:])}})
+	n, err := c.a[i].PostRecv(0, 1, []ibv.Recv{{ID: uint64(k),
+		Segments: segment(c.memory[i][k*bufferSize:], bufferSize)}})
 	if n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
+}
+
+// segment is n bytes of b.
+func segment(b []byte, n int) []ibv.Segment {
+	return []ibv.Segment{{Addr: uint64(memory.AddrOf(b)), N: uint32(n)}}
 }
 
 // post sends packet i, of n bytes.
@@ -132,14 +137,14 @@ func (c *couple) post(i, n int, signaled bool) error {
 	for k := range n {
 		b[k] = byte(i + k>>3)
 	}
-	return c.a[0].Post(c.qp[0], &adapter.Work{ID: uint64(i), Op: adapter.Send, N: uint64(n),
-		Addr: memory.AddrOf(b), Signaled: signaled})
+	return c.a[0].PostSend(c.qp[0], &ibv.Work{ID: uint64(i), Op: ibv.OpSend,
+		Segments: segment(b, n), Signaled: signaled})
 }
 
 // poll is the completions of an adapter.
-func (c *couple) poll(i int) []adapter.Completion {
-	var out [64]adapter.Completion
-	return out[:c.a[i].Poll(out[:])]
+func (c *couple) poll(i int) []ibv.Completion {
+	var out [64]ibv.Completion
+	return out[:c.a[i].PollCQ(1, out[:])]
 }
 
 // TestOrder: packets of any length arrive once, in order and whole, through a carrier without order
@@ -170,7 +175,7 @@ func TestOrder(t *testing.T) {
 			}
 			for _, e := range c.poll(1) {
 				b := c.memory[1][int(e.ID)*bufferSize:][:e.N]
-				if int(e.N) != lengths[got] || e.QP != c.qp[1] {
+				if int(e.N) != lengths[got] || e.QPN != uint32(c.qp[1]) {
 					t.Fatalf("seed %d: packet %d is %+v", seed, got, e)
 				}
 				for k := range b {
@@ -182,7 +187,7 @@ func TestOrder(t *testing.T) {
 				c.receive(t, 1, int(e.ID))
 			}
 			for _, e := range c.poll(0) {
-				if e.State != adapter.OK || int(e.ID)%8 != 7 || int(e.ID) >= got {
+				if e.Status != ibv.Success || int(e.ID)%8 != 7 || int(e.ID) >= got {
 					t.Fatalf("seed %d: completion %+v when %d packets have come", seed, e, got)
 				}
 				heard = int(e.ID) + 1
@@ -198,27 +203,27 @@ func TestNoneThere(t *testing.T) {
 	_ = c.post(0, 2000, true)
 	for c.bring() {
 	}
-	if got := c.poll(1); len(got) != 1 || got[0].State != adapter.OK {
+	if got := c.poll(1); len(got) != 1 || got[0].Status != ibv.Success {
 		t.Fatalf("received: %+v", got)
 	}
 	for c.bring() {
 	}
-	if got := c.poll(0); len(got) != 1 || got[0].State != adapter.OK {
+	if got := c.poll(0); len(got) != 1 || got[0].Status != ibv.Success {
 		t.Fatalf("complete: %+v", got)
 	}
-	c.a[1].Destroy(c.qp[1])
+	c.a[1].DestroyQP(c.qp[1])
 	_, _ = c.post(1, 10, false), c.post(2, 10, true)
 	for c.bring() {
 	}
 	got := c.poll(0)
-	if len(got) != 2 || got[0].State != adapter.RetryOver || got[1].State != adapter.Flushed {
+	if len(got) != 2 || got[0].Status != ibv.RetryExcErr || got[1].Status != ibv.WRFlushErr {
 		t.Errorf("complete: %+v", got)
 	}
-	if e := c.a[0].Event(); e.Kind != adapter.QueuePairFailed || e.QP != c.qp[0] {
+	if e := c.a[0].Event(); e.Kind != ibv.QPFailed || e.QPN != uint32(c.qp[0]) {
 		t.Errorf("event %+v", e)
 	}
 	_ = c.post(3, 10, true)
-	if got := c.poll(0); len(got) != 1 || got[0].State != adapter.Flushed {
+	if got := c.poll(0); len(got) != 1 || got[0].Status != ibv.WRFlushErr {
 		t.Errorf("complete: %+v", got)
 	}
 }
@@ -230,15 +235,15 @@ func TestBufferComesBack(t *testing.T) {
 		c.ends[0].room = 1
 		_ = c.post(0, mtu, true)
 		c.bring()
-		c.a[1].Fail(c.qp[1])
+		c.a[1].FailQP(c.qp[1])
 		c.waiting = nil
 		for i, a := range c.a {
-			a.Fail(c.qp[i])
+			a.FailQP(c.qp[i])
 			_ = c.poll(i)
-			if err := a.Reset(c.qp[i]); err != nil {
+			if err := a.ResetQP(c.qp[i]); err != nil {
 				t.Fatal(err)
 			}
-			_ = a.Connect(c.qp[i], 0, adapter.Remote{QPN: uint32(c.qp[1-i]),
+			_ = a.ConnectQP(c.qp[i], 0, ibv.Remote{QPN: uint32(c.qp[1-i]),
 				GID: GID(transport.Endpoint(1 - i))})
 		}
 	}
@@ -253,25 +258,27 @@ func TestCarrierFails(t *testing.T) {
 	c := newCouple(t, 1)
 	c.ends[0].failing = true
 	_ = c.post(0, 10, true)
-	if got := c.poll(0); len(got) != 1 || got[0].State != adapter.RetryOver {
+	if got := c.poll(0); len(got) != 1 || got[0].Status != ibv.RetryExcErr {
 		t.Errorf("complete: %+v", got)
 	}
 	c.a[1].Failed(0)
-	if e := c.a[1].Event(); e.Kind != adapter.QueuePairFailed || e.QP != c.qp[1] {
+	if e := c.a[1].Event(); e.Kind != ibv.QPFailed || e.QPN != uint32(c.qp[1]) {
 		t.Errorf("event %+v", e)
 	}
 	c.a[0].Failed(1)
 	buffer := mapped(t, 4096)
-	_, _ = c.a[1].Receive(true, 320, []adapter.Buffer{{ID: 9, Addr: memory.AddrOf(buffer)}})
-	path, _ := c.a[0].Path(adapter.Remote{GID: GID(1)})
-	if err := c.a[0].Datagram(path, 0, 0, []byte("hello")); err != nil {
+	_, _ = c.a[1].PostRecv(0, 0, []ibv.Recv{{ID: 9, Segments: segment(buffer, 320)}})
+	ah, _ := c.a[0].CreateAH(1, GID(1), 0)
+	hello := mapped(t, 4096)
+	if err := c.a[0].PostSend(0, &ibv.Work{Op: ibv.OpSend, AH: ah,
+		Segments: segment(hello, copy(hello, "hello"))}); err != nil {
 		t.Fatal(err)
 	}
 	for c.bring() {
 	}
 	got := c.poll(1)
-	if len(got) != 1 || !got[0].Datagram || got[0].ID != 9 ||
-		string(buffer[adapter.DatagramHead:got[0].N]) != "hello" {
+	if len(got) != 1 || got[0].ID != 9 ||
+		string(buffer[ibv.DatagramHead:got[0].N]) != "hello" {
 		t.Errorf("received: %+v", got)
 	}
 }
@@ -291,7 +298,7 @@ func TestAhead(t *testing.T) {
 		t.Error("what was not sent is complete")
 	}
 	send(head{kind: kindPiece, flags: last}, nil) // without a first
-	if e := c.a[1].Event(); e.Kind != adapter.QueuePairFailed {
+	if e := c.a[1].Event(); e.Kind != ibv.QPFailed {
 		t.Errorf("event %+v", e)
 	}
 }
@@ -305,7 +312,7 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := newCouple(t, 1)
 		buffer := mapped(t, 4096)
-		_, _ = c.a[1].Receive(true, 320, []adapter.Buffer{{Addr: memory.AddrOf(buffer)}})
+		_, _ = c.a[1].PostRecv(0, 0, []ibv.Recv{{Segments: segment(buffer, 320)}})
 		for range 3 {
 			c.ends[1].handler(&transport.Msg{Hdr: b})
 		}

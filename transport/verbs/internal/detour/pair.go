@@ -4,8 +4,7 @@ import (
 	"slices"
 
 	"lapi/transport"
-	"lapi/transport/memory"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 // pair is a queue pair.
@@ -19,20 +18,26 @@ type pair struct {
 	failed bool
 
 	// What is sent.
-	works  []adapter.Work // not complete, in their order
-	sent   int            // of these, went wholly
-	offset uint64         // of the next, so many bytes went
-	taken  uint32         // packets that are complete
-	next   uint32         // number of the next piece
+	works  []work // not complete, in their order
+	sent   int    // of these, went wholly
+	offset uint64 // of the next, so many bytes went
+	taken  uint32 // packets that are complete
+	next   uint32 // number of the next piece
 
 	// What is received.
 	expected uint32           // number of the next piece
 	early    map[uint32]piece // that have come and cannot be placed yet
 	begun    bool             // a packet has come in part
-	buffer   adapter.Buffer   // to which
+	buffer   buffer           // to which
 	at       uint64           // how much of it
 	packets  uint32           // that were received
 	owes     bool             // the peer is to be told of that
+}
+
+// work is a request.
+type work struct {
+	buffer
+	signaled bool
 }
 
 type piece struct {
@@ -56,27 +61,27 @@ func (p *pair) push() {
 }
 
 // sendPiece sends the next piece of w; false: not now.
-func (p *pair) sendPiece(w *adapter.Work) bool {
-	n := min(w.N-p.offset, uint64(p.a.most))
+func (p *pair) sendPiece(w *work) bool {
+	n := min(uint64(w.N)-p.offset, uint64(p.a.most))
 	h := head{kind: kindPiece, number: p.next}
 	if p.offset == 0 {
 		h.flags |= first
 	}
-	if p.offset+n == w.N {
+	if p.offset+n == uint64(w.N) {
 		h.flags |= last
-		if w.Signaled {
+		if w.signaled {
 			h.flags |= signaled
 		}
 	}
 	var data []byte
 	if n > 0 {
-		data = memory.Bytes(w.Addr+transport.Addr(p.offset), n)
+		data = w.bytes()[p.offset : p.offset+n]
 	}
 	if !p.try(&h, data) {
 		return false
 	}
 	p.next++
-	if p.offset += n; p.offset == w.N {
+	if p.offset += n; p.offset == uint64(w.N) {
 		p.sent, p.offset = p.sent+1, 0
 	}
 	return true
@@ -87,7 +92,7 @@ func (p *pair) try(h *head, data []byte) bool {
 	h.to, h.from = p.remote, p.number
 	err := p.a.send(p.ep, h, data)
 	if err != nil && err != transport.ErrBusy {
-		p.fail(adapter.RetryOver)
+		p.fail(ibv.RetryExcErr)
 	}
 	return err == nil
 }
@@ -100,8 +105,8 @@ func (p *pair) onTaken(packets uint32) {
 	}
 	p.taken = packets
 	for i := range p.works[:n] {
-		if w := &p.works[i]; w.Signaled {
-			p.a.done = append(p.a.done, adapter.Completion{ID: w.ID, QP: adapter.QP(p.number)})
+		if w := &p.works[i]; w.signaled {
+			p.a.done = append(p.a.done, ibv.Completion{ID: w.id, QPN: p.number})
 		}
 	}
 	p.works = append(p.works[:0], p.works[n:]...)
@@ -147,43 +152,51 @@ func (p *pair) place(flags uint8, data []byte) bool {
 	switch {
 	case p.failed || !p.begun && len(p.a.receives) == 0:
 		return false
-	case (flags&first != 0) == p.begun || p.at+uint64(len(data)) > uint64(p.a.size[0]):
-		p.fail(adapter.Failed)
+	case (flags&first != 0) == p.begun:
+		p.fail(ibv.GeneralErr)
+		return false
+	}
+	to := p.buffer
+	if !p.begun {
+		to = p.a.receives[0]
+	}
+	if p.at+uint64(len(data)) > uint64(to.N) {
+		p.fail(ibv.GeneralErr)
 		return false
 	}
 	p.expected++
 	if !p.begun {
 		p.begun = true
-		p.buffer, p.a.receives = p.a.receives[0], p.a.receives[1:]
+		p.buffer, p.a.receives = to, p.a.receives[1:]
 	}
-	copy(memory.Bytes(p.buffer.Addr, uint64(p.a.size[0]))[p.at:], data)
+	copy(to.bytes()[p.at:], data)
 	p.at += uint64(len(data))
 	if flags&last != 0 {
 		p.packets++
 		p.owes = p.owes || flags&signaled != 0
-		p.a.done = append(p.a.done, adapter.Completion{ID: p.buffer.ID,
-			QP: adapter.QP(p.number), N: uint32(p.at)})
+		p.a.done = append(p.a.done, ibv.Completion{ID: p.buffer.id, QPN: p.number,
+			N: uint32(p.at)})
 		p.begun, p.at = false, 0
 	}
 	return true
 }
 
 // fail is end, and tells.
-func (p *pair) fail(state adapter.State) {
+func (p *pair) fail(status ibv.Status) {
 	if !p.failed {
-		p.end(state)
-		p.a.events = append(p.a.events, adapter.Event{Kind: adapter.QueuePairFailed,
-			QP: adapter.QP(p.number)})
+		p.end(status)
+		p.a.events = append(p.a.events, ibv.Event{Kind: ibv.QPFailed,
+			QPN: p.number})
 	}
 }
 
 // end has p fail at its first request; those after it are flushed.
-func (p *pair) end(state adapter.State) {
+func (p *pair) end(status ibv.Status) {
 	p.failed = true
 	for i := range p.works {
-		p.a.done = append(p.a.done, adapter.Completion{ID: p.works[i].ID,
-			QP: adapter.QP(p.number), State: state})
-		state = adapter.Flushed
+		p.a.done = append(p.a.done, ibv.Completion{ID: p.works[i].id, QPN: p.number,
+			Status: status})
+		status = ibv.WRFlushErr
 	}
 	p.works, p.sent, p.offset, p.early = nil, 0, 0, nil
 	p.giveBack()
@@ -193,6 +206,6 @@ func (p *pair) end(state adapter.State) {
 func (p *pair) giveBack() {
 	if p.begun {
 		p.begun, p.at = false, 0
-		p.a.receives = append([]adapter.Buffer{p.buffer}, p.a.receives...)
+		p.a.receives = append([]buffer{p.buffer}, p.a.receives...)
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	driver "lapi/cshim/verbs"
+	driver "lapi/cshim/ibv"
 	"lapi/transport"
-	"lapi/transport/verbs/adapter"
+	"lapi/transport/ibv"
 )
 
 // Tests over a real adapter: what it writes is where the program looks. `make verbs-test` has them,
@@ -18,19 +18,25 @@ import (
 // real is an adapter with two queue pairs that are connected to each other. A write by the first is
 // as a peer's.
 type real struct {
-	adapter.Adapter
+	ibv.Device
 	t     testing.TB
-	qp    adapter.QP
+	pd    ibv.PD
+	cq    ibv.CQ
+	qp    ibv.QP
 	from  uint64 // a page to write from
-	local adapter.Region
+	local ibv.Region
 }
 
 func (r *real) Register(a transport.Addr, n uint64, access transport.Access) (Handle, error) {
-	region, err := r.Adapter.Register(a, n, access|adapter.LocalWrite)
-	return Handle{LKey: region.LKey, RKey: region.RKey, MR: region}, err
+	of := ibv.LocalWrite
+	if access&transport.AccessWrite != 0 {
+		of |= ibv.RemoteWrite
+	}
+	region, err := r.RegMR(r.pd, uint64(a), n, uint64(a), of)
+	return Handle{LKey: region.Local, RKey: region.Remote, MR: region.MR}, err
 }
 
-func (r *real) Deregister(h Handle) error { return r.Adapter.Deregister(h.MR.(adapter.Region)) }
+func (r *real) Deregister(h Handle) error { return r.DeregMR(h.MR.(ibv.MR)) }
 
 // openReal opens the adapter that LAPI_TEST_VERBS names, or skips the test.
 func openReal(t testing.TB) *real {
@@ -43,32 +49,48 @@ func openReal(t testing.TB) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &real{Adapter: a, t: t, from: mmap(t, 0, pageSize)}
-	if _, err := a.Open(64, 64, 8, 1); err != nil {
+	r := &real{Device: a, t: t, from: mmap(t, 0, pageSize)}
+	if r.pd, err = a.AllocPD(); err != nil {
 		t.Fatal(err)
 	}
-	var pair [2]adapter.QP
+	if r.cq, err = a.CreateCQ(64); err != nil {
+		t.Fatal(err)
+	}
+	var pair [2]ibv.QP
+	var number [2]uint32
 	for i := range pair {
-		if pair[i], err = a.Create(16); err != nil {
+		if pair[i], number[i], err = a.CreateQP(ibv.QPAttr{PD: r.pd, SendCQ: r.cq, RecvCQ: r.cq,
+			MaxRequests: 16, MaxReceives: 1, RequestSegments: 1, ReceiveSegments: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	info := a.Info()
 	for i, qp := range pair {
-		if err := a.Connect(qp, 1, adapter.Remote{QPN: uint32(pair[1-i]), PSN: 1, GID: info.GID,
+		if err := a.ConnectQP(qp, 1, ibv.Remote{QPN: number[1-i], PSN: 1, GID: info.GID,
 			LID: info.LID, MTU: min(info.MTU, 1024), Reads: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.qp = pair[0]
-	if r.local, err = a.Register(transport.Addr(r.from), pageSize, adapter.LocalWrite); err != nil {
+	if r.local, err = a.RegMR(r.pd, r.from, pageSize, r.from, ibv.LocalWrite); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = a.Deregister(r.local)
+		for _, qp := range pair {
+			a.DestroyQP(qp)
+		}
+		_ = a.DeregMR(r.local.MR)
+		_ = a.DestroyCQ(r.cq)
+		_ = a.DeallocPD(r.pd)
 		_ = a.Close()
 	})
 	return r
+}
+
+// post has the adapter write the word of r.from.
+func (r *real) post(to uint64, key uint32) error {
+	return r.PostSend(r.qp, &ibv.Work{Op: ibv.OpWrite, Signaled: true, RemoteAddr: to, RKey: key,
+		Segments: []ibv.Segment{{Addr: r.from, N: 8, Key: r.local.Local}}})
 }
 
 // write has the adapter write one word, new each time, to each page from lo on, and looks for it.
@@ -76,19 +98,17 @@ func (r *real) write(e *Entry, lo, n uint64) {
 	r.t.Helper()
 	for at := lo; at < lo+n; at += pageSize {
 		*word(r.from) = lastStamp.Add(1)
-		if err := r.Post(r.qp, &adapter.Work{Op: adapter.Write, Signaled: true, N: 8,
-			LKey: r.local.LKey, Addr: transport.Addr(r.from), RKey: e.Handle.RKey,
-			RemoteAddr: transport.Addr(at)}); err != nil {
+		if err := r.post(at, e.Handle.RKey); err != nil {
 			r.t.Fatal(err)
 		}
-		var done [1]adapter.Completion
-		for end := time.Now().Add(time.Minute); r.Poll(done[:]) == 0; {
+		var done [1]ibv.Completion
+		for end := time.Now().Add(time.Minute); r.PollCQ(r.cq, done[:]) == 0; {
 			if time.Now().After(end) {
 				r.t.Fatal("the write never completes")
 			}
 		}
-		if done[0].State != adapter.OK {
-			r.t.Fatalf("the write ends in state %d", done[0].State)
+		if done[0].Status != ibv.Success {
+			r.t.Fatalf("the write ends with %v", done[0].Status)
 		}
 		if got := *word(at); got != *word(r.from) {
 			r.t.Fatalf("the page at %#x holds %d after %d was written", at, got, *word(r.from))
@@ -156,12 +176,10 @@ func TestAdapterWritesStale(t *testing.T) {
 	fresh(t, a, pageSize)
 	before := *word(a)
 	*word(r.from) = lastStamp.Add(1)
-	if err := r.Post(r.qp, &adapter.Work{Op: adapter.Write, Signaled: true, N: 8,
-		LKey: r.local.LKey, Addr: transport.Addr(r.from), RKey: h.RKey,
-		RemoteAddr: transport.Addr(a)}); err != nil {
+	if err := r.post(a, h.RKey); err != nil {
 		t.Fatal(err)
 	}
-	for done := make([]adapter.Completion, 1); r.Poll(done) == 0; {
+	for done := make([]ibv.Completion, 1); r.PollCQ(r.cq, done) == 0; {
 	}
 	if *word(a) != before {
 		t.Error("the old registration writes to the new page")

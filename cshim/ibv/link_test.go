@@ -1,11 +1,11 @@
-package verbs_test
+package ibv_test
 
 import (
 	"os"
 	"testing"
 	"time"
 
-	cshim "lapi/cshim/verbs"
+	cshim "lapi/cshim/ibv"
 	"lapi/transport"
 	"lapi/transport/conform"
 	"lapi/transport/emul"
@@ -15,7 +15,7 @@ import (
 
 // open is the adapter that LAPI_TEST_VERBS names, or the first; without one the test is skipped,
 // or fails where the variable says that there is one.
-func open(t testing.TB) *cshim.Adapter {
+func open(t testing.TB) *cshim.Device {
 	t.Helper()
 	name, wanted := os.LookupEnv("LAPI_TEST_VERBS")
 	a, err := cshim.Open(cshim.Choice{Name: name, GIDIndex: -1})

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "verbs/verbs.h"
+#include "ibv/ibv.h"
 
 #define VERBS_PORTS 8
 #define VERBS_SLOT 4096 /* bytes of a slot: a packet */
@@ -96,7 +96,8 @@ typedef struct verbs_peer {
 	/* What is received. */
 	uint64_t expected; /* number of the next packet */
 	uint64_t told;     /* the credit that the peer was told last */
-	/* by C: the mark of a flush that the peer asks for, and that C has yet to answer; 0: none */
+	/* by C: the mark of a flush that the peer asks for, and that C has yet to answer; 0: none
+	 */
 	uint64_t wanted;
 	/* by the link: what it may send ahead of that */
 	uint32_t window;
@@ -131,8 +132,14 @@ typedef struct verbs_pair {
 	uint32_t qpn, reserved;
 } verbs_pair;
 
+/* Memory to receive into. */
+typedef struct verbs_buffer {
+	uint64_t id, addr;
+	uint32_t lkey, reserved;
+} verbs_buffer;
+
 typedef struct verbs_port {
-	uint64_t adapter; /* address of the cshim_verbs; 0: the link's alone */
+	uint64_t cq, srq; /* addresses of the ibv_cq and ibv_srq; 0: the link's alone */
 	uint32_t index;
 	uint32_t broken;     /* by C: the completion queue is */
 	uint32_t max_inline; /* bytes; constant */
@@ -145,8 +152,8 @@ typedef struct verbs_port {
 	int32_t num_back;
 	/* of the packet of the next completion: bytes of several messages that C has taken */
 	uint32_t taken;
-	struct cshim_verbs_completion batch[VERBS_BATCH];
-	struct cshim_verbs_buffer back[VERBS_BACK]; /* that go back together */
+	struct cshim_ibv_completion batch[VERBS_BATCH];
+	verbs_buffer back[VERBS_BACK]; /* that go back together */
 	verbs_pair pairs[VERBS_PAIRS]; /* by the number of the queue pair, modulo their number */
 } verbs_port;
 
@@ -275,9 +282,9 @@ static inline void verbs_flush(verbs_link *link)
 
 #ifndef __cplusplus
 _Static_assert(sizeof(verbs_head) == 24 && sizeof(verbs_front) == 8 && sizeof(verbs_sent) == 24 &&
-                       sizeof(verbs_pair) == 16 && sizeof(verbs_chunk) == 40 &&
-                       sizeof(verbs_ring) % 8 == 0 && sizeof(verbs_peer) % 8 == 0 &&
-                       sizeof(verbs_port) % 8 == 0,
+                       sizeof(verbs_pair) == 16 && sizeof(verbs_buffer) == 24 &&
+                       sizeof(verbs_chunk) == 40 && sizeof(verbs_ring) % 8 == 0 &&
+                       sizeof(verbs_peer) % 8 == 0 && sizeof(verbs_port) % 8 == 0,
                "no holes");
 #endif
 

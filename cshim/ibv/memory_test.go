@@ -1,4 +1,4 @@
-package verbs
+package ibv
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"testing"
 	"unsafe"
 
-	"lapi/transport"
+	"lapi/transport/ibv"
 )
 
-// TestNoLibrary: where there is no libibverbs, or it is something else, Open says so.
-func TestNoLibrary(t *testing.T) {
+// TestNoVerbsLibrary: where there is no libibverbs, or it is something else, Open says so.
+func TestNoVerbsLibrary(t *testing.T) {
 	for library, says := range map[string]string{
 		"libibverbs-of-nowhere.so": "libibverbs-of-nowhere.so", "libc.so.6": "ibv_get_device_list"} {
 		if _, err := open(library, Choice{}); err == nil || !strings.Contains(err.Error(), says) {
@@ -44,8 +44,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestNoAdapter: a name that no adapter has is in the error.
-func TestNoAdapter(t *testing.T) {
+// TestNoAdapterOfName: a name that no adapter has is in the error.
+func TestNoAdapterOfName(t *testing.T) {
 	if _, err := Open(Choice{Name: "of_nowhere"}); err == nil ||
 		!strings.Contains(err.Error(), "nowhere") && !strings.Contains(err.Error(), library) {
 		t.Error(err)
@@ -59,12 +59,17 @@ func TestBadMemory(t *testing.T) {
 		t.Skip(err)
 	}
 	defer a.Close()
-	if _, err := a.Register(4096, 8192, transport.AccessWrite); !errors.Is(err, syscall.EFAULT) {
+	pd, err := a.AllocPD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.DeallocPD(pd) }()
+	if _, err := a.RegMR(pd, 4096, 8192, 4096, ibv.RemoteWrite); !errors.Is(err, syscall.EFAULT) {
 		t.Errorf("memory that there is not: %v", err)
 	}
 	word := new(uint64)
-	at := transport.Addr(uintptr(unsafe.Pointer(word)))
-	if _, err := a.Register(at, 0, 0); !errors.Is(err, syscall.EINVAL) {
+	at := uint64(uintptr(unsafe.Pointer(word)))
+	if _, err := a.RegMR(pd, at, 0, at, 0); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("no bytes: %v", err)
 	}
 	if i := a.Info(); i.MTU < 256 || i.MaxMessage == 0 || i.Port == 0 || i.GID == [16]byte{} {

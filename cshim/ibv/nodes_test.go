@@ -1,4 +1,4 @@
-package verbs_test
+package ibv_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	cshim "lapi/cshim/verbs"
+	cshim "lapi/cshim/ibv"
 	"lapi/transport"
 	"lapi/transport/memory"
 	"lapi/transport/verbs"

@@ -1,15 +1,12 @@
 /* packets.c - see packets.h. What is not as usual is left to transport/verbs. */
-#include "verbs/packets.h"
+#include "packets/packets.h"
 
-static struct cshim_verbs *adapter_of(const verbs_port *port)
-{
-	return (struct cshim_verbs *)(uintptr_t)port->adapter;
-}
+#include <infiniband/verbs.h>
 
 int verbs_look(verbs_port *port)
 {
-	if (port->next == port->count && port->adapter) {
-		int found = cshim_verbs_poll(adapter_of(port), VERBS_BATCH, port->batch);
+	if (port->next == port->count && port->cq) {
+		int found = cshim_ibv_poll(port->cq, VERBS_BATCH, port->batch);
 
 		port->next = 0;
 		port->count = found > 0 ? found : 0;
@@ -26,9 +23,9 @@ static verbs_peer *peer_of(const verbs_port *port, uint32_t qpn)
 	return pair->qpn == qpn ? (verbs_peer *)(uintptr_t)pair->peer : NULL;
 }
 
-static int is(const struct cshim_verbs_completion *completion, uint64_t what)
+static int is(const struct cshim_ibv_completion *completion, uint64_t what)
 {
-	return completion->id >> VERBS_ID_SHIFT == what && completion->state == 0;
+	return completion->id >> VERBS_ID_SHIFT == what && completion->status == 0;
 }
 
 /* 1 if C takes packets of such a kind, and such a header belongs to it. */
@@ -49,7 +46,7 @@ static int is_known(const verbs_head *head)
 
 int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arrival)
 {
-	const struct cshim_verbs_completion *completion = &port->batch[port->next];
+	const struct cshim_ibv_completion *completion = &port->batch[port->next];
 	verbs_peer *peer;
 	verbs_head head;
 
@@ -100,9 +97,21 @@ static void free_slot(verbs_link *link, int32_t slot)
 /* Gives the adapter what waits for that. What it does not take is free. */
 static void give_all_back(verbs_link *link, verbs_port *port)
 {
+	struct cshim_ibv_segment segments[VERBS_BACK];
+	struct cshim_ibv_recv list[VERBS_BACK];
 	uint32_t left = 0, count = (uint32_t)port->num_back;
 
-	cshim_verbs_receive(adapter_of(port), 0, VERBS_SLOT, port->back, count, &left);
+	if (count == 0)
+		return;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const verbs_buffer *b = &port->back[i];
+
+		segments[i] = (struct cshim_ibv_segment){
+			.addr = b->addr, .n = VERBS_SLOT, .key = b->lkey};
+		list[i] = (struct cshim_ibv_recv){.id = b->id, .segments = 1};
+	}
+	cshim_ibv_receive(0, port->srq, list, segments, count, &left);
 	for (uint32_t i = count - left; i < count; i++) {
 		free_slot(link, (int32_t)port->back[i].id);
 		port->receives--;
@@ -116,10 +125,10 @@ void verbs_give_back(verbs_link *link, verbs_port *port, int32_t slot)
 		free_slot(link, slot);
 		return;
 	}
-	port->back[port->num_back++] = (struct cshim_verbs_buffer){
-		.id = (uint64_t)VERBS_ID_RECEIVE << VERBS_ID_SHIFT | (uint32_t)slot,
-		.addr = verbs_slot_at(link, slot),
-		.lkey = verbs_key_of(link, slot, port)};
+	port->back[port->num_back++] =
+		(verbs_buffer){.id = (uint64_t)VERBS_ID_RECEIVE << VERBS_ID_SHIFT | (uint32_t)slot,
+	                       .addr = verbs_slot_at(link, slot),
+	                       .lkey = verbs_key_of(link, slot, port)};
 	port->receives++;
 	if (port->num_back >= port->together)
 		give_all_back(link, port);
@@ -145,7 +154,7 @@ int verbs_take_flush(verbs_link *link, verbs_port *port, const verbs_arrival *ar
 
 int verbs_sent_out(verbs_link *link, verbs_port *port)
 {
-	const struct cshim_verbs_completion *completion = &port->batch[port->next];
+	const struct cshim_ibv_completion *completion = &port->batch[port->next];
 	uint64_t up_to = completion->id & (((uint64_t)1 << VERBS_ID_SHIFT) - 1);
 	verbs_peer *peer;
 	verbs_ring *ring;
@@ -203,15 +212,19 @@ static int post(const verbs_link *link, verbs_peer *peer, const verbs_sent *sent
 	const verbs_port *port = (const verbs_port *)(uintptr_t)peer->port;
 	int signaled = ++ring->since >= VERBS_SIGNAL || link->sending > link->limit_send / 4 ||
 	               !sent->numbered;
-	struct cshim_verbs_work work = {.id = (uint64_t)VERBS_ID_SEND << VERBS_ID_SHIFT |
-	                                      (ring->done + (uint64_t)ring->posted + 1),
-	                                .addr = verbs_slot_at(link, (int32_t)sent->slot),
-	                                .n = sent->n,
-	                                .lkey = verbs_key_of(link, (int32_t)sent->slot, port),
-	                                .signaled = (uint8_t)signaled,
-	                                .inlined = sent->n <= port->max_inline};
+	struct cshim_ibv_work work = {
+		.id = (uint64_t)VERBS_ID_SEND << VERBS_ID_SHIFT |
+	              (ring->done + (uint64_t)ring->posted + 1),
+		.op = IBV_WR_SEND,
+		.flags = (uint8_t)((signaled ? IBV_SEND_SIGNALED : 0) |
+	                           (sent->n <= port->max_inline ? IBV_SEND_INLINE : 0)),
+		.segments = 1};
+	const struct cshim_ibv_segment segment = {
+		.addr = verbs_slot_at(link, (int32_t)sent->slot),
+		.n = sent->n,
+		.key = verbs_key_of(link, (int32_t)sent->slot, port)};
 
-	if (cshim_verbs_post((struct ibv_qp *)(uintptr_t)peer->qp, &work))
+	if (cshim_ibv_post(peer->qp, &work, &segment))
 		return 0;
 	if (signaled)
 		ring->since = 0;
