@@ -2,6 +2,7 @@
 # (docs/verbs.md). Included by tests/verbs/verbs.mk.
 #
 #   make rig           its libraries, in build/rig
+#   make rig-test      what the rig promises; CHECKS="killed died" are some of them
 #   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
 #   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
 #   make rig-perftest  Debian's perftest
@@ -50,3 +51,13 @@ rig-dat: rig $(LIB) $(BUILD)/verbs/windows
 
 rig-perftest: rig
 	@$(RIG_DIR)/perftest $(BUILD)
+
+RIG_CHECKS := $(wildcard $(RIG_DIR)/check/*.c)
+$(RIG_BUILD)/check: $(RIG_CHECKS) $(RIG_DIR)/check/check.h $(RIG_LIBS)
+	$(CC) $(RIG_CFLAGS) -D_GNU_SOURCE $(RIG_CHECKS) -o $@ -L$(RIG_BUILD) -l:librdmacm.so.1 \
+	  -l:libibverbs.so.1 -lpthread -Wl,-rpath,'$$ORIGIN'
+
+.PHONY: rig-test
+rig-test: rig $(RIG_BUILD)/check
+	@$(RIG_DIR)/with $(RIG_BUILD) $(RIG_BUILD)/check $(CHECKS) || \
+	  { [ $$? = 3 ] && echo "rig: 0 passed, 0 failed, 1 skipped"; }
