@@ -6,6 +6,8 @@
 #   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
 #   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
 #   make rig-perftest  Debian's perftest
+#   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
+#                      REPETITIONS=3
 
 RIG_DIR   := tests/verbs/rig
 RIG_BUILD := $(BUILD)/rig
@@ -61,3 +63,11 @@ $(RIG_BUILD)/check: $(RIG_CHECKS) $(RIG_DIR)/check/check.h $(RIG_LIBS)
 rig-test: rig $(RIG_BUILD)/check
 	@$(RIG_DIR)/with $(RIG_BUILD) $(RIG_BUILD)/check $(CHECKS) || \
 	  { [ $$? = 3 ] && echo "rig: 0 passed, 0 failed, 1 skipped"; }
+
+$(RIG_BUILD)/cost: $(RIG_DIR)/cost.c $(RIG_DIR)/check/ends.c $(RIG_DIR)/check/check.h $(RIG_LIBS)
+	$(CC) $(RIG_CFLAGS) -D_GNU_SOURCE $(filter %.c,$^) -o $@ -L$(RIG_BUILD) \
+	  -l:libibverbs.so.1 -lpthread -Wl,-rpath,'$$ORIGIN'
+
+.PHONY: bench-rig
+bench-rig: rig $(RIG_BUILD)/cost $(VERBS_LAPI)
+	@$(RIG_DIR)/bench $(BUILD) $(REPETITIONS)

@@ -73,6 +73,16 @@ void nothing(struct ibv_cq *);
 void event(struct end *, enum ibv_event_type);
 void command(const char *words); /* of rigctl */
 
+/* Where two processes put their queue pairs for each other. */
+struct meeting {
+	_Atomic uint32_t qpn[2], rkey[2], go;
+	uint64_t address[2];
+	union ibv_gid gid[2];
+};
+struct meeting *meeting(void); /* in memory that a child of fork shares */
+/* Opens an end and connects it with the other process's; me: 0 or 1, which have rig1 and rig2. */
+void meet(struct end *, struct meeting *, int me, const struct kind *);
+
 struct check {
 	const char *name;
 	void (*run)(void);

@@ -111,35 +111,6 @@ static void device_gone(void)
 	end_close(&b);
 }
 
-/* Where two processes put their queue pairs for each other. */
-struct meeting {
-	_Atomic uint32_t qpn[2], rkey[2], go;
-	uint64_t address[2];
-	union ibv_gid gid[2];
-};
-
-static void meet(struct end *e, struct meeting *m, int me, const struct kind *k)
-{
-	end_open(e, me + 1, k);
-	MUST(to_init(e, k) == 0);
-	m->address[me] = (uintptr_t)e->memory;
-	m->gid[me] = e->gid;
-	m->rkey[me] = e->mr->rkey;
-	m->qpn[me] = e->qp->qp_num;
-	while (!m->qpn[!me])
-		usleep(200);
-	MUST(to_rtr(e, m->qpn[!me], &m->gid[!me], k) == 0 && to_rts(e, k) == 0);
-}
-
-static struct meeting *meeting(void)
-{
-	struct meeting *m =
-		mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	MUST(m != MAP_FAILED);
-	return m;
-}
-
 static void two_processes(void)
 {
 	struct kind patient = {.rnr_retries = 7, .timeout = 21};
