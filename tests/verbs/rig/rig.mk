@@ -5,6 +5,7 @@
 #   make rig-test      what the rig promises; CHECKS="killed died" are some of them
 #   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
 #   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
+#   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-perftest  Debian's perftest
 #   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
 #                      REPETITIONS=3
@@ -50,6 +51,10 @@ rig-lapi: rig $(VERBS_LAPI) $(VERBS_CONFORM)
 rig-dat: rig $(LIB) $(BUILD)/verbs/windows
 	@$(RIG_DIR)/dat $(BUILD) tests/verbs/dat.rows $(ROWS)
 	@$(if $(ROWS),:,$(RIG_DIR)/dat $(BUILD) $(RIG_DIR)/dat.rows)
+
+.PHONY: rig-matrix
+rig-matrix: rig $(LIB) $(DAPL)
+	@tests/c/dat/matrix/run.sh $(BUILD) rig $(ROWS)
 
 rig-perftest: rig
 	@$(RIG_DIR)/perftest $(BUILD)

@@ -19,6 +19,9 @@ conf) name=matrix-lo ;;
 provider) library=$build/package/usr/lib/x86_64-linux-gnu name=matrix-lo ;;
 built) programs=$build/built ;;
 esac
+if [ -n "${RIG:-}" ]; then # under tests/verbs/rig/with
+	library+=:$LD_LIBRARY_PATH name=ofa-v2-rig1 host=10.9.8.1
+fi
 export LD_LIBRARY_PATH=$library
 [ "$name" = matrix-lo ] && export DAT_OVERRIDE=$build/$with.conf
 options=${options//@/$name}
@@ -108,7 +111,11 @@ pair() {
 	# shellcheck disable=SC2086  # options are words
 	start_server "$programs/$program" $both $server_only
 	if [ "$program" = dtestsrq ]; then
-		server_is_ready listens udp $srq_port
+		if [ -n "${RIG:-}" ]; then
+			server_is_ready "$build/../../rig/rigctl" listening 2> /dev/null
+		else
+			server_is_ready listens udp $srq_port
+		fi
 	else
 		server_is_ready listens tcp $port
 	fi

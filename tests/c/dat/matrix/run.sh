@@ -1,11 +1,12 @@
 #!/bin/bash
-# run.sh BUILD short|full [ROW...] - Debian's uDAPL programs over this library: the lines of
+# run.sh BUILD short|full|rig [ROW...] - Debian's uDAPL programs over this library: the lines of
 # rows.txt, several at once where each can have a network of its own. Without packages, which apt
-# fetches, it is skipped with its reason. `full` writes the table of docs/dat-matrix.md.
+# fetches, it is skipped with its reason. `full` writes the table of docs/dat-matrix.md. `rig`: the
+# short lines over an adapter of tests/verbs/rig, each with a rig of its own.
 set -u
 here=$(dirname "$0")
 build=$1/dat-matrix
-which=$2 # short or full
+which=$2
 shift 2
 wanted=" $* "
 make=${MAKE:-make}
@@ -71,7 +72,8 @@ expand() {
 	local row in with kind limit options one
 	while read -r row in with kind limit options; do
 		case $row in '' | '#') continue ;; esac
-		[ "$in" = both ] || [ "$in" = "$which" ] || continue
+		[ "$in" = both ] || [ "$in" = "${which/rig/short}" ] || continue
+		[ "$which" != rig ] || [[ $with != conf && $with != provider ]] || continue
 		[ "$wanted" = "  " ] || [[ $wanted == *" $row "* ]] || continue
 		# A comma or a blank within braces stays; so blanks become % while the shell expands.
 		options=${options//\"/}
@@ -92,6 +94,11 @@ for try in 'unshare -n' 'unshare -rn'; do
 		break
 	fi
 done
+if [ "$which" = rig ]; then
+	way=("$here/../../../verbs/rig/with" -n 1 "$build/../rig")
+	alone=alone lanes=${LANES:-$(nproc)}
+	why=$("${way[@]}" true) || skip_all "$why"
+fi
 echo "dat-matrix: $lanes at once${way:+, each in a network of its own}"
 
 lines=$build/lines-$which
