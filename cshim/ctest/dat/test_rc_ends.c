@@ -149,6 +149,25 @@ static void bind_fails(void)
 	fake_dat_close();
 }
 
+/*
+ * A connection whose ends have no words for each other gets the number of another whose completions
+ * were looked for: its own come by messages.
+ */
+static void without_words(void)
+{
+	int i;
+
+	fake_rc_open(0);
+	fake_rc_post(0, (fake_rc){.op = RC_READ, .cookie = 1, .at = FAR, .n = 8});
+	CHECK(dat_the_lane.some_waiting);
+	for (i = 0; i < 2; i++)
+		fake_dat[i].end->config.own = fake_dat[i].end->config.peers = 0;
+	CHECK(!rc_look(0) && !dat_the_lane.some_waiting);
+	fake_dat_turns();
+	REQUESTS_ARE(0, {1, OK});
+	fake_dat_close();
+}
+
 /* The peer invalidates a context by a send; where it may not, the connection ends. */
 static void invalidates(void)
 {
@@ -298,6 +317,7 @@ void test_rc_ends(void)
 	message_to_over();
 	binds();
 	bind_fails();
+	without_words();
 	invalidates();
 	full_queue();
 	growing();

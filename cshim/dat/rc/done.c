@@ -130,7 +130,8 @@ static dat_end *waiting_end(uint32_t index)
 	const uint64_t *ends = (const uint64_t *)(uintptr_t)dat_the_lane.ends;
 	dat_end *end = index < dat_the_lane.num_ends ? (dat_end *)(uintptr_t)ends[index] : NULL;
 
-	return end && end->on && end->tx.posted ? end : NULL;
+	/* the bit may be from a connection that had the number before */
+	return end && end->on && end->config.own && end->tx.posted ? end : NULL;
 }
 
 /* The same of 64 ends; ends without requests are taken out. */

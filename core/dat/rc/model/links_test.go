@@ -61,7 +61,7 @@ func newLinks(s settings) (driver, capabilities, error) {
 	way := simnet.Way{MTU: linkPacket, DelayMin: time.Microsecond, DelayMax: 100 * time.Microsecond}
 	if s.random.IntN(4) > 0 {
 		way.Loss, way.Duplicate = 0.1*s.random.Float64(), 0.1*s.random.Float64()
-		way.DelayMax = time.Duration(1+s.random.IntN(2000)) * time.Microsecond
+		way.DelayMax = time.Duration(2<<s.random.IntN(13)) * time.Microsecond
 	}
 	sc := &simnet.Scenario{Seed: s.seed, Tasks: s.processes, Level: wire.LevelCookie,
 		PacketSize: linkPacket, CopyMax: []int{-1, 64, 128, 16384}[s.random.IntN(4)],

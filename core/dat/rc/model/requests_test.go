@@ -203,12 +203,17 @@ func (w *world) notOwn(random *rand.Rand, e *end) uint32 {
 
 // postRequest posts a request at random.
 func (w *world) postRequest(random *rand.Rand, e *end, spoil bool) {
+	ops := []rc.Op{rc.Send, rc.Send, rc.Send, rc.Write, rc.Write, rc.Write, rc.Read, rc.Read,
+		rc.CompareSwap, rc.FetchAdd}
+	w.postOf(random, e, ops[random.IntN(len(ops))], spoil)
+}
+
+// postOf posts one of a kind.
+func (w *world) postOf(random *rand.Rand, e *end, op rc.Op, spoil bool) {
 	if len(e.requests)-e.done >= w.most || !e.opened || e.forgotten {
 		return
 	}
-	ops := []rc.Op{rc.Send, rc.Send, rc.Send, rc.Write, rc.Write, rc.Write, rc.Read, rc.Read,
-		rc.CompareSwap, rc.FetchAdd}
-	r := w.newRequest(random, e, ops[random.IntN(len(ops))])
+	r := w.newRequest(random, e, op)
 	if spoil {
 		w.spoil(random, e, r)
 	}

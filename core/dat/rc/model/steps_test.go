@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"lapi/core/dat/rc"
 	"lapi/transport/arena"
 )
 
@@ -36,7 +37,7 @@ func newProfile(random *rand.Rand) profile {
 		p.large = slotSize - 1024
 	}
 	if random.IntN(3) > 0 {
-		p.trouble = 15 + random.IntN(200)
+		p.trouble = 10 + random.IntN(120)
 	}
 	return p
 }
@@ -131,7 +132,10 @@ func (w *world) endSomehow(random *rand.Rand, e *end) {
 		e.revoked |= r
 		e.main.rights &^= r
 		w.publish(e.process, e.main)
-	default:
+	default: // an error may overtake the answer to what is before it
+		for range random.IntN(3) {
+			w.postOf(random, e, rc.Read, false)
+		}
 		w.postRequest(random, e, true)
 	}
 }
@@ -200,7 +204,7 @@ func (w *world) oneStep(random *rand.Rand, quiet int) {
 		receives = 130
 	}
 	switch {
-	case w.full && what < 12:
+	case w.full && what < 30:
 		for range random.IntN(90) {
 			w.postRequest(random, e, false)
 		}
