@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
@@ -79,6 +80,28 @@ static int pin(void *addr, size_t n, int writes)
 	return errno == EAGAIN ? ENOMEM : EFAULT;
 }
 
+/* Pages that are pinned count against RLIMIT_MEMLOCK, as in a kernel, if RIG_MEMLOCK is set:
+ * systems with adapters mostly have no limit. more: negative, when they are given back. */
+static int count_pinned(const void *addr, size_t n, int more)
+{
+	static _Atomic long long pinned;
+	static int counts = -1;
+	uintptr_t first = (uintptr_t)addr / RIG_PAGE, last = ((uintptr_t)addr + n - 1) / RIG_PAGE;
+	long long bytes = (long long)(last - first + 1) * RIG_PAGE * more;
+	struct rlimit limit;
+
+	if (counts < 0)
+		counts = getenv("RIG_MEMLOCK") != NULL;
+	if (!counts)
+		return 0;
+	long long all = atomic_fetch_add(&pinned, bytes) + bytes;
+	if (more < 0 || getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	    all <= (long long)limit.rlim_cur)
+		return 0;
+	atomic_fetch_sub(&pinned, bytes);
+	return ENOMEM;
+}
+
 static int check_access(struct ibv_context *c, size_t n, unsigned access)
 {
 	uint32_t refused = rig_fault_due(rig_device_of(c), RIG_F_REGISTER);
@@ -140,6 +163,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t n, uint64_
 
 	if (!err)
 		err = pin(addr, n, access & IBV_ACCESS_LOCAL_WRITE);
+	if (!err)
+		err = count_pinned(addr, n, 1);
 	struct rig_mr *m = err ? NULL : calloc(1, sizeof *m);
 	m = m && (m->key = take_key(RIG_K_REGION, (struct rig_pd *)pd)) ? m : (free(m), NULL);
 	if (!m) {
@@ -183,6 +208,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	if (atomic_load(&m->key->windows))
 		return EBUSY;
 	give_key(m->key, (struct rig_pd *)mr->pd);
+	count_pinned(mr->addr, mr->length, -1);
 	free(m);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #   make rig-test      what the rig promises; CHECKS="killed died" are some of them
 #   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
 #   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
+#   make rig-faults    LAPI over adapters that fail under a running job; CASES=all
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-perftest  Debian's perftest
 #   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
@@ -44,7 +45,10 @@ $(RIG_BUILD)/lib%.so.1: $(RIG_DIR)/vendor.c $(RIG_DIR)/%.map
 $(RIG_BUILD)/rigctl: $(RIG_DIR)/rigctl.c $(RIG_BUILD)/libibverbs.so.1
 	$(CC) $(RIG_CFLAGS) $< -o $@ -L$(@D) -l:libibverbs.so.1 -Wl,-rpath,'$$ORIGIN'
 
-.PHONY: rig-lapi rig-dat rig-perftest
+.PHONY: rig-lapi rig-dat rig-perftest rig-faults
+rig-faults: rig $(VERBS_LAPI)
+	@$(RIG_DIR)/faults $(BUILD) $(CASES)
+
 rig-lapi: rig $(VERBS_LAPI) $(VERBS_CONFORM)
 	@for which in $(or $(WHICH),short); do $(RIG_DIR)/lapi $(BUILD) $$which || exit; done
 

@@ -2,6 +2,8 @@
  */
 #include "check.h"
 
+#include <sys/resource.h>
+
 static const struct kind usual;
 
 /* The pair after something bad: both ends have failed, and what is posted then is flushed. */
@@ -228,6 +230,20 @@ static void memory_that_cannot_be_registered(void)
 	end_close(&e);
 }
 
+static void memory_limit(void)
+{
+	struct rlimit limit = {2 * SIZE, 2 * SIZE};
+	struct end e;
+
+	MUST(setenv("RIG_MEMLOCK", "1", 1) == 0 && setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+	end_open(&e, 1, &usual); /* which has SIZE */
+	struct ibv_mr *mr = ibv_reg_mr(e.pd, e.memory, SIZE, ALL);
+	MUST(mr && !ibv_reg_mr(e.pd, e.memory, 1, ALL) && errno == ENOMEM);
+	MUST(ibv_dereg_mr(mr) == 0 && (mr = ibv_reg_mr(e.pd, e.memory, 1, ALL)));
+	MUST(ibv_dereg_mr(mr) == 0);
+	end_close(&e);
+}
+
 const struct check status_checks[] = {
 	{"local_keys", local_keys},
 	{"remote_rights", remote_rights},
@@ -239,4 +255,5 @@ const struct check status_checks[] = {
 	{"no_responder", no_responder},
 	{"failures_complete", failures_complete},
 	{"memory_that_cannot_be_registered", memory_that_cannot_be_registered},
+	{"memory_limit", memory_limit},
 	{NULL, NULL}};
