@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const guard = 60 * time.Second // only against hangs
+const guard = 4 * time.Minute // only against hangs
 
 // tasks is a job of test processes.
 type tasks struct {

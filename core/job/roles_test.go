@@ -155,7 +155,7 @@ func exchangeAfter(pause time.Duration) error {
 // repeatRole opens and closes one instance many times; the odd tasks are slow, so that the others
 // are a session ahead.
 func repeatRole() error {
-	for i := range 20 {
+	for i := range 10 {
 		c, s, err := open(0)
 		if err != nil {
 			return fmt.Errorf("session %d: %w", i, err)
