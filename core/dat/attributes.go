@@ -83,9 +83,6 @@ func (ia *IA) Attributes() [][2]string {
 		{"DAT_EXT_RDMA_WRITE_IMMED", "TRUE"}, {"DAT_EXT_RECV_IMMED", "TRUE"},
 		{"DAT_EXT_RECV_IMMED_EVENT", "TRUE"}, {"DAT_EXT_RECV_IMMED_PAYLOAD", "FALSE"},
 		{"DAT_EXT_FETCH_AND_ADD", atomics}, {"DAT_EXT_CMP_AND_SWAP", atomics}}
-	if !ia.limits.Groups {
-		return list
-	}
 	for _, name := range collectives {
 		list = append(list, [2]string{"DAT_COLL_" + name, "TRUE"})
 	}

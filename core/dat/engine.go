@@ -18,7 +18,6 @@ type Limits struct {
 	Datagram                   int
 	// PrivateConnect, PrivateAccept and PrivateReject are bytes of private data.
 	PrivateConnect, PrivateAccept, PrivateReject int
-	Groups                                       bool
 	RMRsForEP                                    bool // RMRs may be an endpoint's own
 	Invalidates, Atomics                         bool // there are such operations
 	// Fixed are the fields of an endpoint that cannot change while receives are posted.
@@ -109,7 +108,11 @@ type attempt interface {
 }
 
 // listening is a qualifier that a service point has opened.
-type listening interface{ unlisten() }
+type listening interface {
+	unlisten()
+	// openMeeting has members of groups connect there, too.
+	openMeeting()
+}
 
 // arrival is an attempt and its two ends.
 type arrival struct {

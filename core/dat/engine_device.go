@@ -395,13 +395,28 @@ func arrivalOf(a device.Arrival) arrival {
 }
 
 // deviceListener implements listening.
-type deviceListener struct{ *device.Listener }
+type deviceListener struct {
+	*device.Listener
+	ia        *IA
+	qualifier uint64
+	meeting   *cm.Listener // of members of groups; nil: none is wanted
+}
 
-func (l deviceListener) unlisten() { l.Close() }
+func (l *deviceListener) unlisten() {
+	l.Close()
+	l.ia.unlisten(l.meeting)
+}
+
+// openMeeting listens for members of groups, which meet by the sockets.
+func (l *deviceListener) openMeeting() {
+	if l.meeting == nil {
+		l.meeting, _ = l.ia.listen(l.qualifier, groupService{&l.ia.library.groups}, nil)
+	}
+}
 
 func (k *deviceEngine) listen(qualifier uint64, sp servicePoint) (listening, codes.Return) {
 	l, r := k.Listen(qualifier, deviceService{sp})
-	return deviceListener{l}, r
+	return &deviceListener{Listener: l, ia: k.ia, qualifier: qualifier}, r
 }
 
 func (k *deviceEngine) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,

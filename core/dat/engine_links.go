@@ -20,7 +20,7 @@ const manyObjects = 1 << 16
 var linkLimits = Limits{EPs: manyObjects, EVDs: manyObjects, PZs: manyObjects, SRQs: manyObjects,
 	LMRs: MaxLMRs, DTOs: MaxDTOs, SRQDTOs: MaxDTOs, IOV: MaxIOV, ReadIOV: MaxIOV, ReadsIn: MaxReads,
 	ReadsOut: MaxReads, Message: MaxMessage, Datagram: MaxDatagram, PrivateConnect: PrivateMax,
-	PrivateAccept: PrivateMax, PrivateReject: PrivateMax, Groups: true, Invalidates: true,
+	PrivateAccept: PrivateMax, PrivateReject: PrivateMax, Invalidates: true,
 	Atomics: true}
 
 func (links) openZone(*PZ) codes.Return { return codes.Success }
@@ -147,6 +147,9 @@ type linkListener struct {
 }
 
 func (l linkListener) unlisten() { l.ia.unlisten(l.ln) }
+
+// openMeeting: each service point takes members of groups.
+func (linkListener) openMeeting() {}
 
 func (k links) connect(e *EP, to netip.Addr, qualifier uint64, timeout int64,
 	private []byte) (a arrival, r codes.Return) {

@@ -88,12 +88,14 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 		return codes.Arg(3)
 	case a.Info != nil && !a.Info.legal(n, a.Self):
 		return codes.Arg(5)
-	case !ia.limits.Groups:
-		return codes.NotImplemented.Raw()
-	case ia.query || l.network == nil:
-		return codes.BadHandle(codes.InvalidHandleIA)
+	}
+	if r = ia.openGroups(); r != codes.Success {
+		return r
 	}
 	own := &a.Members[a.Self]
+	if own.Blob == nil {
+		l.openMeeting(own.Qualifier)
+	}
 	if l.machine.Listener(own.Qualifier) == nil || own.Blob != nil && own.Blob.Key != l.machine.PublicKey() {
 		return codes.Arg(1) // it is not this process that listens there
 	}

@@ -38,6 +38,7 @@ type simMember struct {
 	evd  *EVD
 	blob MemberAddress
 	at   uint64
+	psp  *PSP // that it is named by, instead of a blob
 	g    *Collective
 }
 

@@ -231,7 +231,7 @@ func (w *world) servicePoints(n int) (list []*simMember) {
 		m.evd = m.p.evd(EVDExtension)
 		psp, r := m.p.ia.NewPSPAny(m.p.evd(EVDCR).Handle(), false)
 		w.must("psp", r)
-		m.blob = MemberAddress{Addr: m.p.addr, Qualifier: psp.Qualifier}
+		m.psp, m.blob = psp, MemberAddress{Addr: m.p.addr, Qualifier: psp.Qualifier}
 		list = append(list, m)
 	}
 	return list

@@ -21,27 +21,54 @@ type Member struct {
 	blob     memoryBlock
 }
 
+// openGroups has the adapter take members of groups.
+func (ia *IA) openGroups() codes.Return {
+	if ia.query {
+		return codes.BadHandle(codes.InvalidHandleIA)
+	}
+	if err := ia.library.openSockets(); err != nil {
+		ia.library.host.Message("a group's member: " + err.Error())
+		return codes.InsufficientResources.With(codes.ResourceDevice)
+	}
+	return codes.Success
+}
+
+// groupService takes the requests of members of groups. It implements cm.Service.
+type groupService struct{ groups *groupTable }
+
+func (s groupService) Requested(c *cm.Conn, private []byte) { s.groups.requested(c, private) }
+
+// openMeeting has members of groups connect at a service point of this process.
+func (l *Library) openMeeting(qualifier uint64) {
+	for _, ia := range l.ias {
+		for _, o := range ia.objects {
+			switch p := o.(type) {
+			case *PSP:
+				if p.Qualifier == qualifier {
+					p.listener.openMeeting()
+				}
+			case *RSP:
+				if p.Qualifier == qualifier {
+					p.listener.openMeeting()
+				}
+			}
+		}
+	}
+}
+
 // qualifierTries is how many random qualifiers are tried before there is none.
 const qualifierTries = 1000
-
-// Requested implements cm.Service.
-func (m *Member) Requested(c *cm.Conn, private []byte) {
-	m.ia.library.groups.requested(c, private)
-}
 
 // NewMember is dat_collective_create_member. address is where the member's blob is.
 func (ia *IA) NewMember() (address uint64, size int, r codes.Return) {
 	l := ia.library
-	if !ia.limits.Groups {
-		return 0, 0, codes.NotImplemented.Raw()
-	}
-	if ia.query || l.network == nil {
-		return 0, 0, codes.BadHandle(codes.InvalidHandleIA)
+	if r = ia.openGroups(); r != codes.Success {
+		return 0, 0, r
 	}
 	m := &Member{ia: ia}
 	for try := 0; m.listener == nil; try++ {
 		q := l.random() | 1<<63 // programs choose small ones
-		if m.listener, r = ia.listen(q, m, nil); r != codes.Success && try == qualifierTries {
+		if m.listener, r = ia.listen(q, groupService{&l.groups}, nil); r != codes.Success && try == qualifierTries {
 			return 0, 0, codes.InsufficientResources.With(codes.NoSubtype)
 		}
 	}

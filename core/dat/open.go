@@ -106,7 +106,16 @@ func (ia *IA) start(params string) error {
 	ia.engine, ia.limits = links{ia}, linkLimits
 	ia.port = interfaceOf(l.cfg.Interfaces(), ia.Name, name)
 	ia.Addr = ia.port.Addr
-	if ia.query || l.network != nil {
+	if ia.query {
+		return nil
+	}
+	return l.openSockets()
+}
+
+// openSockets opens the process's sockets, if they are not open: with the first adapter whose data
+// goes over links, or with the first member of a group on an RDMA adapter.
+func (l *Library) openSockets() error {
+	if l.network != nil {
 		return nil
 	}
 	if err := l.open(); err != nil || l.Adapters() == 0 {

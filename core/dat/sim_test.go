@@ -13,6 +13,7 @@ import (
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
+	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
 	"lapi/transport/self"
 	"lapi/transport/simnet"
@@ -35,6 +36,8 @@ type world struct {
 	seen   [][]byte // the newest datagrams
 	// cards are made up: packets may go to an address that nobody has
 	anywhere bool
+	// RDMA adapters, which the processes open; nil: there are none
+	fabric *fake.Fabric
 }
 
 // flying is a datagram of the connection manager on its way.
@@ -75,6 +78,11 @@ const (
 
 // newWorld makes a network with n processes. way says how bad it is.
 func newWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
+	return newWorldOver(t, nil, seed, n, way)
+}
+
+// newWorldOver is newWorld; the processes open adapters of a fabric, if there is one.
+func newWorldOver(t testing.TB, fabric *fake.Fabric, seed uint64, n int, way simnet.Way) *world {
 	memory.Guard()
 	sc := &simnet.Scenario{Seed: seed, Tasks: n, Level: wire.LevelCookie, PacketSize: simPacket,
 		CopyMax: 128, RexmitBufCount: 32, AckThreshold: 2, ReceiveBuffer: 1 << 20,
@@ -89,7 +97,7 @@ func newWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
 	for range n {
 		sc.Addresses = append(sc.Addresses, 1)
 	}
-	w := &world{t: t, net: simnet.New(sc, nil), way: way,
+	w := &world{t: t, net: simnet.New(sc, nil), way: way, fabric: fabric,
 		random: rand.New(rand.NewPCG(seed, 9))}
 	w.net.Happen = w.happen
 	w.flying = map[int32]flying{}
@@ -104,13 +112,19 @@ func newWorld(t testing.TB, seed uint64, n int, way simnet.Way) *world {
 func (w *world) start(i int) *proc {
 	p := &proc{w: w, node: w.net.Node(i), ports: map[cm.Port]int{}, open: true}
 	p.addr = p.node.Locals()[0].Addr.Addr()
-	p.l = New(Config{Host: p, Network: func() (Network, error) { return p, nil },
+	var adapters Adapters
+	params := ""
+	if w.fabric != nil {
+		w.fabric.Add(p.addr)
+		adapters, params = w.fabric, p.addr.String()+" 0"
+	}
+	p.l = New(Config{Host: p, Network: func() (Network, error) { return p, nil }, Adapters: adapters,
 		Interfaces: func() []Interface { return []Interface{{Name: "sim", Addr: p.addr}} },
 		Self:       func() (transport.Link, error) { return self.New(p.clock) },
 		Kernel:     simKernel{}, Random: w.random.Uint64, Clock: p.clock, Timeout: int64(simTimeout)})
 	w.libs = append(w.libs, p.l)
 	var r codes.Return
-	p.ia, r = p.l.OpenIA(OpenArgs{Name: "lapi-sim", Size: 100})
+	p.ia, r = p.l.OpenIA(OpenArgs{Name: "lapi-sim", Size: 100, Params: params})
 	w.must("ia", r)
 	p.pz, r = p.ia.NewPZ()
 	w.must("pz", r)
@@ -124,14 +138,22 @@ func (w *world) start(i int) *proc {
 		PZ: p.pz.Handle(), Privileges: simAll})
 	w.must("lmr", r)
 	p.node.Attach(p.turn, p.next)
-	if _, err := p.l.peers.dataLinkAt(p.addr); err != nil { // who takes what comes for one before it
-		w.t.Fatal(err)
+	if w.fabric == nil {
+		p.take()
 	}
 	for len(w.procs) <= i {
 		w.procs = append(w.procs, nil)
 	}
 	w.procs[i] = p
 	return p
+}
+
+// take has the process take the packets that come to its node: the simulation counts those that
+// nobody takes as errors.
+func (p *proc) take() {
+	if _, err := p.l.peers.dataLinkAt(p.addr); err != nil {
+		p.w.t.Fatal(err)
+	}
 }
 
 // close ends everything; it runs at the end of a test.

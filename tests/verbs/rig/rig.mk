@@ -7,6 +7,7 @@
 #   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
 #   make rig-faults    LAPI over adapters that fail under a running job; CASES=all
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
+#   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
 #   make rig-perftest  Debian's perftest
 #   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
 #                      REPETITIONS=3
@@ -45,7 +46,7 @@ $(RIG_BUILD)/lib%.so.1: $(RIG_DIR)/vendor.c $(RIG_DIR)/%.map
 $(RIG_BUILD)/rigctl: $(RIG_DIR)/rigctl.c $(RIG_BUILD)/libibverbs.so.1
 	$(CC) $(RIG_CFLAGS) $< -o $@ -L$(@D) -l:libibverbs.so.1 -Wl,-rpath,'$$ORIGIN'
 
-.PHONY: rig-lapi rig-dat rig-perftest rig-faults
+.PHONY: rig-lapi rig-dat rig-coll rig-perftest rig-faults
 rig-faults: rig $(VERBS_LAPI)
 	@$(RIG_DIR)/faults $(BUILD) $(CASES)
 
@@ -59,6 +60,10 @@ rig-dat: rig $(LIB) $(BUILD)/verbs/windows
 .PHONY: rig-matrix
 rig-matrix: rig $(LIB) $(DAPL)
 	@tests/c/dat/matrix/run.sh $(BUILD) rig $(ROWS)
+
+rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random)
+	@$(RIG_DIR)/coll $(BUILD) 1:$(BUILD)/dat/coll_moves 2:$(BUILD)/dat/coll_moves \
+	  2:$(BUILD)/dat/coll_groups 3:$(BUILD)/dat/coll_reductions 3:$(BUILD)/dat/coll_random
 
 rig-perftest: rig
 	@$(RIG_DIR)/perftest $(BUILD)

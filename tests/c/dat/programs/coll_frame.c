@@ -219,11 +219,32 @@ DAT_EVD_HANDLE coll_evd(void)
 	return evd;
 }
 
+/* COLL_NAME names an RDMA adapter whose device's name is in COLL_DEVICE. */
+static void check_device(const char *name)
+{
+	DAT_PROVIDER_ATTR p;
+	const char *found = "";
+	int i;
+
+	MUST(dat_ia_query(coll_me.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &p));
+	for (i = 0; i < p.num_provider_specific_attr; i++)
+		if (strcmp(p.provider_specific_attr[i].name, "DAT_IB_DEVICE_NAME") == 0)
+			found = p.provider_specific_attr[i].value;
+	if (strncmp(found, name, strlen(name)) != 0) {
+		printf("the device is %s, not %s\n", found, name);
+		exit(1);
+	}
+}
+
 void coll_open_adapter(void)
 {
-	char *name = nodes() ? "lapi-eth0" : "lapi-lo";
+	char *name = getenv("COLL_NAME"), *device = getenv("COLL_DEVICE");
 
+	if (!name)
+		name = nodes() ? "lapi-eth0" : "lapi-lo";
 	MUST(dat_ia_open(name, 8, &coll_me.async, &coll_me.ia));
+	if (device)
+		check_device(device);
 	MUST(dat_pz_create(coll_me.ia, &coll_me.pz));
 	coll_me.evd = coll_evd();
 	MUST((dat_ib_collective_create_member)(coll_me.ia, NULL, &coll_me.member,

@@ -1,0 +1,83 @@
+package dat
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"lapi/core/dat/codes"
+	"lapi/core/dat/coll"
+	"lapi/transport/ibv/fake"
+)
+
+// TestGroupOfAdapters: members on RDMA adapters, named by blobs or by service points, make a group;
+// the sockets by which they meet are opened for the first of them and no earlier; operations come to
+// the right results, and after the group's end nothing of it is left.
+func TestGroupOfAdapters(t *testing.T) {
+	for _, points := range []bool{false, true} {
+		t.Run(fmt.Sprintf("points=%v", points), func(t *testing.T) {
+			w := newWorldOver(t, fake.New(), 3, 3, lossy)
+			for _, p := range w.procs {
+				if p.l.network != nil {
+					t.Fatal("sockets are open before there is a member")
+				}
+			}
+			list := w.membersOfAdapters(3, points)
+			w.group(list, 5)
+			for i, m := range list {
+				w.must("allreduce", m.g.Post(m.sum(i, 100, 0)))
+			}
+			for _, m := range list {
+				w.collective(m, uint32(coll.Allreduce), 0)
+				if got := binary.LittleEndian.Uint64(m.p.memory[8*100:]); got != 6 {
+					t.Errorf("the sum is %d", got)
+				}
+			}
+			for _, m := range list {
+				w.must("free_group", m.g.Free())
+			}
+			w.run(time.Minute)
+			for _, m := range list {
+				if points {
+					w.must("psp_free", m.psp.Free())
+				} else {
+					w.must("free_member", m.p.ia.FreeMember(m.at))
+				}
+				for port, users := range m.p.ports {
+					if users != 0 {
+						t.Errorf("port %d stays open", port)
+					}
+				}
+			}
+		})
+	}
+}
+
+// membersOfAdapters is members, one in each process.
+func (w *world) membersOfAdapters(n int, points bool) (list []*simMember) {
+	if points {
+		list = w.servicePoints(n)
+	} else {
+		list = w.members(n)
+	}
+	for _, m := range list {
+		w.must("sockets", m.p.ia.openGroups())
+		m.p.take()
+	}
+	return list
+}
+
+// TestGroupOfQueries: an adapter that was opened for queries has no members.
+func TestGroupOfQueries(t *testing.T) {
+	w := newWorldOver(t, fake.New(), 4, 1, lossy)
+	p := w.procs[0]
+	ia, r := p.l.OpenIA(OpenArgs{Name: "query", Size: 8, Query: true, Params: p.addr.String()})
+	w.must("open_query", r)
+	if _, _, r := ia.NewMember(); r != codes.BadHandle(codes.InvalidHandleIA) {
+		t.Errorf("create_member: %#x", uint32(r))
+	}
+	if p.l.network != nil {
+		t.Error("the sockets are open")
+	}
+}
