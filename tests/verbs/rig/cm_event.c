@@ -149,9 +149,11 @@ static int report(struct rdma_event_channel *channel, const struct rig_event *e,
 	struct rig_world *w = rig_mapped();
 	struct reported *r = calloc(1, sizeof *r);
 
-	if (r && !id)
+	if (!r)
+		return rig_result(ENOMEM);
+	if (!id)
 		id = new_request(channel, &w->cm.ids[e->id], listener);
-	if (!r || !id) {
+	if (!id) {
 		free(r);
 		return rig_result(ENOMEM);
 	}
@@ -171,7 +173,7 @@ static int report(struct rdma_event_channel *channel, const struct rig_event *e,
 	pthread_mutex_lock(&r->counts->lock);
 	r->counts->reported++;
 	pthread_mutex_unlock(&r->counts->lock);
-	*out = &r->event;
+	*out = (struct rdma_cm_event *)r;
 	return 0;
 }
 

@@ -216,8 +216,13 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 	r->ai_family = found->ai_family;
 	r->ai_qp_type = hints && hints->ai_qp_type ? hints->ai_qp_type : IBV_QPT_RC;
 	r->ai_port_space = hints && hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
-	*(passive ? &r->ai_src_addr : &r->ai_dst_addr) = a;
-	*(passive ? &r->ai_src_len : &r->ai_dst_len) = found->ai_addrlen;
+	if (passive) {
+		r->ai_src_addr = a;
+		r->ai_src_len = found->ai_addrlen;
+	} else {
+		r->ai_dst_addr = a;
+		r->ai_dst_len = found->ai_addrlen;
+	}
 	freeaddrinfo(found);
 	*out = r;
 	return 0;

@@ -1,4 +1,7 @@
 /* copy.c - moves data between processes: see memory.h */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* process_vm_readv */
+#endif
 #include "world.h"
 
 #include <errno.h>

@@ -4,6 +4,9 @@
  *
  * usage: cost      under `with`
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* process_vm_writev */
+#endif
 #include "check/check.h"
 
 #include <sys/uio.h>

@@ -272,7 +272,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c)
 		p->channel.context = c;
 		p->channel.fd = rig_fifo_open(RIG_T_CHANNEL, p->index, p->generation);
 		if (p->channel.fd >= 0)
-			return &p->channel;
+			return (struct ibv_comp_channel *)p;
 		rig_give(ch);
 	}
 	free(p);

@@ -15,6 +15,8 @@ struct sender {
 	int fd; /* 0: none */
 };
 
+enum { FIFO_SIZE = 65536 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sender *senders[16];
 static pid_t whose; /* a child that was forked opens its own */
@@ -93,22 +95,18 @@ void rig_fifo_filter(enum rig_table table, uint32_t index, uint32_t generation, 
                      int (*keep)(const void *record, const void *what), const void *what)
 {
 	char name[256], record[16];
-	int all = 0;
 
 	name_of(name, sizeof name, table, index, generation);
 	int fd = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* those that are kept go back to the end: as many are read as there were */
-	struct stat st;
-	if (fstat(fd, &st) == 0)
-		all = 65536 / (int)size;
-	char *kept = malloc((size_t)all * size);
-	int n = 0;
+	/* those that are kept go back to the end */
+	char *kept = malloc(FIFO_SIZE);
+	int n = 0, all = FIFO_SIZE / (int)size;
 	while (kept && n < all && read(fd, record, size) == (ssize_t)size)
 		if (keep(record, what))
 			memcpy(kept + (size_t)n++ * size, record, size);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; kept && i < n; i++)
 		if (write(fd, kept + (size_t)i * size, size) != (ssize_t)size)
 			break;
 	free(kept);

@@ -166,8 +166,10 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t n, uint64_
 	if (!err)
 		err = count_pinned(addr, n, 1);
 	struct rig_mr *m = err ? NULL : calloc(1, sizeof *m);
-	m = m && (m->key = take_key(RIG_K_REGION, (struct rig_pd *)pd)) ? m : (free(m), NULL);
-	if (!m) {
+	if (m)
+		m->key = take_key(RIG_K_REGION, (struct rig_pd *)pd);
+	if (!m || !m->key) {
+		free(m);
 		errno = err ? err : ENOMEM;
 		return NULL;
 	}
@@ -186,7 +188,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t n, uint64_
 	                        .handle = k->value >> RIG_KEY_BITS,
 	                        .lkey = k->value,
 	                        .rkey = k->value};
-	return &m->mr;
+	return (struct ibv_mr *)m;
 }
 
 #undef ibv_reg_mr
@@ -235,7 +237,7 @@ struct ibv_mw *rig_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	                        .rkey = m->key->value,
 	                        .handle = m->key->value >> RIG_KEY_BITS,
 	                        .type = type};
-	return &m->mw;
+	return (struct ibv_mw *)m;
 }
 
 /* Under the window's lock. */

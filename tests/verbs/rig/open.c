@@ -153,7 +153,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
 	}
 	p->pd = (struct ibv_pd){.context = c};
 	p->number = atomic_fetch_add(&numbers, 1) + 1;
-	return &p->pd;
+	return (struct ibv_pd *)p;
 }
 
 int ibv_dealloc_pd(struct ibv_pd *pd)
@@ -183,7 +183,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
 	ah->ah.pd = pd;
 	ah->attr = *a;
 	((struct rig_pd *)pd)->users++;
-	return &ah->ah;
+	return (struct ibv_ah *)ah;
 }
 
 int ibv_destroy_ah(struct ibv_ah *ah)

@@ -120,8 +120,8 @@ static void receives_too_small(void)
 	MUST(post(&a, &b, IBV_WR_SEND, 0, 8, 0) == 0);
 	struct ibv_wc wc = completion(b.receives);
 	MUST(wc.status == IBV_WC_LOC_LEN_ERR && wc.wr_id == 1 && wc.vendor_err);
-	wc = completion(b.receives);
-	MUST(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 2);
+	struct ibv_wc second = completion(b.receives);
+	MUST(second.status == IBV_WC_WR_FLUSH_ERR && second.wr_id == 2);
 	over(&a, &b, IBV_WC_REM_INV_REQ_ERR);
 }
 

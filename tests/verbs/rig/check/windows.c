@@ -6,6 +6,7 @@ static const struct kind usual;
 static int bind_one(struct end *e, struct ibv_mw *mw, struct ibv_mr *mr, uint32_t offset,
                     uint32_t n, unsigned access)
 {
+	MUST(mw);
 	struct ibv_mw_bind_info info = {mr, (uintptr_t)e->memory + offset, n, access};
 	struct ibv_mw_bind b = {.wr_id = 1, .bind_info = info};
 	struct ibv_send_wr *bad, wr = {.wr_id = 1,
