@@ -15,7 +15,7 @@ import (
 
 const (
 	// modelSeeds is how many seeds `go test` runs of each engine; SIM_SEEDS says otherwise,
-	modelSeeds = 300
+	modelSeeds = 400
 	// counted so that they take as long as the other simulations' seeds.
 	perSeed = 10
 )

@@ -205,9 +205,7 @@ func (w *world) oneStep(random *rand.Rand, quiet int) {
 	}
 	switch {
 	case w.full && what < 30:
-		for range random.IntN(90) {
-			w.postRequest(random, e, false)
-		}
+		w.burst(random, e)
 	case what < 400:
 		w.postRequest(random, e, false)
 	case what < 400+receives:
@@ -239,6 +237,34 @@ func (w *world) oneStep(random *rand.Rand, quiet int) {
 		w.renew(random, c)
 	}
 	w.learn(e)
+}
+
+// burst posts many requests; then the peer asks for something, and sends something behind that,
+// whose turn comes while the answer finds no room.
+func (w *world) burst(random *rand.Rand, e *end) {
+	for range 30 + random.IntN(70) {
+		w.postRequest(random, e, false)
+	}
+	if p := e.peer(); !w.isDead(p) {
+		w.postOf(random, p, rc.FetchAdd, false)
+		w.postOf(random, p, rc.Send, false)
+		w.turn(e.process)
+		if w.complete && w.isWhole() {
+			w.completeAll()
+		}
+	}
+}
+
+// isWhole says whether all processes live, and all ends are open.
+func (w *world) isWhole() bool {
+	for _, c := range w.conns {
+		for _, e := range c.ends {
+			if w.isDead(e) || !e.opened {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // learn: a peer learns by which context it may use a window.
