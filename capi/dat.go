@@ -135,6 +135,7 @@ func godat_block(block, lane unsafe.Pointer) {
 				Drop: drop, Route: datRoute()})
 		},
 		Attention:  func(text string) { say("uDAPL: " + text) },
+		Debug:      datDebug(getenv),
 		Lane:       udapl.lane,
 		Offload:    udapl.lane != nil,
 		Adapters:   rdmaAdapters{},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/netip"
+	"strconv"
 
 	adapters "lapi/cshim/ibv"
 	"lapi/descriptor"
@@ -18,6 +19,21 @@ func (rdmaAdapters) Find(name string) (netip.Addr, bool) { return adapters.Find(
 func (rdmaAdapters) Look() uintptr { return adapters.Look() }
 
 func (rdmaAdapters) Open(addr netip.Addr) (ibv.Adapter, error) { return adapters.OpenAddress(addr) }
+
+// Bits of DAPL_DBG_TYPE, as the original provider has them: errors, and completions with an error.
+const datDebugTypes = 0x0001 | 0x0080
+
+// datDebug prints a failure of an adapter at MP_INFOLEVEL 1, or where DAPL_DBG_TYPE has a bit for it;
+// nil: neither is so.
+func datDebug(getenv func(string) (string, bool)) func(text string) {
+	level, _ := getenv("MP_INFOLEVEL")
+	types, _ := getenv("DAPL_DBG_TYPE")
+	bits, _ := strconv.ParseUint(types, 0, 64) // any other text asks for nothing
+	if (level == "" || level == "0") && bits&datDebugTypes == 0 {
+		return nil
+	}
+	return func(text string) { say("uDAPL: " + text) }
+}
 
 // watched are descriptors that threads sleep at, together behind one: they come and go with
 // adapters. Some are of several adapters.

@@ -118,9 +118,11 @@ type Config struct {
 	Adapters Adapters
 	// Attention prints a line that a user needs whatever MP_INFOLEVEL is; nil: nobody does.
 	Attention func(text string)
-	Random    func() uint64
-	Clock     transport.Clock
-	Kernel    coll.Kernel // does reductions
+	// Debug prints a line about a failure of an adapter; nil: it is not wanted.
+	Debug  func(text string)
+	Random func() uint64
+	Clock  transport.Clock
+	Kernel coll.Kernel // does reductions
 	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none
 	// can.
 	LinkErrors func(device string) (LinkErrors, bool)

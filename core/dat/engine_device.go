@@ -93,6 +93,12 @@ func (h deviceHost) Count(c device.Counter) { h.ia.count(deviceCounters[c]) }
 
 func (h deviceHost) Broken() { h.ia.asyncError(EventIACatastrophic, h.ia.handle, 0) }
 
+func (h deviceHost) Report(text string) {
+	if debug := h.ia.library.cfg.Debug; debug != nil {
+		debug(text)
+	}
+}
+
 func (h deviceHost) Silent(qualifier uint64, to netip.Addr, text string) {
 	h.ia.library.silence.report(qualifier, to, text)
 }

@@ -45,11 +45,22 @@ func (n *Net) reportSilence(ep transport.Endpoint, since time.Duration, text str
 		int(since.Seconds()), text, more))
 }
 
-// Silence says why task ep may have been silent when it was given up; "" if that is not known.
+// Silence says why task ep may have been silent when it was given up, and which request has failed;
+// "" if that is not known.
 func (n *Net) Silence(ep transport.Endpoint) string {
 	if n.Verbs != nil {
-		if s, ok := n.Verbs.Silence(ep); ok {
+		text := ""
+		if f, ok := n.Verbs.Failure(ep); ok {
+			text = "the last request to it has failed: " + f.String()
+		}
+		s, ok := n.Verbs.Silence(ep)
+		switch {
+		case ok && text != "":
+			return n.verbsSilenceText(s) + "; " + text
+		case ok:
 			return n.verbsSilenceText(s)
+		case text != "":
+			return text
 		}
 	}
 	if n.UDP != nil {

@@ -86,7 +86,15 @@ func TestNoInterfaceHasTheAddress(t *testing.T) {
 // silentVerbs is a link over adapters that has given up task 1.
 type silentVerbs struct {
 	VerbsLink
-	last verbs.Silence
+	last   verbs.Silence
+	failed *ibv.Failure
+}
+
+func (l silentVerbs) Failure(transport.Endpoint) (f ibv.Failure, ok bool) {
+	if l.failed != nil {
+		return *l.failed, true
+	}
+	return f, false
 }
 
 func (l silentVerbs) Silence(ep transport.Endpoint) (verbs.Silence, bool) { return l.last, ep == 1 }
@@ -131,5 +139,35 @@ func TestReportsTasksThatAdaptersDoNotReach(t *testing.T) {
 		if text := n.Silence(2); text != "" {
 			t.Errorf("of a task that was not given up Silence says %q", text)
 		}
+	}
+}
+
+// TestTextOfLostTaskHasFailedRequest: the text of a task that was given up names the request that has
+// failed, also where the task was not silent.
+func TestTextOfLostTaskHasFailedRequest(t *testing.T) {
+	f := ibv.Failure{Status: ibv.RetryExcErr, VendorErr: 0x81, Device: "rxe0", Port: 1, QPN: 0x11,
+		Op: ibv.OpSend}
+	for ep, silent := range map[transport.Endpoint]bool{1: true, 3: false} {
+		n := Net{Verbs: silentVerbs{failed: &f}, job: &job.Config{Launched: true}, cfg: &Config{}}
+		text := n.Silence(ep)
+		if !strings.HasSuffix(text, "the last request to it has failed: "+f.String()) ||
+			strings.Contains(text, "RDMA from adapter") != silent {
+			t.Errorf("task %d: %s", ep, text)
+		}
+	}
+}
+
+// TestReportsFailedRequest: at MP_INFOLEVEL 2, with all that the adapter says.
+func TestReportsFailedRequest(t *testing.T) {
+	var said string
+	n := Net{me: 4, cfg: &Config{Message: func(level int, text string) {
+		if level == LevelInform {
+			said += text
+		}
+	}}}
+	f := ibv.Failure{Status: ibv.RemAccessErr, VendorErr: 0x88, Device: "rxe0", Port: 1}
+	n.requestFailed(2, f)
+	if !strings.HasPrefix(said, "task 4: a request to task 2 has failed: "+f.String()) {
+		t.Error(said)
 	}
 }

@@ -130,7 +130,8 @@ func (n *Net) openPorts() (all []ibv.Device, err error) {
 func (n *Net) useAdapters(all []ibv.Device, key []byte) error {
 	cfg := verbs.Config{Adapter: all[0], More: all[1:], Task: n.me, Key: key, Clock: n.cfg.Clock,
 		Timeout: int64(n.cfg.Timeout), NoTimeout: n.job.NoTimeout,
-		PeerFailed: n.cfg.PeerFailed, Unanswered: n.unansweredVerbs, Expected: n.cfg.Expected,
+		PeerFailed: n.cfg.PeerFailed, RequestFailed: n.requestFailed,
+		Unanswered: n.unansweredVerbs, Expected: n.cfg.Expected,
 		RegistrationLimit:   n.job.RegistrationLimit,
 		KeepNoRegistrations: n.job.RegistrationLimit == 0,
 		Say:                 func(text string) { n.say(LevelFailure, "%s", text) },
@@ -192,6 +193,12 @@ func (n *Net) sparedChanged(ep transport.Endpoint, spared bool) {
 		text = "is reached by UDP/IP, as no adapter leads there"
 	}
 	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: task %d %s", n.me, ep, text))
+}
+
+// requestFailed is what the link calls when a request to a task has failed.
+func (n *Net) requestFailed(ep transport.Endpoint, f ibv.Failure) {
+	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: a request to task %d has failed: %s. It goes "+
+		"on over another queue pair", n.me, ep, f.String()))
 }
 
 // portChanged is what the link calls when a port is down, up again or gone, or stays gone though its

@@ -7,6 +7,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/transport"
+	"lapi/transport/ibv"
 	"lapi/transport/self"
 	"lapi/transport/udp"
 	"lapi/transport/verbs"
@@ -147,6 +148,8 @@ type VerbsLink interface {
 	Posted(ep transport.Endpoint) bool
 	// Silence is what was known of ep when it was given up for its silence; false: it was not.
 	Silence(ep transport.Endpoint) (verbs.Silence, bool)
+	// Failure is the last request with ep that has failed; false: none has since the last success.
+	Failure(ep transport.Endpoint) (ibv.Failure, bool)
 	// BulkMin is from how many bytes on the adapter moves data by itself.
 	BulkMin() uint64
 	// QueuePairs is how many there are, one for each task that this one talks to.

@@ -307,4 +307,10 @@ var verbsLink = []mutation{
 		new:    "",
 		broken: "a job that no adapter gets through for waits in silence",
 		kill:   "go ./transport/verbs TestReportsUnansweredPeerOnce"},
+	{name: "verbs-failure-unreported",
+		file:   "transport/verbs/port.go",
+		old:    "\tpt.noteFailure(q, c)\n",
+		new:    "",
+		broken: "nobody says why a queue pair has failed",
+		kill:   "go ./transport/verbs TestReportsFailedRequestOnce"},
 }

@@ -61,3 +61,53 @@ func (t EventType) String() string {
 	}
 	return fmt.Sprintf("event %d", uint8(t))
 }
+
+var ops = map[Op]string{OpWrite: "RDMA write", OpWriteImmediate: "RDMA write with immediate data",
+	OpSend: "send", OpRead: "RDMA read", OpCompareSwap: "compare and swap",
+	OpFetchAdd: "fetch and add", OpBind: "bind of a window",
+	OpSendInvalidate: "send with invalidation"}
+
+// String is the name of the operation.
+func (o Op) String() string { return ops[o] }
+
+// Failure is the report of a request or receive that has failed. Addresses are 0 where there are
+// none, or none is known.
+type Failure struct {
+	Status        Status
+	VendorErr     uint32
+	Device        string
+	Port          uint8
+	QPN           uint32
+	Op            Op
+	Receive       bool // it is no request: Op is not valid
+	Local, Remote uint64
+	N             uint64 // bytes
+}
+
+// Failed says whether c is a failure of its own: a request that was flushed has failed because
+// another has.
+func (c *Completion) Failed() bool { return c.Status != Success && c.Status != WRFlushErr }
+
+// Report is c as a Failure, of a device. Its operation and addresses are the caller's to add.
+func (i *Info) Report(c *Completion) Failure {
+	return Failure{Status: c.Status, VendorErr: c.VendorErr, Device: i.Name, Port: i.Port, QPN: c.QPN}
+}
+
+// String has all of it in one line.
+func (f *Failure) String() string {
+	what := f.Op.String()
+	if f.Receive {
+		what = "receive"
+	}
+	text := fmt.Sprintf("%v, vendor_err %#x: %s", f.Status, f.VendorErr, what)
+	if f.N != 0 {
+		text += fmt.Sprintf(" of %d bytes", f.N)
+	}
+	if f.Local != 0 {
+		text += fmt.Sprintf(", local address %#x", f.Local)
+	}
+	if f.Remote != 0 {
+		text += fmt.Sprintf(", remote address %#x", f.Remote)
+	}
+	return text + fmt.Sprintf("; queue pair %#x of adapter %s, port %d", f.QPN, f.Device, f.Port)
+}

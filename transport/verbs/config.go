@@ -31,6 +31,10 @@ type Config struct {
 	// Unanswered is called, inside Progress and once a peer, if the peer has not answered this
 	// task's Hellos for 5 s. It must not call the Link. May be nil.
 	Unanswered func(ep transport.Endpoint, s Silence)
+	// RequestFailed is called, inside any method and once a queue pair, when a request or a receive
+	// with ep has failed. The operation goes on over another queue pair. It must not call the Link.
+	// May be nil.
+	RequestFailed func(ep transport.Endpoint, f ibv.Failure)
 	// Expected says whether the owner waits for something from ep that is no answer to an
 	// operation of the link; see Expect. Nil: it never does.
 	Expected func(ep transport.Endpoint) bool

@@ -22,6 +22,7 @@
 //	receive.go   completions, and what packets ask for
 //	calls.go     puts and gets: by copies, or by RDMA
 //	bulk.go      keys, and RDMA
+//	failed.go    requests that have failed, for owners
 //	notice.go    puts and gets whose target's owner is told
 //	owner.go     what owners tell and ask of peers: silence, leaving
 //	flush.go     flushes, this task's and the peers'

@@ -24,6 +24,7 @@ type pair struct {
 	joined   bool   // qp can receive
 	open     bool   // so can the peer's
 	broken   bool   // qp has failed
+	noted    bool   // Config.RequestFailed was called for qp
 	refused  bool   // an adapter has refused a request: the way is good
 	failures int    // queue pairs that failed since something was sent or received
 	tries    int    // to say Hello, since there is another queue pair
@@ -152,7 +153,7 @@ func (l *Link) destroyPair(q *pair) {
 		q.used = q.hisRound
 	}
 	q.qp, q.qpn, q.moving = 0, 0, 0
-	q.joined, q.open, q.broken, q.refused = false, false, false, false
+	q.joined, q.open, q.broken, q.refused, q.noted = false, false, false, false, false
 	for _, c := range q.peer.calls {
 		c.interrupted(q)
 	}

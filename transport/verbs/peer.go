@@ -5,6 +5,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/hold"
+	"lapi/transport/ibv"
 	"lapi/transport/layout"
 )
 
@@ -41,7 +42,9 @@ type peer struct {
 	flushes []*transport.Op
 	granted int // keys that the peer has
 
-	faulty map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
+	faulty  map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
+	failure *ibv.Failure    // see Link.Failure
+
 	signs
 	silence
 	sparing

@@ -183,6 +183,7 @@ type completion = layout.VerbsCompletion
 func (pt *port) handle(c *completion) {
 	l, value, state := pt.link, c.Id&^idMask, ibv.Status(c.Status)
 	q := pt.pairs[c.Qpn]
+	pt.noteFailure(q, c)
 	switch c.Id & idMask {
 	case idReceive:
 		taken := int(pt.Taken)

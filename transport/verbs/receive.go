@@ -17,7 +17,7 @@ func (l *Link) receive(q *pair, b []byte, taken int) {
 	}
 	p := q.peer
 	l.opened(q)
-	p.failures = 0
+	p.failures, p.failure = 0, nil
 	p.Credit = max(p.Credit, h.credit)
 	p.Waits = 0 // there may be room now
 	if p.first < len(p.owed) || len(p.calls) > 0 || p.mustAsk() {

@@ -161,7 +161,7 @@ func (l *Link) packetsSent(p *peer, upTo uint64) {
 	for ; r.Done < upTo; r.Done++ {
 		l.releaseFirst(p)
 	}
-	p.failures = 0
+	p.failures, p.failure = 0, nil
 	l.attend(p)
 	l.feed()
 }

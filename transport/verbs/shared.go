@@ -115,7 +115,7 @@ func (l *Link) hearOf(p *peer) {
 		l.unheard = append(l.unheard, p)
 	}
 	if p.Heard != 0 {
-		p.Heard, p.failures, p.heardOf = 0, 0, true
+		p.Heard, p.failures, p.failure, p.heardOf = 0, 0, nil, true
 		if len(p.calls) > 0 {
 			l.attend(p)
 		}

@@ -15,6 +15,9 @@ type Host interface {
 	Count(c Counter)
 	// Broken: the adapter, or a completion queue of it, is of no use any more.
 	Broken()
+	// Report reports a request or receive that has failed, or a queue pair, with all that the adapter
+	// says of it.
+	Report(text string)
 	// Silent reports that nothing at an address has answered for SilenceReportedAfter.
 	Silent(qualifier uint64, to netip.Addr, text string)
 }

@@ -189,6 +189,7 @@ func (k *Device) events() (n int) {
 func (k *Device) onAsync(a ibv.Event) {
 	switch a.Kind {
 	case ibv.Fatal:
+		k.reportEvent(&a)
 		k.host.Broken()
 		for _, q := range k.numbers {
 			k.breakOff(q)
@@ -196,6 +197,7 @@ func (k *Device) onAsync(a ibv.Event) {
 		k.endBroken()
 	case ibv.QPFailed:
 		if q := k.numbers[a.QPN]; q != nil {
+			k.reportEvent(&a)
 			k.breakOff(q)
 			k.endBroken()
 		}

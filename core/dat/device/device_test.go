@@ -2,6 +2,7 @@ package device
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"syscall"
@@ -182,6 +183,43 @@ func TestReportSaysWhyNoRouteIsFound(t *testing.T) {
 	c.Disown()
 	c.free()
 	e.pair.Discard()
+}
+
+// TestReportsFailures: a request that has failed is reported once, with all that the adapter says and
+// where its memory is, and an event by which a queue pair ends; requests that are flushed are not.
+func TestReportsFailures(t *testing.T) {
+	l := newLab(t, 2)
+	defer l.close()
+	a, b := l.hosts[0].end(nil), l.hosts[1].end(nil)
+	l.connect(a, b)
+	a.h.d.Vendor = 0x81
+	a.h.d.Fail = func(*ibv.Work) ibv.Status { return ibv.RetryExcErr }
+	for range 3 {
+		a.pair.Post(&rc.Request{Op: rc.Write, Addr: 0x2000,
+			Segments: []rc.Segment{{Addr: 0x1000, N: 8}}}, segment, nil)
+	}
+	number := a.pair.Number()
+	l.turn()
+	want := fmt.Sprintf("IBV_WC_RETRY_EXC_ERR, vendor_err 0x81: RDMA write of 8 bytes, local address "+
+		"0x1000, remote address 0x2000; queue pair %#x of adapter fake0, port 1", number)
+	if got := a.h.reports; len(got) != 1 || got[0] != want {
+		t.Errorf("%q", got)
+	}
+	l.now += AbruptTimeout + 1
+	l.turn()
+	a, b = l.hosts[0].end(nil), l.hosts[1].end(nil)
+	a.h.d.Fail, a.h.reports = nil, nil
+	l.connect(a, b)
+	a.h.d.Raise(ibv.Event{Kind: ibv.QPFailed, Type: 3, QPN: a.pair.Number()})
+	want = fmt.Sprintf("IBV_EVENT_QP_ACCESS_ERR: adapter fake0, port 1, queue pair %#x",
+		a.pair.Number())
+	a.h.k.Woken()
+	if a.h.k.Progress(); len(a.h.reports) != 1 || a.h.reports[0] != want {
+		t.Errorf("%q", a.h.reports)
+	}
+	l.turn()
+	l.now += AbruptTimeout + 1
+	l.turn()
 }
 
 // TestRefusedByAdapter: what the adapter refuses is an error of the call, and leaves nothing.

@@ -30,6 +30,7 @@ type host struct {
 	counts  [NumCounters]int
 	broken  int
 	silent  []string
+	reports []string
 	arrived []Arrival
 }
 
@@ -41,6 +42,8 @@ func (h *host) Now() int64 {
 func (h *host) Random() uint64  { return 5 }
 func (h *host) Count(c Counter) { h.counts[c]++ }
 func (h *host) Broken()         { h.broken++ }
+
+func (h *host) Report(text string) { h.reports = append(h.reports, text) }
 
 func (h *host) Silent(qualifier uint64, to netip.Addr, text string) {
 	h.silent = append(h.silent, fmt.Sprintf("%d %v: %s", qualifier, to, text))

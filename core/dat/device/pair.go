@@ -145,6 +145,17 @@ var ops = [...]ibv.Op{rc.Send: ibv.OpSend, rc.Write: ibv.OpWrite,
 	rc.Read: ibv.OpRead, rc.CompareSwap: ibv.OpCompareSwap,
 	rc.FetchAdd: ibv.OpFetchAdd}
 
+// opOf is the operation of a request that is no bind.
+func opOf(r *rc.Request) ibv.Op {
+	switch {
+	case r.Immediate:
+		return ibv.OpWriteImmediate
+	case r.Invalidate:
+		return ibv.OpSendInvalidate
+	}
+	return ops[r.Op]
+}
+
 // Post adds a request, with its local memory, which it does not keep; b is that of a bind. False:
 // the connection is over.
 func (q *Pair) Post(r *rc.Request, local []ibv.Segment, b Binding) bool {
@@ -166,15 +177,9 @@ func (q *Pair) Post(r *rc.Request, local []ibv.Segment, b Binding) bool {
 		r.Status = rc.Transport
 	case r.Op != rc.Bind:
 		w := &q.k.work
-		*w = ibv.Work{ID: requestID(q.serial, at), Op: ops[r.Op], Signaled: true, Fence: r.Fence,
+		*w = ibv.Work{ID: requestID(q.serial, at), Op: opOf(r), Signaled: true, Fence: r.Fence,
 			Solicited: r.Solicited, Segments: local, RemoteAddr: r.Addr,
 			RKey: r.Context, Immediate: r.Data, Operand: r.Operand, Compare: r.Compare}
-		switch {
-		case r.Immediate:
-			w.Op = ibv.OpWriteImmediate
-		case r.Invalidate:
-			w.Op = ibv.OpSendInvalidate
-		}
 		w.Inline = (r.Op == rc.Send || r.Op == rc.Write && !r.Immediate) &&
 			r.Bytes() <= uint32(q.k.info.MaxInline)
 		if q.k.d.PostSend(q.qp, w) == nil {
@@ -247,6 +252,9 @@ func (k *Device) complete(c *ibv.Completion) {
 	for len(q.requests) > 0 && int32(number-q.sent) >= 0 {
 		last := q.sent == number
 		r := q.next()
+		if last {
+			k.reportRequest(c, &r)
+		}
 		if last && r.Status == rc.Success {
 			r.Status = statusOf(c.Status)
 		}
@@ -274,6 +282,7 @@ func (k *Device) completeReceive(c *ibv.Completion, serial, number uint32) {
 	if r == nil {
 		return
 	}
+	k.reportReceive(c, r)
 	r.Status, r.N = statusOf(c.Status), c.N
 	r.HasData, r.ByWrite, r.Immediate = c.HasData, c.ByWrite, c.Immediate
 	if c.Invalidated {

@@ -15,7 +15,7 @@ static struct {
 	int asked;
 } queues[2];
 static struct ibv_context context;
-static int made, freed, refuse;
+static int made, freed, refuse, failing;
 
 static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *out)
 {
@@ -25,6 +25,11 @@ static int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *out)
 	for (; n < most && queues[i].first < queues[i].end; n++)
 		out[n] = (struct ibv_wc){
 			.wr_id = queues[i].first++, .opcode = IBV_WC_RECV, .byte_len = 7};
+	if (failing && n)
+		out[0] = (struct ibv_wc){.status = IBV_WC_RETRY_EXC_ERR,
+		                         .vendor_err = 0x81,
+		                         .qp_num = 5,
+		                         .byte_len = 9};
 	return n;
 }
 
@@ -70,6 +75,7 @@ void test_completions(void)
 {
 	struct rdma_event_channel channel;
 	struct cshim_ibv a = {.context = &context, .cm = &channel};
+	struct cshim_ibv_completion found[32];
 	cshim_ibv_object one, two, none;
 
 	ibv.create_cq = create_cq;
@@ -98,6 +104,13 @@ void test_completions(void)
 	take(one, 64, 0, 50);
 	take(two, 64, 40, 50);
 	look_in_vain();
+
+	failing = 1; /* all that the adapter says of it is there, and nothing else */
+	queues[0].end++;
+	CHECK(cshim_ibv_poll(one, 32, found) == 1);
+	CHECK(found[0].status == IBV_WC_RETRY_EXC_ERR && found[0].vendor_err == 0x81 &&
+	      found[0].qpn == 5 && found[0].n == 0);
+	failing = 0;
 
 	CHECK(cshim_ibv_destroy_cq(two) == 0);
 	queues[0].asked = queues[1].asked = 0;

@@ -1,0 +1,75 @@
+package verbs
+
+import (
+	"strings"
+	"testing"
+
+	"lapi/transport"
+	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
+	"lapi/transport/memory"
+)
+
+// TestReportsFailedRequestOnce: the owner is notified of the first request of a queue pair that has
+// failed, with the adapter's status and code, and the request's operation and addresses.
+func TestReportsFailedRequestOnce(t *testing.T) {
+	for _, c := range []struct {
+		get    bool
+		n      uint64
+		op     ibv.Op
+		status ibv.Status
+	}{
+		{false, 64 << 10, ibv.OpWrite, ibv.RemAccessErr},
+		{true, 64 << 10, ibv.OpRead, ibv.LocProtErr},
+		{false, 8, ibv.OpSend, ibv.RetryExcErr},
+	} {
+		var got []ibv.Failure
+		n := newNet(t, 2, 1, func(_ *fake.Fabric, cfg *Config) {
+			cfg.Clock, cfg.BulkMin = fast(), 1<<10
+			cfg.RequestFailed = func(ep transport.Endpoint, f ibv.Failure) {
+				if cfg.Task != 0 || ep != 1 {
+					t.Errorf("task %d is notified of a request to task %d", cfg.Task, ep)
+				}
+				got = append(got, f)
+			}
+		})
+		n.sendNumbers(t, 10, func(int) {})
+		n.devices[0].Vendor = 0x88
+		n.devices[0].EndNext(c.status, c.op != ibv.OpSend)
+		ended := false
+		op := &transport.Op{N: c.n, Local: memory.AddrOf(userMemory(t, 64<<10)),
+			Remote: memory.AddrOf(userMemory(t, 64<<10)),
+			Done:   func(_ *transport.Op, err error) { ended = err == nil }}
+		start := n.links[0].Put
+		if c.get {
+			start = n.links[0].Get
+		}
+		qpn := n.links[0].peers[1].qpn
+		if _, err := start(1, op); err != nil {
+			t.Fatal(err)
+		}
+		n.until(t, "a report", func() bool { return len(got) > 0 })
+		if f, ok := n.links[0].Failure(1); !ok || f != got[0] {
+			t.Errorf("%v: kept is %v", c.op, f)
+		}
+		n.until(t, "the operation's end", func() bool { return ended })
+		n.sendNumbers(t, 10, func(int) {})
+		f := got[0]
+		if len(got) != 1 || f.Status != c.status || f.VendorErr != 0x88 || f.QPN != qpn ||
+			f.Op != c.op || f.Device != "fake0" || f.Port != 1 {
+			t.Errorf("%v: %d reports, the first is %+v", c.op, len(got), f)
+		}
+		if c.op != ibv.OpSend && (f.Local != uint64(op.Local) || f.Remote != uint64(op.Remote) ||
+			f.N != c.n) || f.Local == 0 {
+			t.Errorf("%v: addresses of %+v", c.op, f)
+		}
+		if text := f.String(); !strings.HasPrefix(text, c.status.String()+", vendor_err 0x88: "+
+			c.op.String()) {
+			t.Errorf("%v: %s", c.op, text)
+		}
+		if f, ok := n.links[0].Failure(1); ok {
+			t.Errorf("%v: %v is kept though a queue pair has worked since", c.op, f)
+		}
+		n.close(t)
+	}
+}
