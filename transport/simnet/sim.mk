@@ -8,5 +8,6 @@ sim:
 	@status=0; for package in $(SIM_PACKAGES); do \
 	  export SIM_SEEDS=$(SEEDS) SIM_FIRST=$(FIRST) SIM_SEED=$(SEED) SIM_LOG=$(if $(LOG),$(abspath $(LOG)).$$(basename $$package)); \
 	  $(GO) test -count=1 -timeout 24h -run '^TestSimulation$$' -v $$package || status=1; done; \
+	$(if $(WHOLE),$(if $(M32),,SIM_SEEDS=40 $(GO) test -asan -count=1 ./core/dat/rc/model || status=1;)) \
 	$(GO) test -count=1 -run '^(TestShares|TestTransitions|TestPeerGone|TestOperations)$$' \
 	  ./transport/udp ./core/dat ./core/dat/coll || status=1; exit $$status
