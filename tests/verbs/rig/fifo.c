@@ -19,7 +19,6 @@ enum { FIFO_SIZE = 65536 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sender *senders[16];
-static pid_t whose; /* a child that was forked opens its own */
 
 static void name_of(char *to, size_t size, enum rig_table table, uint32_t index,
                     uint32_t generation)
@@ -61,10 +60,6 @@ void rig_fifo_remove(enum rig_table table, uint32_t index, uint32_t generation)
 
 static struct sender *sender_of(enum rig_table table, uint32_t index, uint32_t generation)
 {
-	if (whose != getpid()) {
-		memset(senders, 0, sizeof senders);
-		whose = getpid();
-	}
 	if (!senders[table])
 		senders[table] = calloc(entries(table), sizeof *senders[table]);
 	if (!senders[table])
@@ -79,6 +74,12 @@ static struct sender *sender_of(enum rig_table table, uint32_t index, uint32_t g
 	int fd = open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	*s = (struct sender){.generation = generation, .fd = fd > 0 ? fd : 0};
 	return s->fd ? s : NULL;
+}
+
+void rig_fifo_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	memset(senders, 0, sizeof senders);
 }
 
 int rig_fifo_send(enum rig_table table, uint32_t index, uint32_t generation, const void *record,

@@ -253,6 +253,7 @@ static int join(void)
 static void forked(void)
 {
 	pthread_mutex_init(&joining, NULL);
+	rig_fifo_forked();
 	atomic_store(&joined, 0);
 }
 

@@ -129,6 +129,7 @@ pid_t rig_pid(uint32_t process);
  * FIFOs. One belongs to a slot of a table; its owner has it open for both directions, and anybody
  * sends records of at most 16 bytes.
  */
+void rig_fifo_forked(void); /* a child opens its own */
 int rig_fifo_open(enum rig_table, uint32_t index, uint32_t generation);
 void rig_fifo_remove(enum rig_table, uint32_t index, uint32_t generation);
 int rig_fifo_send(enum rig_table, uint32_t index, uint32_t generation, const void *, size_t);
