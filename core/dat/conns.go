@@ -46,9 +46,6 @@ func (o connOwner) Access(_ *rc.Conn, context uint32, addr transport.Addr, n uin
 	return o.e.ia.remote(o.e.PZ, context, addr, n, right)
 }
 
-// Usable implements rc.Owner.
-func (o connOwner) Usable(_ *rc.Conn, of any) bool { return o.e.ia.usable(of.(*posted)) }
-
 // Invalidate implements rc.Owner: a peer may make its own window useless.
 func (o connOwner) Invalidate(_ *rc.Conn, context uint32) bool { return o.e.invalidate(context) }
 
@@ -69,6 +66,3 @@ func (o connOwner) Received(_ *rc.Conn, r *rc.Receive) { o.e.received(r) }
 
 // Ended implements rc.Owner.
 func (o connOwner) Ended(_ *rc.Conn, how rc.Ending) { o.e.ia.library.conns.end(o.e, how) }
-
-// Bind implements rc.Owner.
-func (o connOwner) Bind(_ *rc.Conn, of any) bool { return of.(*posted).bind.apply() }

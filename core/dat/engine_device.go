@@ -301,8 +301,9 @@ func (w deviceWay) meet(attempt) codes.Return {
 
 func (w deviceWay) postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
 	_ []rc.Segment) codes.Return {
-	r := &rc.Request{Owner: d, Solicited: d.flags&Solicited != 0}
-	return w.PostDatagram(r, ah.path, qpn, w.k.segments(&posted{triplets: triplets}), d.n)
+	p := &posted{triplets: triplets, datagram: d}
+	r := &rc.Request{Owner: p, Solicited: d.flags&Solicited != 0}
+	return w.PostDatagram(r, ah.path, qpn, w.k.segments(p), d.n)
 }
 
 // deviceEnd implements device.Endpoint.
@@ -313,7 +314,7 @@ func (o deviceEnd) Pair() *device.Pair { return o.e.way.(deviceWay).Pair }
 func (o deviceEnd) Abandoned() bool { return o.e.abandon }
 
 func (o deviceEnd) Completed(r *rc.Request) {
-	if d, is := r.Owner.(*datagram); is {
+	if d := r.Owner.(*posted).datagram; d != nil {
 		o.e.ud.sent(d, r.Status)
 		return
 	}

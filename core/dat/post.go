@@ -22,8 +22,9 @@ const (
 	dtoReceiveUD             = 14
 )
 
-// posted is what the library remembers of a request or receive.
+// posted is what the library remembers of a request or receive (rc.Posted).
 type posted struct {
+	ia        *IA
 	cookie    uint64
 	flags     CompletionFlags
 	operation uint32
@@ -33,7 +34,8 @@ type posted struct {
 	epoch     uint64 // IA.freed when the memory was looked up
 	srq       *SRQ
 	bind      *binding
-	byRMR     bool // the local triplets are of RMRs
+	datagram  *datagram // that the request sends
+	byRMR     bool      // the local triplets are of RMRs
 }
 
 // PostArgs are the arguments of a post.
@@ -84,7 +86,7 @@ func (e *EP) Post(a PostArgs) codes.Return {
 	for _, t := range a.Triplets {
 		total += uint64(t.N)
 	}
-	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: operations[a.Op],
+	p := &posted{ia: e.ia, cookie: a.Cookie, flags: a.Flags, operation: operations[a.Op],
 		triplets: a.Triplets,
 		pz:       e.PZ, need: needs[a.Op], epoch: e.ia.freed}
 	if a.Immediate {
@@ -109,7 +111,8 @@ func (e *EP) Post(a PostArgs) codes.Return {
 
 // receive makes a receive of triplets.
 func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, codes.Return) {
-	p := &posted{cookie: cookie, triplets: triplets, pz: pz, need: LocalWrite, epoch: ia.freed}
+	p := &posted{ia: ia, cookie: cookie, triplets: triplets, pz: pz, need: LocalWrite,
+		epoch: ia.freed}
 	segments, ok := ia.local(p)
 	if !ok {
 		return nil, codes.ProtectionViolation.With(codes.ProtectionWrite)
@@ -137,17 +140,20 @@ func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlag
 	return codes.Success
 }
 
-// usable says whether memory that was looked up at a post is still what it was.
-func (ia *IA) usable(p *posted) bool {
-	if p.epoch == ia.freed {
+// Usable implements rc.Posted: memory that was looked up at a post is still what it was.
+func (p *posted) Usable() bool {
+	if p.epoch == p.ia.freed {
 		return true
 	}
-	if _, ok := ia.local(p); !ok {
+	if _, ok := p.ia.local(p); !ok {
 		return false
 	}
-	p.epoch = ia.freed
+	p.epoch = p.ia.freed
 	return true
 }
+
+// Bind implements rc.Posted.
+func (p *posted) Bind() bool { return p.bind.apply() }
 
 // completed tells the consumer of a request.
 func (e *EP) completed(r *rc.Request) {

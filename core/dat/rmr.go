@@ -194,7 +194,7 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	}
 	m.last = b
 	m.pending++
-	p := &posted{cookie: a.Cookie, flags: a.Flags, operation: dtoBind, pz: e.PZ, bind: b,
+	p := &posted{ia: m.ia, cookie: a.Cookie, flags: a.Flags, operation: dtoBind, pz: e.PZ, bind: b,
 		epoch: m.ia.freed}
 	q := &rc.Request{Op: rc.Bind, Fence: a.Flags&Fence != 0, Owner: p}
 	e.c.Requests++

@@ -96,7 +96,7 @@ func (s *SRQ) next() *rc.Receive {
 	if !ok {
 		return nil
 	}
-	p := &posted{cookie: d.Cookie, pz: s.PZ, need: LocalWrite, epoch: ^uint64(0), srq: s}
+	p := &posted{ia: s.ia, cookie: d.Cookie, pz: s.PZ, need: LocalWrite, epoch: ^uint64(0), srq: s}
 	r := &rc.Receive{Owner: p}
 	for _, g := range segments {
 		p.triplets = append(p.triplets, Triplet{Addr: g.Addr, N: g.N, Context: g.Context})

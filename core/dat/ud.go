@@ -368,7 +368,7 @@ func (t datagramEnds) onDatagram(m *transport.Msg) {
 	}
 	var grh [grhSize]byte
 	switch n := uint64(grhSize + len(m.Data)); {
-	case !e.ia.usable(r.Owner.(*posted)):
+	case !r.Owner.Usable():
 		r.Status = rc.LocalProtection
 	case n > r.Room():
 		r.Status = rc.LocalLength

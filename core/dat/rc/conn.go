@@ -240,10 +240,17 @@ func (c *Conn) tell(id transport.MsgID, h *header) bool {
 	return c.send(id, h, nil, Segment{}) == nil
 }
 
-// send sends a message with a segment of data, for owner: a *Request, of a reply the *Conn, nil
-// without data. transport.ErrBusy: there is no room. Other errors are the local memory's: of a peer
+// sender has the data of messages that links may need for some time: a request, or a connection, of
+// its reply.
+type sender interface {
+	// held: a link has memory of its until released.
+	held()
+	released(err error)
+}
+
+// send sends a message with a segment of data, of a sender; nil without data. transport.ErrBusy: there is no room. Other errors are the local memory's: of a peer
 // that is gone the owner hears by PeerFailed.
-func (c *Conn) send(id transport.MsgID, h *header, owner any, data Segment) error {
+func (c *Conn) send(id transport.MsgID, h *header, owner sender, data Segment) error {
 	h.Conn, h.Tag, h.Done = c.peerIndex, c.peerTag, c.expected
 	b := c.e.scratch[:]
 	if id == msgAsk {
@@ -255,7 +262,9 @@ func (c *Conn) send(id transport.MsgID, h *header, owner any, data Segment) erro
 	op.Local, op.N, op.Owner = data.Addr, uint64(data.N), owner
 	status, err := c.link.Send(c.ep, id, b, op)
 	if err == nil && status == transport.Queued {
-		c.hold(owner)
+		if owner != nil {
+			owner.held()
+		}
 		return nil
 	}
 	c.e.giveBack(op)
@@ -265,15 +274,8 @@ func (c *Conn) send(id transport.MsgID, h *header, owner any, data Segment) erro
 	return err
 }
 
-// hold: a link has memory of owner's until its operation is done.
-func (c *Conn) hold(owner any) {
-	if owner == nil {
-		return
-	}
+// held implements sender.
+func (c *Conn) held() {
 	c.ops++
-	if r, ok := owner.(*Request); ok {
-		r.ops++
-	} else {
-		c.reply.ops++
-	}
+	c.reply.ops++
 }

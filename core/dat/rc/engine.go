@@ -34,6 +34,17 @@ const (
 	RightAtomic
 )
 
+// Posted is what the poster of a request or receive keeps of it.
+type Posted interface {
+	// Usable says whether its local memory may still be written.
+	Usable() bool
+	// Bind has a bind take effect; false: it cannot.
+	Bind() bool
+}
+
+// usable is Usable; memory of a request or receive without an owner stays.
+func usable(p Posted) bool { return p == nil || p.Usable() }
+
 // Owner has a connection. The engine notifies it under its lock; it may post, and must not call
 // Progress.
 type Owner interface {
@@ -41,13 +52,8 @@ type Owner interface {
 	// are.
 	Access(c *Conn, context uint32, addr transport.Addr, n uint64, right Right) (transport.Addr,
 		bool)
-	// Usable says whether local memory of a request or receive with that Owner may still be
-	// written.
-	Usable(c *Conn, owner any) bool
 	// Invalidate makes context useless, as a send of the peer's asks; false: it may not.
 	Invalidate(c *Conn, context uint32) bool
-	// Bind has a bind with that Owner take effect; false: it cannot.
-	Bind(c *Conn, owner any) bool
 	// Completed: a request is over; the owner has it again.
 	Completed(c *Conn, r *Request)
 	// Received: a receive is over; likewise. c.Shared's receives come with the connection that
@@ -223,12 +229,9 @@ func (e *Engine) giveBack(op *transport.Op) {
 
 // opDone: the link needs the memory of a fragment no more.
 func (e *Engine) opDone(op *transport.Op, err error) {
-	owner := op.Owner
+	o, ok := op.Owner.(sender)
 	e.giveBack(op)
-	switch o := owner.(type) {
-	case *Request:
-		o.conn.requestSent(o, err)
-	case *Conn:
-		o.replySent(err)
+	if ok {
+		o.released(err)
 	}
 }

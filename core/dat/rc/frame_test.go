@@ -119,7 +119,6 @@ type side struct {
 	invalid  []uint32
 	over     map[any]int
 	check    func(r *Receive)
-	unusable bool
 }
 
 func (s *side) addr(at int) transport.Addr { return memory.AddrOf(s.memory) + transport.Addr(at) }
@@ -140,16 +139,20 @@ func (s *side) Access(_ *Conn, context uint32, addr transport.Addr, n uint64,
 		context == ctxWrite && right == RightWrite
 }
 
-// Usable implements Owner.
-func (s *side) Usable(*Conn, any) bool { return !s.unusable }
+// kept is the owner of a receive, by number, or of a bind.
+type kept struct {
+	number   int
+	unusable bool
+	bind     func()
+}
 
-// Bind implements Owner: the owner of a bind is how many requests are complete when it takes effect.
-func (s *side) Bind(_ *Conn, owner any) bool {
-	at, ok := owner.(*int)
-	if ok {
-		*at = len(s.done)
-	}
-	return ok
+// Usable implements Posted.
+func (k *kept) Usable() bool { return !k.unusable }
+
+// Bind implements Posted.
+func (k *kept) Bind() bool {
+	k.bind()
+	return true
 }
 
 // Invalidate implements Owner.

@@ -189,7 +189,8 @@ func TestLateReceive(t *testing.T) {
 				t.Fatalf("%d are complete after %d messages", len(a.done), a.link.sent)
 			}
 			for i := range 100 {
-				r := &Receive{Segments: []Segment{{b.addr(1000 + i), 1}}, Owner: i}
+				r := &Receive{Segments: []Segment{{b.addr(1000 + i), 1}},
+					Owner: &kept{number: i}}
 				if shared {
 					s.post(r)
 				} else {
@@ -205,8 +206,8 @@ func TestLateReceive(t *testing.T) {
 			}
 			for i, r := range b.received {
 				if got := memory.Bytes(r.Segments[0].Addr, 1)[0]; got != byte(i) || !shared &&
-					r.Owner != i {
-					t.Fatalf("seed %d: receive %d, the %vth posted, has send %d", seed, i,
+					r.Owner.(*kept).number != i {
+					t.Fatalf("seed %d: receive %d, of %v, has send %d", seed, i,
 						r.Owner, got)
 				}
 			}
@@ -287,8 +288,7 @@ func TestUnusable(t *testing.T) {
 	a, b := pair(t, 7, func(l *link) { l.ordered = true })
 	c, d := join(a, b, nil)
 	a.memory[0] = 1
-	d.PostReceive(&Receive{Segments: b.segments(0, 8)})
-	b.unusable = true
+	d.PostReceive(&Receive{Segments: b.segments(0, 8), Owner: &kept{unusable: true}})
 	r := &Request{Op: Send, Segments: a.segments(0, 8)}
 	c.Post(r)
 	run(a, b)
@@ -306,7 +306,7 @@ func TestOrder(t *testing.T) {
 		c, d := join(a, b, nil)
 		const writes, size = 40, 3000
 		for i := range writes {
-			d.PostReceive(&Receive{Owner: i})
+			d.PostReceive(&Receive{Owner: &kept{number: i}})
 			fill(a.memory[i*size:][:size], byte(i))
 			copy(a.memory[(i+1)*size-word:], bytes.Repeat([]byte{0xff}, word))
 			c.Post(&Request{Op: Write, Segments: a.segments(i*size, size),
@@ -316,7 +316,7 @@ func TestOrder(t *testing.T) {
 		}
 		whole := func(i int) bool { return bytes.Equal(a.memory[:i*size], b.memory[:i*size]) }
 		b.check = func(r *Receive) {
-			if i := r.Owner.(int); !whole(i + 1) {
+			if i := r.Owner.(*kept).number; !whole(i + 1) {
 				t.Fatalf("seed %d: send %d has come before what was written", seed, i)
 			}
 		}
@@ -341,10 +341,11 @@ func TestBind(t *testing.T) {
 	a, b := pair(t, 5, func(*link) {})
 	c, d := join(a, b, nil)
 	at := 0
+	taken := &kept{bind: func() { at = len(a.done) }}
 	send := &Request{Op: Send, Segments: a.segments(0, 8)}
 	write := &Request{Op: Write, Segments: a.segments(8, 8), Addr: uint64(b.addr(8)),
 		Context: ctxAll}
-	bind := &Request{Op: Bind, Owner: &at}
+	bind := &Request{Op: Bind, Owner: taken}
 	for _, r := range []*Request{send, write, bind} {
 		c.Post(r)
 	}
@@ -365,7 +366,7 @@ func TestBind(t *testing.T) {
 
 	at = 0
 	bad := &Request{Op: Bind}
-	never := &Request{Op: Bind, Owner: &at}
+	never := &Request{Op: Bind, Owner: taken}
 	c.Post(bad)
 	c.Post(never)
 	run(a, b)

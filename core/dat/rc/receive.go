@@ -5,7 +5,7 @@ import "slices"
 // Receive is a posted receive. The owner fills the upper part.
 type Receive struct {
 	Segments []Segment
-	Owner    any
+	Owner    Posted // nil: its memory stays
 
 	// When it completes:
 	Status    Status

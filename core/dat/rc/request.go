@@ -22,8 +22,8 @@ type Request struct {
 	Context    uint32
 	Operand    uint64 // to add; or to swap in
 	Compare    uint64
-	Bad        bool // its local memory is not what it needs: it completes with LocalProtection
-	Owner      any
+	Bad        bool   // its local memory is not what it needs: it completes with LocalProtection
+	Owner      Posted // nil: its memory stays
 
 	Status Status // when it completes
 
@@ -130,7 +130,7 @@ func (c *Conn) sendRequests() bool {
 // bind has a bind take effect, the oldest request, and completes it. It takes no number, as the
 // peer does not hear of it; so no bind is among those that are started.
 func (c *Conn) bind(r *Request) {
-	if r.started, r.answered = true, true; !c.Owner.Bind(c, r.Owner) {
+	if r.started, r.answered = true, true; r.Owner == nil || !r.Owner.Bind() {
 		r.Status = BindFailed
 	}
 	c.complete()
@@ -193,8 +193,15 @@ func (c *Conn) sendRequest(r *Request) error {
 	}
 }
 
-// requestSent: a link needs the memory of a fragment no more.
-func (c *Conn) requestSent(r *Request, err error) {
+// held implements sender.
+func (r *Request) held() {
+	r.conn.ops++
+	r.ops++
+}
+
+// released implements sender.
+func (r *Request) released(err error) {
+	c := r.conn
 	c.ops--
 	r.ops--
 	var fault *transport.FaultError
@@ -287,7 +294,7 @@ func (c *Conn) onReply(h *header, data []byte) bool {
 		uint64(h.Offset)+uint64(len(data)) > uint64(r.total) {
 		return false
 	}
-	if !c.Owner.Usable(c, r.Owner) || scatter(r.Segments, h.Offset, data) != nil {
+	if !usable(r.Owner) || scatter(r.Segments, h.Offset, data) != nil {
 		c.failLocal(r)
 		return true
 	}

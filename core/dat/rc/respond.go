@@ -121,7 +121,7 @@ func (c *Conn) onData(h *header, data []byte) bool {
 	switch {
 	case s.op == Send && uint64(s.total) > s.receive.total:
 		s.fault, s.receiveFault = RemoteResponder, LocalLength
-	case s.op == Send && (!c.Owner.Usable(c, s.receive.Owner) ||
+	case s.op == Send && (!usable(s.receive.Owner) ||
 		scatter(s.receive.Segments, h.Offset, data) != nil):
 		s.fault, s.receiveFault = RemoteResponder, LocalProtection
 	case s.op == Write && !c.placeWrite(h, s, data):
@@ -410,8 +410,8 @@ func (c *Conn) sendReply(s *incoming) error {
 	return err
 }
 
-// replySent: a link needs the memory of a fragment of an answer no more.
-func (c *Conn) replySent(err error) {
+// released implements sender, of a fragment of an answer.
+func (c *Conn) released(err error) {
 	c.ops--
 	c.reply.ops--
 	var fault *transport.FaultError

@@ -167,7 +167,8 @@ func (l *links) post(e *end, r *request) bool {
 	o := linkOf(e)
 	q := &rc.Request{Op: r.op, Immediate: r.immediate, Invalidate: r.invalidate,
 		Solicited: r.solicited, Fence: r.fence, Data: r.data, Segments: segmentsOf(r.local),
-		Context: r.context, Operand: r.operand, Compare: r.compare, Owner: r}
+		Context: r.context, Operand: r.operand, Compare: r.compare,
+		Owner: &linkPosted{linkProcess: o.linkProcess, end: o, request: r}}
 	if r.op != rc.Send && r.op != rc.Bind {
 		q.Addr, q.Context = uint64(user.AddrOf(r.remote.at)), r.remote.context
 	}
@@ -184,7 +185,8 @@ func (l *links) postReceive(e *end, r *receive) bool {
 	if o.over || !o.namesAll(r.local, localWrite, false) {
 		return false
 	}
-	o.conn.PostReceive(&rc.Receive{Segments: segmentsOf(r.local), Owner: r})
+	o.conn.PostReceive(&rc.Receive{Segments: segmentsOf(r.local),
+		Owner: &linkPosted{linkProcess: o.linkProcess, receive: r}})
 	return true
 }
 
@@ -201,8 +203,10 @@ func (l *links) share(process int) {
 }
 
 func (l *links) postShared(process int, r *receive) bool {
-	q := l.procs[process].shared
-	q.list = append(q.list, &rc.Receive{Segments: segmentsOf(r.local), Owner: r})
+	p := l.procs[process]
+	q := p.shared
+	q.list = append(q.list, &rc.Receive{Segments: segmentsOf(r.local),
+		Owner: &linkPosted{linkProcess: p, receive: r}})
 	q.Offer()
 	return true
 }
@@ -328,30 +332,33 @@ func (o *linkEnd) Access(_ *rc.Conn, context uint32, addr transport.Addr, n uint
 	return addr, o.names(context, addr, n, need, true)
 }
 
-// Usable implements rc.Owner.
-func (o *linkEnd) Usable(_ *rc.Conn, of any) bool {
-	switch of := of.(type) {
-	case *request:
-		return o.namesAll(of.local, localWrite, of.window)
-	case *receive:
-		return o.namesAll(of.local, localWrite, false)
-	}
-	return false
+// linkPosted is the owner of a request of an end, or of a receive.
+type linkPosted struct {
+	*linkProcess
+	end     *linkEnd
+	request *request
+	receive *receive
 }
+
+// Usable implements rc.Posted.
+func (p *linkPosted) Usable() bool {
+	if p.request != nil {
+		return p.namesAll(p.request.local, localWrite, p.request.window)
+	}
+	return p.namesAll(p.receive.local, localWrite, false)
+}
+
+// Bind implements rc.Posted.
+func (p *linkPosted) Bind() bool { return p.end.core.bound(p.end.end, p.request.number, true) }
 
 // Invalidate implements rc.Owner.
 func (o *linkEnd) Invalidate(_ *rc.Conn, context uint32) bool {
 	return o.core.invalidated(o.end, context)
 }
 
-// Bind implements rc.Owner.
-func (o *linkEnd) Bind(_ *rc.Conn, of any) bool {
-	return o.core.bound(o.end, of.(*request).number, true)
-}
-
 // Completed implements rc.Owner.
 func (o *linkEnd) Completed(_ *rc.Conn, q *rc.Request) {
-	r := q.Owner.(*request)
+	r := q.Owner.(*linkPosted).request
 	if q.Status != rc.Success || !r.suppress {
 		o.requests = append(o.requests, event{number: r.number, status: q.Status,
 			bind: r.op == rc.Bind, n: q.Bytes()})
@@ -361,7 +368,7 @@ func (o *linkEnd) Completed(_ *rc.Conn, q *rc.Request) {
 // Received implements rc.Owner.
 func (o *linkEnd) Received(_ *rc.Conn, q *rc.Receive) {
 	o.loud = o.loud || q.Status != rc.Success || q.Solicited || !o.solicited
-	o.receives = append(o.receives, event{number: q.Owner.(*receive).number, status: q.Status,
+	o.receives = append(o.receives, event{number: q.Owner.(*linkPosted).receive.number, status: q.Status,
 		n: q.N, immediate: q.HasData, data: q.Immediate, invalid: q.Invalid, context: q.Context})
 }
 
