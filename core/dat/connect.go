@@ -231,7 +231,7 @@ func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	if e.ud != nil {
 		c.qpn = e.ud.qpn
 	} else if !e.decided {
-		e.decided, e.offload = true, e.ia.library.offloads()
+		e.decided, e.offload = true, e.ia.library.nodeConns.wanted()
 	}
 	c.offload = e.offload
 	return c.bytes()

@@ -80,7 +80,7 @@ func (k *deviceEngine) identity() identity {
 type deviceHost struct{ ia *IA }
 
 func (h deviceHost) Now() int64     { return h.ia.library.cfg.Clock() }
-func (h deviceHost) Random() uint64 { return h.ia.library.random() }
+func (h deviceHost) Random() uint64 { return h.ia.library.cfg.Random() }
 
 // deviceCounters are the counters of an adapter by which those of a device are counted.
 var deviceCounters = [device.NumCounters]int{device.Listens: iaCMListen,

@@ -47,7 +47,7 @@ func (k links) promise(b *binding) codes.Return {
 
 // context gives a region a context that does not name it yet.
 func (k links) context(r *region) codes.Return {
-	c, ok := k.ia.contexts.add(nil, k.ia.library.random())
+	c, ok := k.ia.contexts.add(nil, k.ia.library.cfg.Random())
 	if !ok {
 		return codes.InsufficientResources.With(codes.ResourceMemoryRegion)
 	}
@@ -106,7 +106,7 @@ func (k links) openWay(e *EP) codes.Return {
 	way := linkWay{e.conn, e}
 	e.way = way
 	if e.Attr.Service == ServiceUD {
-		k.ia.library.ud.add(e, k.ia.library.random)
+		k.ia.library.ud.add(e, k.ia.library.cfg.Random)
 		e.way = datagrams{way, e.ud}
 	}
 	return way.change(e, e)

@@ -12,13 +12,6 @@ import (
 // The node engine is C (cshim/dat/rc): a connection over a link of the node is C's from its opening
 // to its end, if both processes can. Here is how it is opened, and what follows from its end.
 
-// offloads says whether connections over links of the node are C's. With LAPI_FASTLANE=random that is
-// a matter of chance.
-func (l *Library) offloads() bool {
-	lane := l.cfg.Lane
-	return l.cfg.Offload && lane != nil && l.contexts.shared != nil && (lane.Random == 0 || l.random()&1 == 0)
-}
-
 // onNode is the connection of an endpoint that C has: its way, and where messages for it go that core
 // has found.
 type onNode struct {
@@ -61,6 +54,7 @@ func (e *EP) openNode(link laneLink, at transport.Endpoint, c *card, reads int) 
 	}
 	e.c.End = uint64At(n)
 	l.nodeConns.set(index, e.c.End)
+	l.nodeConns.conns[index] = w
 	return true
 }
 
@@ -91,7 +85,7 @@ func (w *onNode) Post(r *rc.Request) bool {
 		return false
 	}
 	w.e.c.Requests-- // it is among C's, or was completed
-	l.collectEnds()
+	l.nodeConns.collect()
 	return true
 }
 
@@ -128,7 +122,7 @@ func (w *onNode) Disconnect(graceful bool) {
 		return
 	}
 	node.Disconnect(w.DatEnd, graceful)
-	w.e.ia.library.collectEnds()
+	w.e.ia.library.nodeConns.collect()
 }
 
 // Discard implements way.
@@ -147,31 +141,7 @@ func (w *onNode) Cut(how rc.Ending) {
 		return
 	}
 	node.Cut(w.DatEnd, uint32(how))
-	w.e.ia.library.collectEnds()
-}
-
-// collectEnds takes over the connections of C's that have ended, and reports shared queues in which few
-// receives are left.
-func (l *Library) collectEnds() {
-	if l.cfg.Lane == nil {
-		return
-	}
-	l.nodeConns.freeLingering()
-	for l.cfg.Lane.Ended != 0 {
-		l.cfg.Lane.Ended = 0
-		for _, ia := range l.ias {
-			for _, o := range ia.objects {
-				switch o := o.(type) {
-				case *EP:
-					if o.node != nil && o.node.On == 0 && o.node.Collected == 0 {
-						o.node.over()
-					}
-				case *SRQ:
-					o.collectLow()
-				}
-			}
-		}
-	}
+	w.e.ia.library.nodeConns.collect()
 }
 
 // over: no copy of the peer's is under way any more, and all posted requests and receives complete;
@@ -200,6 +170,7 @@ func (e *EP) closeNode() {
 	}
 	e.collectCounters()
 	e.node, e.c.End = nil, 0
+	l.nodeConns.conns[w.Config.Index] = nil
 	l.nodeConns.linger(lingering{w.DatEnd, e.conn, e.peer})
 	w.DatEnd = nil
 }

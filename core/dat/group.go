@@ -107,7 +107,7 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 	c := &Collective{EVD: e, PZ: pz, id: a.ID, qualifier: own.Qualifier, user: a.Context,
 		info: a.Info, until: l.cfg.Clock() + l.cfg.Timeout, askAt: l.cfg.Clock() + firstAsk,
 		askPause: firstAsk, missing: len(a.Members) - 1,
-		tag: uint32(l.random())}
+		tag: uint32(l.cfg.Random())}
 	if !ia.add(KindCollective, c) {
 		return codes.InsufficientResources.With(codes.ResourceMemory)
 	}

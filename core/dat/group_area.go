@@ -100,7 +100,7 @@ func (c *Collective) offerArea() {
 			c.area, file = nil, -1
 		}
 	}
-	c.crowded, c.seed = isCrowded(size), uint32(l.random())
+	c.crowded, c.seed = isCrowded(size), uint32(l.cfg.Random())
 	for _, f := range c.members[1:] {
 		if n := f.neighbourOf(); n != nil {
 			f.publishArea(n, file)

@@ -35,27 +35,6 @@ func flag(b bool) uint8 {
 	return 0
 }
 
-// openLane readies what C shares, for the first adapter.
-func (l *Library) openLane() {
-	if l.cfg.Lane == nil {
-		return
-	}
-	l.contexts.shared = l.node.openTable()
-	l.cfg.Lane.Table = l.contexts.shared.address()
-	l.cfg.Lane.On, l.cfg.Lane.GoWork = 1, 1
-}
-
-// closeLane ends it, after the last one.
-func (l *Library) closeLane() {
-	if n := l.cfg.Lane; n != nil {
-		l.nodeConns.close()
-		n.On, n.NumLinks, n.NumEnds, n.Ends, n.Unsent, n.Ended = 0, 0, 0, 0, 0, 0
-		n.Adapters, n.Table = 0, 0
-		l.contexts.shared.close()
-		l.contexts.shared = nil
-	}
-}
-
 // publishLinks gives C the links by which it may receive.
 func (ps *peers) publishLinks(n *layout.DatLane) {
 	if n == nil {
@@ -77,9 +56,8 @@ func (ps *peers) publishLinks(n *layout.DatLane) {
 const seenTurns = 16
 
 // isSeen says whether core sees to a link in this turn.
-func (l *Library) isSeen(d *dataLink) bool {
-	lane := l.cfg.Lane
-	if d.node == nil || lane == nil || lane.Rings != 0 || l.turns%seenTurns == 0 {
+func (d *dataLink) isSeen(lane *layout.DatLane, turn uint) bool {
+	if d.node == nil || lane == nil || lane.Rings != 0 || turn%seenTurns == 0 {
 		return true
 	}
 	link, ok := d.link.(laneLink)

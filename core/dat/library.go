@@ -7,6 +7,7 @@ import (
 	"lapi/core/progress"
 	"lapi/transport"
 	"lapi/transport/arena"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -32,9 +33,7 @@ type Library struct {
 	ud      datagramEnds
 	turns   uint
 	busy    bool // a link had no room
-	// a thread sleeps; there is something since that it must hear of; it wakes for no peer's
-	// silence
-	asleep, added, untimed bool
+	sleep   sleep
 
 	conns connections
 
@@ -42,17 +41,31 @@ type Library struct {
 	silence silence
 }
 
+// sleep is the sleep of a thread that waits.
+type sleep struct {
+	lane    *layout.DatLane // nil: there is none
+	asleep  bool            // a thread sleeps
+	added   bool            // there is something since that it must hear of
+	untimed bool            // it wakes for no peer's silence
+}
+
+func (s *sleep) setUntimed(on bool) {
+	s.untimed = on
+	if s.lane != nil {
+		s.lane.Untimed = uint32(flag(on))
+	}
+}
+
 // New makes the library without an adapter.
 func New(cfg Config) *Library {
 	l := &Library{cfg: cfg, host: cfg.Host}
 	l.silence.cfg = &l.cfg
-	l.nodeConns = nodeConns{lane: cfg.Lane, rings: &l.rings}
+	l.nodeConns = nodeConns{cfg: &l.cfg, rings: &l.rings}
+	l.sleep.lane = cfg.Lane
 	l.groups.cfg, l.groups.memory = &l.cfg, &l.memory
-	l.engine = rc.NewEngine(l.random)
+	l.engine = rc.NewEngine(l.cfg.Random)
 	return l
 }
-
-func (l *Library) random() uint64 { return l.cfg.Random() }
 
 // open opens the sockets, for the first adapter.
 func (l *Library) open() (err error) {
@@ -66,12 +79,12 @@ func (l *Library) open() (err error) {
 		l.self.Close()
 		return err
 	}
-	name := newName(l.random)
-	l.machine = cm.New(cm.Config{Outlet: l.network, Key: cm.NewKey(l.random),
-		Shared: l.cfg.Shared, Random: l.random,
+	name := newName(l.cfg.Random)
+	l.machine = cm.New(cm.Config{Outlet: l.network, Key: cm.NewKey(l.cfg.Random),
+		Shared: l.cfg.Shared, Random: l.cfg.Random,
 		Unanswered: func(c *cm.Conn) { l.silence.unanswered(c, l.network) }})
 	l.peers = peers{users: linkUse{l}, network: l.network, machine: l.machine, self: l.self,
-		host: l.host, random: l.random, known: map[peerKey]*peer{}}
+		host: l.host, random: l.cfg.Random, known: map[peerKey]*peer{}}
 	l.node = neighbourhood{peers: &l.peers, name: name, clock: l.cfg.Clock,
 		timeout: l.cfg.Timeout}
 	l.ud = datagramEnds{}
@@ -79,7 +92,10 @@ func (l *Library) open() (err error) {
 	l.engine.Attach(l.self)
 	l.groups.attach(l.self)
 	l.node.openDoor()
-	l.openLane()
+	if l.cfg.Lane != nil {
+		l.contexts.shared = l.node.openTable()
+		l.nodeConns.open(l.contexts.shared)
+	}
 	return nil
 }
 
@@ -119,12 +135,16 @@ func (l *Library) drainWithdrawn() {
 func (l *Library) close() {
 	memory.Guard()
 	l.drain()
-	l.closeLane()
+	if l.cfg.Lane != nil {
+		l.nodeConns.close()
+		l.contexts.shared.close()
+		l.contexts.shared = nil
+	}
 	l.peers.close()
 	l.node.close()
 	l.self.Close()
 	l.network.Close()
-	l.added, l.asleep = false, false
+	l.sleep.asleep, l.sleep.added = false, false
 	l.peers, l.node, l.ud = peers{}, neighbourhood{}, nil
 	l.network, l.self, l.machine = nil, nil, nil
 	l.groups.close()
@@ -170,14 +190,14 @@ func (l *Library) progressLinks() (n int) {
 		if d.node == nil && d.opened == 0 && l.turns%idleTurns != 0 {
 			continue
 		}
-		if l.isSeen(d) {
+		if d.isSeen(l.cfg.Lane, l.turns) {
 			n += d.link.Progress(progressBatch)
 		}
 	}
 	if l.cfg.Lane != nil {
 		l.cfg.Lane.Rings = 0
 	}
-	l.collectEnds()
+	l.nodeConns.collect()
 	l.conns.receiving = false
 	if len(l.conns.ended) > 0 {
 		l.network.Woken()
@@ -201,9 +221,9 @@ func (l *Library) push() int {
 	done, busy := l.engine.Progress()
 	n, waiting := l.groups.pump()
 	done += n
-	if done > 0 && l.untimed { // something may be due from a peer now
-		l.added = true
-		l.setUntimed(false)
+	if done > 0 && l.sleep.untimed { // something may be due from a peer now
+		l.sleep.added = true
+		l.sleep.setUntimed(false)
 	}
 	l.busy = !l.ud.sendWaiting() || busy || waiting
 	l.peers.push()
@@ -231,7 +251,7 @@ func (l *Library) NextTimeout() (next int64) {
 	if l.network == nil {
 		return next
 	}
-	if l.added {
+	if l.sleep.added {
 		return 1
 	}
 	next = progress.Earlier(next, progress.Earlier(l.machine.NextTimeout(), l.node.nextTimeout()))
@@ -251,28 +271,21 @@ func (l *Library) Arm() (until int64, ok bool) {
 			return 0, false
 		}
 	}
-	l.added = false
+	l.sleep.added = false
 	if !l.peers.arm() {
 		l.Disarm()
 		return 0, false
 	}
 	n := l.NextTimeout()
-	l.asleep = n == 0 || n > l.cfg.Clock()
-	l.setUntimed(l.asleep && (l.network == nil || !l.node.timed()))
-	return n, l.asleep
-}
-
-func (l *Library) setUntimed(on bool) {
-	l.untimed = on
-	if l.cfg.Lane != nil {
-		l.cfg.Lane.Untimed = uint32(flag(on))
-	}
+	l.sleep.asleep = n == 0 || n > l.cfg.Clock()
+	l.sleep.setUntimed(l.sleep.asleep && (l.network == nil || !l.node.timed()))
+	return n, l.sleep.asleep
 }
 
 // Disarm ends what Arm began.
 func (l *Library) Disarm() {
-	l.asleep, l.added = false, false
-	l.setUntimed(false)
+	l.sleep.asleep, l.sleep.added = false, false
+	l.sleep.setUntimed(false)
 	for _, d := range l.devices {
 		d.Disarm()
 	}

@@ -67,7 +67,7 @@ func (ia *IA) NewMember() (address uint64, size int, r codes.Return) {
 	}
 	m := &Member{ia: ia}
 	for try := 0; m.listener == nil; try++ {
-		q := l.random() | 1<<63 // programs choose small ones
+		q := l.cfg.Random() | 1<<63 // programs choose small ones
 		if m.listener, r = ia.listen(q, groupService{&l.groups}, nil); r != codes.Success && try == qualifierTries {
 			return 0, 0, codes.InsufficientResources.With(codes.NoSubtype)
 		}

@@ -1,6 +1,8 @@
 package dat
 
 import (
+	"slices"
+
 	"lapi/core/dat/rc"
 	node "lapi/cshim/dat/rc"
 	"lapi/transport/layout"
@@ -10,17 +12,34 @@ import (
 // messages that name them; their binds, which take effect here; and connections that are over, whose
 // last message to the peer has found no room.
 type nodeConns struct {
-	lane       *layout.DatLane
+	cfg        *Config
 	rings      *rings
-	ends       []byte                 // addresses, by number
+	conns      []*onNode // by number; nil: there is none
+	ends       []byte    // their addresses likewise
+	shared     []*SRQ
 	binds      map[uint64]*rc.Request // by number
 	bindNumber uint64
 	lingering  []lingering
 }
 
+// open readies what C shares, for the first adapter.
+func (c *nodeConns) open(table *ownTable) {
+	lane := c.cfg.Lane
+	lane.Table = table.address()
+	lane.On, lane.GoWork = 1, 1
+}
+
+// wanted says whether a connection over a link of the node is to be C's. With LAPI_FASTLANE=random that
+// is a matter of chance.
+func (c *nodeConns) wanted() bool {
+	lane := c.cfg.Lane
+	return c.cfg.Offload && lane != nil && lane.Table != 0 &&
+		(lane.Random == 0 || c.cfg.Random()&1 == 0)
+}
+
 // grow makes room for the number of a connection; false: there is no memory.
 func (c *nodeConns) grow(index uint32) bool {
-	if index < c.lane.NumEnds {
+	if index < c.cfg.Lane.NumEnds {
 		return true
 	}
 	n := max(64, powerOfTwo(index+1))
@@ -31,12 +50,34 @@ func (c *nodeConns) grow(index uint32) bool {
 	copy(b, c.ends)
 	c.rings.put(c.ends)
 	c.ends = b
-	c.lane.Ends, c.lane.NumEnds = addressOf(b), n
+	c.conns = append(c.conns, make([]*onNode, int(n)-len(c.conns))...)
+	c.cfg.Lane.Ends, c.cfg.Lane.NumEnds = addressOf(b), n
 	return true
 }
 
 // set says where the connection of a number is; 0: there is none.
 func (c *nodeConns) set(index uint32, address uint64) { elements[uint64](c.ends)[index] = address }
+
+// collect takes over the connections of C's that have ended, and reports shared queues in which few
+// receives are left.
+func (c *nodeConns) collect() {
+	lane := c.cfg.Lane
+	if lane == nil {
+		return
+	}
+	c.freeLingering()
+	for lane.Ended != 0 {
+		lane.Ended = 0
+		for i := 0; i < len(c.conns); i++ {
+			if w := c.conns[i]; w != nil && w.On == 0 && w.Collected == 0 {
+				w.over()
+			}
+		}
+		for _, s := range slices.Clone(c.shared) {
+			s.collectLow()
+		}
+	}
+}
 
 // bind posts a bind to C, which takeBind gives back in its turn. False: the connection is over.
 func (c *nodeConns) bind(end *layout.DatEnd, r *rc.Request) bool {
@@ -101,5 +142,8 @@ func (c *nodeConns) close() {
 		c.free(o)
 	}
 	c.rings.put(c.ends)
-	c.ends, c.lingering = nil, nil
+	c.ends, c.conns, c.lingering = nil, nil, nil
+	n := c.cfg.Lane
+	n.On, n.NumLinks, n.NumEnds, n.Ends, n.Unsent, n.Ended = 0, 0, 0, 0, 0, 0
+	n.Adapters, n.Table = 0, 0
 }

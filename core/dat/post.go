@@ -78,7 +78,7 @@ func (e *EP) iovMax(op rc.Op) int32 {
 // Post is dat_ep_post_send, _rdma_write, _rdma_read and their extensions, which C has judged
 // (cshim/dat/rc/judge.c): the connection stands or is over.
 func (e *EP) Post(a PostArgs) codes.Return {
-	e.ia.library.collectEnds()
+	e.ia.library.nodeConns.collect()
 	if e.ia.limits.lacks(&a) {
 		return codes.ModelNotSupported.With(codes.NoSubtype)
 	}
@@ -122,7 +122,7 @@ func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, c
 
 // PostReceive is dat_ep_post_recv, which C has judged.
 func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlags) codes.Return {
-	e.ia.library.collectEnds()
+	e.ia.library.nodeConns.collect()
 	r, ret := e.ia.receive(e.PZ, triplets, cookie)
 	if ret != codes.Success {
 		return ret

@@ -178,7 +178,7 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	if r != codes.Success {
 		return 0, r
 	}
-	e.ia.library.collectEnds()
+	e.ia.library.nodeConns.collect()
 	r = e.mayBind()
 	switch {
 	case r != codes.Success:

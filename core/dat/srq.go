@@ -1,6 +1,8 @@
 package dat
 
 import (
+	"slices"
+
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	node "lapi/cshim/dat/rc"
@@ -72,6 +74,8 @@ func (s *SRQ) open() bool {
 	}
 	s.slot.Lane = uint64At(s.c)
 	s.c.Low = uint32(s.LowWatermark)
+	c := &s.ia.library.nodeConns
+	c.shared = append(c.shared, s)
 	s.queue.Next = s.next
 	s.queue.Waits = func(n int) { s.c.CoreWaits = uint32(n) }
 	return true
@@ -85,6 +89,8 @@ func (s *SRQ) isDevice() bool {
 
 func (s *SRQ) close() {
 	s.slot.Lane = 0
+	c := &s.ia.library.nodeConns
+	c.shared = slices.DeleteFunc(c.shared, func(o *SRQ) bool { return o == s })
 	node.CloseShared(s.c)
 	s.c = new(layout.DatSrq)
 }

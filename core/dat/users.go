@@ -30,7 +30,7 @@ func (u linkUse) owed(link transport.Link) bool {
 // linkAdded: a thread that sleeps has not armed the link.
 func (u linkUse) linkAdded() {
 	u.l.peers.publishLinks(u.l.cfg.Lane)
-	u.l.added = u.l.asleep
+	u.l.sleep.added = u.l.sleep.asleep
 }
 
 // linkRemoved: C must not use the link any more, which is closed next.
