@@ -346,15 +346,3 @@ func (c *datCall) addrOf(i int) (netip.Addr, bool) {
 	}
 	return dat.Addr(readable[byte](c, i, dat.SockaddrSize(family[0])))
 }
-
-// on calls f with the object of argument 0, of a kind whose handle is wrong with subtype.
-func on[T dat.Object](subtype codes.Subtype, f func(o T,
-	c *datCall) codes.Return) func(*datCall) codes.Return {
-	return func(c *datCall) codes.Return {
-		o, r := dat.Find[T](udapl.lib, c.h(0), subtype)
-		if r != codes.Success {
-			return r
-		}
-		return f(o, c)
-	}
-}

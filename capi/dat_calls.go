@@ -94,6 +94,26 @@ func post(e *dat.EP, c *datCall) codes.Return {
 
 var datCalls [C.DAT_NUM_CALLS]func(*datCall) codes.Return
 
+// def has a call done by f, with the object of argument 0, of a kind whose handle is wrong with
+// subtype, once there are the pointers that it must have.
+func def[T dat.Object](number int, subtype codes.Subtype, f func(o T, c *datCall) codes.Return) {
+	datCalls[number] = func(c *datCall) codes.Return {
+		o, r := dat.Find[T](udapl.lib, c.h(0), subtype)
+		if r == codes.Success {
+			r = c.missing(datPointers[number])
+		}
+		if r == codes.Success {
+			r = f(o, c)
+		}
+		return r
+	}
+}
+
+// plain is def of a call without other arguments.
+func plain[T dat.Object](number int, subtype codes.Subtype, f func(o T) codes.Return) {
+	def(number, subtype, func(o T, _ *datCall) codes.Return { return f(o) })
+}
+
 func init() {
 	for i := range datCalls {
 		datCalls[i] = notImplemented
@@ -108,35 +128,19 @@ func init() {
 }
 
 func initEventCalls() {
-	d := &datCalls
-	d[C.DAT_CALL_evd_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		if c.needs(4) {
-			return codes.Arg(5)
-		}
+	def(C.DAT_CALL_evd_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		e, r := ia.NewEVD(c.i(1), c.h(2), dat.EVDFlags(c.u(3)))
 		return made(c, 4, e, r)
 	})
-	d[C.DAT_CALL_evd_free] = on(ofEVD, func(e *dat.EVD,
-		_ *datCall) codes.Return {
-		return e.Free()
-	})
-	d[C.DAT_CALL_evd_modify_cno] = on(ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
+	plain(C.DAT_CALL_evd_free, ofEVD, (*dat.EVD).Free)
+	def(C.DAT_CALL_evd_modify_cno, ofEVD, func(e *dat.EVD, c *datCall) codes.Return {
 		return e.ModifyCNO(c.h(1))
 	})
-	d[C.DAT_CALL_cno_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		if c.needs(3) {
-			return codes.Arg(3)
-		}
+	def(C.DAT_CALL_cno_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		n, r := ia.NewCNO(dat.Agent{Instance: c[1], Function: c[2]}, -1)
 		return made(c, 3, n, r)
 	})
-	d[C.DAT_CALL_cno_fd_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		switch {
-		case c.needs(1):
-			return codes.Arg(2)
-		case c.needs(2):
-			return codes.Arg(3)
-		}
+	def(C.DAT_CALL_cno_fd_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		fd, err := descriptor.Event()
 		if err != nil {
 			return codes.InsufficientResources.With(codes.ResourceDevice)
@@ -149,73 +153,58 @@ func initEventCalls() {
 		set(c, 1, int32(fd))
 		return made(c, 2, n, r)
 	})
-	d[C.DAT_CALL_cno_free] = on(ofCNO, func(n *dat.CNO,
-		_ *datCall) codes.Return {
-		return n.Free()
-	})
+	plain(C.DAT_CALL_cno_free, ofCNO, (*dat.CNO).Free)
 }
 
 func initEndpointCalls() {
-	d := &datCalls
-	d[C.DAT_CALL_ep_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_ep_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return epCreate(ia, c, 0, 5)
 	})
-	d[C.DAT_CALL_ep_create_with_srq] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_ep_create_with_srq, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		if c[5] == 0 {
 			return codes.BadHandle(ofSRQ)
 		}
 		return epCreate(ia, c, c.h(5), 6)
 	})
-	d[C.DAT_CALL_ep_free] = on(ofEP, func(e *dat.EP, _ *datCall) codes.Return { return e.Free() })
-	d[C.DAT_CALL_ep_reset] = on(ofEP, func(e *dat.EP, _ *datCall) codes.Return { return e.Reset() })
-	d[C.DAT_CALL_ep_get_status] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	plain(C.DAT_CALL_ep_free, ofEP, (*dat.EP).Free)
+	plain(C.DAT_CALL_ep_reset, ofEP, (*dat.EP).Reset)
+	def(C.DAT_CALL_ep_get_status, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		receives, requests := e.Idle()
 		set(c, 1, uint32(e.State))
 		set(c, 2, uint32(receives))
 		set(c, 3, uint32(requests))
 		return codes.Success
 	})
-	d[C.DAT_CALL_ep_recv_query] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ep_recv_query, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		receives, _ := e.Idle()
 		set(c, 1, int32(receives))
 		set(c, 2, int32(receives))
 		return codes.Success
 	})
-	d[C.DAT_CALL_ep_set_watermark] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ep_set_watermark, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		if e.SRQ == nil {
 			return codes.InvalidState.With(codes.NoSubtype)
 		}
 		return codes.ModelNotSupported.With(codes.NoSubtype)
 	})
-	d[C.DAT_CALL_post] = on(ofEP, post)
-	d[C.DAT_CALL_ep_post_recv] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_post, ofEP, post)
+	def(C.DAT_CALL_ep_post_recv, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		return e.PostReceive(c.judged(1, 2), c[3], dat.CompletionFlags(c.u(4)))
 	})
-	d[C.DAT_CALL_srq_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_srq_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		a := at[C.DAT_SRQ_ATTR](c, 2)
-		switch {
-		case a == nil:
-			return codes.Arg(3)
-		case c.needs(3):
-			return codes.Arg(4)
-		}
 		s, r := ia.NewSRQ(c.h(1), int32(a.max_recv_dtos), int32(a.max_recv_iov),
 			int32(a.low_watermark))
 		return made(c, 3, s, r)
 	})
-	d[C.DAT_CALL_srq_free] = on(ofSRQ, func(s *dat.SRQ,
-		_ *datCall) codes.Return {
-		return s.Free()
-	})
-	d[C.DAT_CALL_srq_resize] = on(ofSRQ, func(s *dat.SRQ,
-		c *datCall) codes.Return {
+	plain(C.DAT_CALL_srq_free, ofSRQ, (*dat.SRQ).Free)
+	def(C.DAT_CALL_srq_resize, ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return {
 		return s.Resize(int32(c.u(1)))
 	})
-	d[C.DAT_CALL_srq_set_lw] = on(ofSRQ, func(s *dat.SRQ,
-		c *datCall) codes.Return {
+	def(C.DAT_CALL_srq_set_lw, ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return {
 		return s.SetLow(int32(c.u(1)))
 	})
-	d[C.DAT_CALL_srq_post_recv] = on(ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return {
+	def(C.DAT_CALL_srq_post_recv, ofSRQ, func(s *dat.SRQ, c *datCall) codes.Return {
 		return s.Post(c.judged(1, 2), c[3])
 	})
 }
@@ -236,7 +225,7 @@ func epCreate(ia *dat.IA, c *datCall, srq dat.Handle, i int) codes.Return {
 
 func initExtensionCalls() {
 	d := &datCalls
-	d[C.DAT_CALL_ib_post_send_ud] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ib_post_send_ud, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		t, r := c.triplets(1, 2)
 		ah := at[C.DAT_IB_ADDR_HANDLE](c, 3)
 		switch {
@@ -251,22 +240,19 @@ func initExtensionCalls() {
 		}
 		return e.PostUD(t, dat.Handle(*(*uint64)(ptr(&ah.ah))), uint32(ah.qpn), c[4], flags)
 	})
-	d[C.DAT_CALL_ib_ud_cm_free] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ib_ud_cm_free, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		return e.FreeUDConnection(c[1])
 	})
-	d[C.DAT_CALL_ib_ud_ah_free] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ib_ud_ah_free, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		ah := at[C.DAT_IB_ADDR_HANDLE](c, 1)
-		if ah == nil {
-			return codes.Arg(2)
-		}
 		return e.FreeAH(dat.Handle(*(*uint64)(ptr(&ah.ah))))
 	})
 	d[C.DAT_CALL_ib_query_counters] = queryCounters
 	d[C.DAT_CALL_ib_print_counters] = printCounters
-	d[C.DAT_CALL_ib_start_counter] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_ib_start_counter, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return ia.StartCounters(c.i(1))
 	})
-	d[C.DAT_CALL_ib_stop_counter] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_ib_stop_counter, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return ia.StopCounters(c.i(1))
 	})
 	d[C.DAT_CALL_ib_open_query] = openQuery

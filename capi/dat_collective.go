@@ -31,14 +31,7 @@ func (kernel) Reduce(op, typ int, inout, in transport.Addr, count uint64) {
 }
 
 func initCollectiveCalls() {
-	d := &datCalls
-	d[C.DAT_CALL_ib_collective_create_member] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		switch {
-		case c.needs(2):
-			return codes.Arg(3)
-		case c.needs(3):
-			return codes.Arg(4)
-		}
+	def(C.DAT_CALL_ib_collective_create_member, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		address, size, r := ia.NewMember()
 		if r == codes.Success {
 			set(c, 2, address)
@@ -46,23 +39,17 @@ func initCollectiveCalls() {
 		}
 		return r
 	})
-	d[C.DAT_CALL_ib_collective_free_member] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_ib_collective_free_member, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return ia.FreeMember(c[1])
 	})
-	d[C.DAT_CALL_ib_collective_create_group] = on(ofEVD, createGroup)
-	d[C.DAT_CALL_ib_collective_free_group] = on(ofGroup, func(g *dat.Collective,
-		_ *datCall) codes.Return {
-		return g.Free()
-	})
-	d[C.DAT_CALL_ib_collective_read_clock] = on(ofGroup, func(g *dat.Collective,
+	def(C.DAT_CALL_ib_collective_create_group, ofEVD, createGroup)
+	plain(C.DAT_CALL_ib_collective_free_group, ofGroup, (*dat.Collective).Free)
+	def(C.DAT_CALL_ib_collective_read_clock, ofGroup, func(g *dat.Collective,
 		c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
 		set(c, 1, g.ReadClock())
 		return codes.Success
 	})
-	d[C.DAT_CALL_collective] = on(ofGroup, func(g *dat.Collective, c *datCall) codes.Return {
+	def(C.DAT_CALL_collective, ofGroup, func(g *dat.Collective, c *datCall) codes.Return {
 		return g.PostJudged(at[layout.DatGroupOp](c, 1), list[layout.DatSpan](c, 2, 2*g.Size()))
 	})
 }

@@ -12,8 +12,7 @@ import (
 
 // Connections: endpoints, service points, requests.
 func initConnectionCalls() {
-	d := &datCalls
-	d[C.DAT_CALL_ep_connect] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ep_connect, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		to, ok := c.addrOf(1)
 		private, fits := c.private(4)
 		switch {
@@ -28,7 +27,7 @@ func initConnectionCalls() {
 		}
 		return e.Connect(to, c[2], timeoutOf(c.u(3)), private)
 	})
-	d[C.DAT_CALL_ep_dup_connect] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ep_dup_connect, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		of, r := dat.Find[*dat.EP](udapl.lib, c.h(1), ofEP)
 		private, fits := c.private(3)
 		switch {
@@ -43,47 +42,38 @@ func initConnectionCalls() {
 		}
 		return e.Duplicate(of, timeoutOf(c.u(2)), private)
 	})
-	d[C.DAT_CALL_ep_disconnect] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	def(C.DAT_CALL_ep_disconnect, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		if c.u(1) > 1 {
 			return codes.Arg(2)
 		}
 		return e.Disconnect(c.u(1) != 0)
 	})
-	d[C.DAT_CALL_cr_accept] = on(ofCR, func(cr *dat.CR, c *datCall) codes.Return {
+	def(C.DAT_CALL_cr_accept, ofCR, func(cr *dat.CR, c *datCall) codes.Return {
 		private, ok := c.private(2)
 		if !ok {
 			return codes.Arg(3)
 		}
 		return cr.Accept(c.h(1), private)
 	})
-	d[C.DAT_CALL_cr_reject] = on(ofCR, func(cr *dat.CR, c *datCall) codes.Return {
+	def(C.DAT_CALL_cr_reject, ofCR, func(cr *dat.CR, c *datCall) codes.Return {
 		private, ok := c.private(1)
 		if !ok {
 			return codes.Arg(2)
 		}
 		return cr.Reject(private)
 	})
-	d[C.DAT_CALL_cr_handoff] = on(ofCR, func(cr *dat.CR,
-		c *datCall) codes.Return {
+	def(C.DAT_CALL_cr_handoff, ofCR, func(cr *dat.CR, c *datCall) codes.Return {
 		return cr.Handoff(c[1])
 	})
-	d[C.DAT_CALL_psp_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		switch {
-		case c.needs(4):
-			return codes.Arg(5)
-		case c.u(3) > 1:
+	def(C.DAT_CALL_psp_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.u(3) > 1 {
 			return codes.Arg(4)
 		}
 		p, r := ia.NewPSP(c[1], c.h(2), c.u(3) == 1)
 		return made(c, 4, p, r)
 	})
-	d[C.DAT_CALL_psp_create_any] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		switch {
-		case c.needs(1):
-			return codes.Arg(2)
-		case c.needs(4):
-			return codes.Arg(5)
-		case c.u(3) > 1:
+	def(C.DAT_CALL_psp_create_any, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+		if c.u(3) > 1 {
 			return codes.Arg(4)
 		}
 		p, r := ia.NewPSPAny(c.h(2), c.u(3) == 1)
@@ -92,21 +82,12 @@ func initConnectionCalls() {
 		}
 		return made(c, 4, p, r)
 	})
-	d[C.DAT_CALL_psp_free] = on(ofPSP, func(p *dat.PSP,
-		_ *datCall) codes.Return {
-		return p.Free()
-	})
-	d[C.DAT_CALL_rsp_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		if c.needs(4) {
-			return codes.Arg(5)
-		}
+	plain(C.DAT_CALL_psp_free, ofPSP, (*dat.PSP).Free)
+	def(C.DAT_CALL_rsp_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		s, r := ia.NewRSP(c[1], c.h(2), c.h(3))
 		return made(c, 4, s, r)
 	})
-	d[C.DAT_CALL_rsp_free] = on(ofRSP, func(s *dat.RSP,
-		_ *datCall) codes.Return {
-		return s.Free()
-	})
+	plain(C.DAT_CALL_rsp_free, ofRSP, (*dat.RSP).Free)
 }
 
 // timeoutOf is microseconds as the library counts time; 0 of the infinite one.

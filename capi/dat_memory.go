@@ -9,43 +9,31 @@ import (
 )
 
 func initMemoryCalls() {
-	d := &datCalls
-	d[C.DAT_CALL_pz_create] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
+	def(C.DAT_CALL_pz_create, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		p, r := ia.NewPZ()
 		return made(c, 1, p, r)
 	})
-	d[C.DAT_CALL_pz_free] = on(ofPZ, func(p *dat.PZ, _ *datCall) codes.Return { return p.Free() })
-	d[C.DAT_CALL_lmr_create] = on(ofIA, lmrCreate)
-	d[C.DAT_CALL_lmr_free] = on(ofLMR, func(m *dat.LMR,
-		_ *datCall) codes.Return {
-		return m.Free()
-	})
+	plain(C.DAT_CALL_pz_free, ofPZ, (*dat.PZ).Free)
+	def(C.DAT_CALL_lmr_create, ofIA, lmrCreate)
+	plain(C.DAT_CALL_lmr_free, ofLMR, (*dat.LMR).Free)
 	// memory is coherent: only the list is judged
-	sync := on(ofIA, func(_ *dat.IA, c *datCall) codes.Return {
-		if n := int(min(c[2], dat.MaxIOV)); n > 0 && readable[dat.Triplet](c, 1, n) == nil {
-			return codes.Arg(2)
-		}
-		return codes.Success
-	})
-	d[C.DAT_CALL_lmr_sync_rdma_read], d[C.DAT_CALL_lmr_sync_rdma_write] = sync, sync
-	create := func(forEP bool) func(*datCall) codes.Return {
-		return on(ofPZ, func(p *dat.PZ, c *datCall) codes.Return {
-			if c.needs(1) {
+	for _, sync := range []int{C.DAT_CALL_lmr_sync_rdma_read, C.DAT_CALL_lmr_sync_rdma_write} {
+		def(sync, ofIA, func(_ *dat.IA, c *datCall) codes.Return {
+			if n := int(min(c[2], dat.MaxIOV)); n > 0 && readable[dat.Triplet](c, 1, n) == nil {
 				return codes.Arg(2)
 			}
+			return codes.Success
+		})
+	}
+	for create, forEP := range map[int]bool{C.DAT_CALL_rmr_create: false,
+		C.DAT_CALL_rmr_create_for_ep: true} {
+		def(create, ofPZ, func(p *dat.PZ, c *datCall) codes.Return {
 			m, r := p.IA().NewRMR(p.Handle(), forEP)
 			return made(c, 1, m, r)
 		})
 	}
-	d[C.DAT_CALL_rmr_create], d[C.DAT_CALL_rmr_create_for_ep] = create(false), create(true)
-	d[C.DAT_CALL_rmr_free] = on(ofRMR, func(m *dat.RMR,
-		_ *datCall) codes.Return {
-		return m.Free()
-	})
-	d[C.DAT_CALL_rmr_bind] = on(ofRMR, func(m *dat.RMR, c *datCall) codes.Return {
+	plain(C.DAT_CALL_rmr_free, ofRMR, (*dat.RMR).Free)
+	def(C.DAT_CALL_rmr_bind, ofRMR, func(m *dat.RMR, c *datCall) codes.Return {
 		t := at[dat.Triplet](c, 2)
 		if t == nil {
 			return codes.Arg(3)

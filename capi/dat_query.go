@@ -38,9 +38,8 @@ func put(to []C.char, s string) {
 }
 
 // query fills the structure at argument 2, for any mask that asks for something, as a whole.
-func query[T dat.Object, P any](subtype codes.Subtype, all uint64, f func(o T,
-	p *P)) func(*datCall) codes.Return {
-	return on(subtype, func(o T, c *datCall) codes.Return {
+func query[T dat.Object, P any](number int, subtype codes.Subtype, all uint64, f func(o T, p *P)) {
+	def(number, subtype, func(o T, c *datCall) codes.Return {
 		p := at[P](c, 2)
 		switch {
 		case c[1]&^all != 0:
@@ -77,41 +76,31 @@ func initAdapterCalls() {
 		}
 		return made(c, 3, ia, r)
 	}
-	d[C.DAT_CALL_ia_close] = on(ofIA, func(ia *dat.IA,
-		c *datCall) codes.Return {
+	def(C.DAT_CALL_ia_close, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		if c.u(1) > 1 {
 			return codes.Arg(2)
 		}
 		return ia.Close(c.u(1) == 1)
 	})
-	d[C.DAT_CALL_ia_query] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_ia_query, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		if ia.Async != nil {
 			set(c, 1, ia.Async.Handle())
 		}
 		return queryAdapter(ia, c, 2)
 	})
-	d[C.DAT_CALL_set_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object,
-		c *datCall) codes.Return {
+	def(C.DAT_CALL_set_consumer_context, codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
 		dat.SetContext(o, c[1])
 		return codes.Success
 	})
-	d[C.DAT_CALL_get_consumer_context] = on(codes.InvalidHandle1, func(o dat.Object,
-		c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
+	def(C.DAT_CALL_get_consumer_context, codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
 		set(c, 1, dat.Context(o))
 		return codes.Success
 	})
-	d[C.DAT_CALL_get_handle_type] = on(codes.InvalidHandle1, func(o dat.Object,
-		c *datCall) codes.Return {
-		if c.needs(1) {
-			return codes.Arg(2)
-		}
+	def(C.DAT_CALL_get_handle_type, codes.InvalidHandle1, func(o dat.Object, c *datCall) codes.Return {
 		set(c, 1, uint32(dat.KindOf(o)))
 		return codes.Success
 	})
-	d[C.DAT_CALL_get_ia_handle] = on(ofIA, func(ia *dat.IA, c *datCall) codes.Return {
+	def(C.DAT_CALL_get_ia_handle, ofIA, func(ia *dat.IA, c *datCall) codes.Return {
 		return made(c, 1, ia, codes.Success)
 	})
 	initQueries()
@@ -275,13 +264,12 @@ func fillAttr(a *C.DAT_EP_ATTR, f *dat.Attr) {
 }
 
 func initQueries() {
-	d := &datCalls
-	d[C.DAT_CALL_evd_query] = query(ofEVD, 31, func(e *dat.EVD, p *C.DAT_EVD_PARAM) {
+	query(C.DAT_CALL_evd_query, ofEVD, 31, func(e *dat.EVD, p *C.DAT_EVD_PARAM) {
 		*p = C.DAT_EVD_PARAM{ia_handle: cHandle(e.IA().Handle()), evd_qlen: C.DAT_COUNT(e.Size()),
 			evd_state: C.DAT_EVD_STATE(e.State()), cno_handle: cHandle(dat.HandleOf(e.CNO)),
 			evd_flags: C.DAT_EVD_FLAGS(e.Flags)}
 	})
-	d[C.DAT_CALL_cno_query] = query(ofCNO, 7, func(n *dat.CNO, p *C.DAT_CNO_PARAM) {
+	query(C.DAT_CALL_cno_query, ofCNO, 7, func(n *dat.CNO, p *C.DAT_CNO_PARAM) {
 		*p = C.DAT_CNO_PARAM{ia_handle: cHandle(n.IA().Handle())}
 		switch {
 		case n.FD() >= 0:
@@ -292,10 +280,10 @@ func initQueries() {
 			*(*dat.Agent)(ptr(&p.proxy)) = n.Agent()
 		}
 	})
-	d[C.DAT_CALL_pz_query] = query(ofPZ, 1, func(z *dat.PZ, p *C.DAT_PZ_PARAM) {
+	query(C.DAT_CALL_pz_query, ofPZ, 1, func(z *dat.PZ, p *C.DAT_PZ_PARAM) {
 		p.ia_handle = cHandle(z.IA().Handle())
 	})
-	d[C.DAT_CALL_lmr_query] = query(ofLMR, 2047, func(m *dat.LMR, p *C.DAT_LMR_PARAM) {
+	query(C.DAT_CALL_lmr_query, ofLMR, 2047, func(m *dat.LMR, p *C.DAT_LMR_PARAM) {
 		*p = C.DAT_LMR_PARAM{ia_handle: cHandle(m.IA().Handle()), mem_type: C.DAT_MEM_TYPE(m.Type),
 			length: C.DAT_VLEN(m.Length), pz_handle: cHandle(m.PZ.Handle()),
 			mem_priv:    C.DAT_MEM_PRIV_FLAGS(m.Privileges()),
@@ -307,7 +295,7 @@ func initQueries() {
 			p.va_type = C.DAT_VA_TYPE_ZB
 		}
 	})
-	d[C.DAT_CALL_rmr_query] = query(ofRMR, 127, func(m *dat.RMR, p *C.DAT_RMR_PARAM) {
+	query(C.DAT_CALL_rmr_query, ofRMR, 127, func(m *dat.RMR, p *C.DAT_RMR_PARAM) {
 		*p = C.DAT_RMR_PARAM{ia_handle: cHandle(m.IA().Handle()), pz_handle: cHandle(m.PZ.Handle()),
 			mem_priv:    C.DAT_MEM_PRIV_FLAGS(m.Privileges()),
 			rmr_context: C.DAT_RMR_CONTEXT(m.Context),
@@ -320,7 +308,7 @@ func initQueries() {
 			p.va_type = C.DAT_VA_TYPE_ZB
 		}
 	})
-	d[C.DAT_CALL_psp_query] = query(ofPSP, 15, func(s *dat.PSP, p *C.DAT_PSP_PARAM) {
+	query(C.DAT_CALL_psp_query, ofPSP, 15, func(s *dat.PSP, p *C.DAT_PSP_PARAM) {
 		*p = C.DAT_PSP_PARAM{ia_handle: cHandle(s.IA().Handle()),
 			conn_qual:  C.DAT_CONN_QUAL(s.Qualifier),
 			evd_handle: cHandle(s.EVD.Handle())}
@@ -328,18 +316,18 @@ func initQueries() {
 			p.psp_flags = C.DAT_PSP_PROVIDER_FLAG
 		}
 	})
-	d[C.DAT_CALL_rsp_query] = query(ofRSP, 15, func(s *dat.RSP, p *C.DAT_RSP_PARAM) {
+	query(C.DAT_CALL_rsp_query, ofRSP, 15, func(s *dat.RSP, p *C.DAT_RSP_PARAM) {
 		*p = C.DAT_RSP_PARAM{ia_handle: cHandle(s.IA().Handle()),
 			conn_qual:  C.DAT_CONN_QUAL(s.Qualifier),
 			evd_handle: cHandle(s.EVD.Handle()), ep_handle: cHandle(s.EP.Handle())}
 	})
-	d[C.DAT_CALL_cr_query] = query(ofCR, 31, func(r *dat.CR, p *C.DAT_CR_PARAM) {
+	query(C.DAT_CALL_cr_query, ofCR, 31, func(r *dat.CR, p *C.DAT_CR_PARAM) {
 		*p = C.DAT_CR_PARAM{remote_ia_address_ptr: cAddress(r.RemoteAt),
 			remote_port_qual:  C.DAT_PORT_QUAL(r.Port),
 			private_data_size: C.DAT_COUNT(r.DataSize), local_ep_handle: cHandle(r.LocalEP())}
 		*(*uint64)(ptr(&p.private_data)) = r.DataAt
 	})
-	d[C.DAT_CALL_srq_query] = query(ofSRQ, 255, func(s *dat.SRQ, p *C.DAT_SRQ_PARAM) {
+	query(C.DAT_CALL_srq_query, ofSRQ, 255, func(s *dat.SRQ, p *C.DAT_SRQ_PARAM) {
 		available, outstanding := s.Counts()
 		*p = C.DAT_SRQ_PARAM{ia_handle: cHandle(s.IA().Handle()),
 			srq_state: C.DAT_SRQ_STATE_OPERATIONAL,
@@ -348,12 +336,9 @@ func initQueries() {
 			low_watermark: C.DAT_COUNT(s.LowWatermark), available_dto_count: C.DAT_COUNT(available),
 			outstanding_dto_count: C.DAT_COUNT(outstanding)}
 	})
-	d[C.DAT_CALL_ep_query] = query(ofEP, C.DAT_EP_FIELD_ALL, fillEndpoint)
-	d[C.DAT_CALL_ep_modify] = on(ofEP, func(e *dat.EP, c *datCall) codes.Return {
+	query(C.DAT_CALL_ep_query, ofEP, C.DAT_EP_FIELD_ALL, fillEndpoint)
+	def(C.DAT_CALL_ep_modify, ofEP, func(e *dat.EP, c *datCall) codes.Return {
 		p := at[C.DAT_EP_PARAM](c, 2)
-		if p == nil {
-			return codes.Arg(3)
-		}
 		return e.Modify(c[1], dat.EPArgs{PZ: handle(p.pz_handle), Recv: handle(p.recv_evd_handle),
 			Request: handle(p.request_evd_handle), Connect: handle(p.connect_evd_handle),
 			SRQ: handle(p.srq_handle), Attr: attrOf(&p.ep_attr)})
