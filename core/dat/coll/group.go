@@ -67,9 +67,9 @@ type Group struct {
 	flagsOfSome uint8
 	clock       clock
 	touched     bool
-	due         []int         // members to which something may be sent
-	marked      []int         // unused
-	spare       *transport.Op // unused, by Link.Next
+	due         []int // members to which something may be sent
+	marked      []int // unused
+	linkOps     transport.Ops
 	header      [HeaderSize]byte
 }
 
@@ -79,6 +79,7 @@ func New(c Config) *Group {
 		c.Window = Window
 	}
 	g := &Group{Self: c.Self, Size: c.Size, cfg: c, members: make([]member, c.Size)}
+	g.linkOps.Done = g.opDone
 	g.clock.begin(c.Clock())
 	return g
 }

@@ -134,7 +134,7 @@ func (g *Group) sentAll(x *outgoing) {
 func (g *Group) sendFragment(rank int, m *member, x *outgoing, n uint64) error {
 	h := Header{What: sayData, Kind: x.o.Kind, Number: x.number, Seq: uint32(g.seq),
 		Total: x.span.N, Offset: x.at, Check: x.o.Check}
-	op := g.op()
+	op := g.linkOps.Get()
 	op.Local, op.N, op.Owner = x.span.Addr+transport.Addr(x.at), n, x
 	status, err := g.send(rank, m, &h, op)
 	if err == nil && status == transport.Queued {
@@ -142,7 +142,7 @@ func (g *Group) sendFragment(rank int, m *member, x *outgoing, n uint64) error {
 		x.o.held++
 		return nil
 	}
-	g.giveBack(op)
+	g.linkOps.Put(op)
 	return err
 }
 
@@ -178,10 +178,10 @@ func (g *Group) sendNotices(rank int, m *member) bool {
 		case sayEnd:
 			h.Total = g.endedAt
 		}
-		op := g.op()
+		op := g.linkOps.Get()
 		status, err := g.send(rank, m, &h, op)
 		if err != nil || status != transport.Queued {
-			g.giveBack(op)
+			g.linkOps.Put(op)
 		}
 		if errors.Is(err, transport.ErrBusy) {
 			return false
@@ -194,27 +194,10 @@ func (g *Group) sendNotices(rank int, m *member) bool {
 	return true
 }
 
-// op is an operation for a link.
-func (g *Group) op() *transport.Op {
-	op := g.spare
-	if op == nil {
-		return &transport.Op{Done: g.opDone}
-	}
-	g.spare = op.Link.Next
-	*op = transport.Op{Done: op.Done}
-	return op
-}
-
-func (g *Group) giveBack(op *transport.Op) {
-	op.Owner = nil
-	op.Link.Next = g.spare
-	g.spare = op
-}
-
 // opDone: a link needs the memory of a fragment no more.
 func (g *Group) opDone(op *transport.Op, err error) {
 	x, ok := op.Owner.(*outgoing)
-	g.giveBack(op)
+	g.linkOps.Put(op)
 	if !ok {
 		return
 	}

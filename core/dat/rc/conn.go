@@ -258,7 +258,7 @@ func (c *Conn) send(id transport.MsgID, h *header, owner sender, data Segment) e
 	} else {
 		b = h.put(b)
 	}
-	op := c.e.op()
+	op := c.e.ops.Get()
 	op.Local, op.N, op.Owner = data.Addr, uint64(data.N), owner
 	status, err := c.link.Send(c.ep, id, b, op)
 	if err == nil && status == transport.Queued {
@@ -267,7 +267,7 @@ func (c *Conn) send(id transport.MsgID, h *header, owner sender, data Segment) e
 		}
 		return nil
 	}
-	c.e.giveBack(op)
+	c.e.ops.Put(op)
 	if errors.Is(err, transport.ErrUnreachable) || errors.Is(err, transport.ErrClosed) {
 		return nil
 	}

@@ -80,14 +80,16 @@ type Engine struct {
 	free    []uint32
 	dirty   []*Conn // may have something to send
 	spare   []*Conn
-	ops     *transport.Op // unused, by Link.Next
+	ops     transport.Ops
 	scratch [askSize]byte
 	Dropped uint64 // messages that fit no connection
 }
 
 // NewEngine makes an engine. random gives unpredictable numbers.
 func NewEngine(random func() uint64) *Engine {
-	return &Engine{random: random}
+	e := &Engine{random: random}
+	e.ops.Done = e.opDone
+	return e
 }
 
 // Attach makes the engine take the messages of a link, before its first Progress.
@@ -210,27 +212,10 @@ func (c *Conn) touch() {
 	}
 }
 
-// op is an operation for a link.
-func (e *Engine) op() *transport.Op {
-	op := e.ops
-	if op == nil {
-		return &transport.Op{Done: e.opDone}
-	}
-	e.ops = op.Link.Next
-	*op = transport.Op{Done: op.Done}
-	return op
-}
-
-func (e *Engine) giveBack(op *transport.Op) {
-	op.Owner = nil
-	op.Link.Next = e.ops
-	e.ops = op
-}
-
 // opDone: the link needs the memory of a fragment no more.
 func (e *Engine) opDone(op *transport.Op, err error) {
 	o, ok := op.Owner.(sender)
-	e.giveBack(op)
+	e.ops.Put(op)
 	if ok {
 		o.released(err)
 	}

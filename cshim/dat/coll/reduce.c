@@ -221,18 +221,24 @@ static int reduce_block(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
-/* Looks for the descriptors of what is to be reduced next; 1: they are there, and it was. */
-static int next_block(dat_group *group, const dat_group_op *op)
+/* Looks for a descriptor of each other member below a rank, from the one on that is next; 1: all are
+ * there. */
+static int all_descs(dat_group *group, uint32_t ranks, uint64_t round)
 {
-	uint64_t round = round_of(group, op, group->reduce.reduced);
-
-	for (; group->reduce.input < operands(group, op); group->reduce.input++)
+	for (; group->reduce.input < ranks; group->reduce.input++)
 		if (group->reduce.input != group->config.rank &&
 		    !dat_group_desc(group, group->reduce.input, round))
 			return 0;
-	if (!reduce_block(group, op))
-		return 0;
 	group->reduce.input = 0;
+	return 1;
+}
+
+/* Looks for the descriptors of what is to be reduced next; 1: they are there, and it was. */
+static int next_block(dat_group *group, const dat_group_op *op)
+{
+	if (!all_descs(group, operands(group, op), round_of(group, op, group->reduce.reduced)) ||
+	    !reduce_block(group, op))
+		return 0;
 	group->reduce.reduced++;
 	return 1;
 }
@@ -349,16 +355,6 @@ static int reduce_places(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
-/* Looks for a descriptor of each other member's, from the one on that is next; 1: all are there. */
-static int all_descs(dat_group *group, uint64_t round)
-{
-	for (; group->reduce.input < group->config.size; group->reduce.input++)
-		if (group->reduce.input != group->config.rank &&
-		    !dat_group_desc(group, group->reduce.input, round))
-			return 0;
-	return 1;
-}
-
 /* Reads the results of other members, as they come; 1: these were the last. */
 static int take_places(dat_group *group, const dat_group_op *op)
 {
@@ -392,10 +388,9 @@ static int reduce_staying(dat_group *group, const dat_group_op *op, uint64_t *ne
 		group->reduce.staged = 1;
 	}
 	if (!group->reduce.taken) { /* all first descriptors */
-		if (!all_descs(group, round))
+		if (!all_descs(group, group->config.size, round))
 			return 0;
 		group->reduce.taken = 1;
-		group->reduce.input = 0;
 	}
 	if (!group->reduce.reduced) {
 		if (!reduce_places(group, op))
