@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"lapi/core/dat/codes"
-	"lapi/cshim/dat/evd"
+	"lapi/cshim/ctest/evd"
 )
 
 // What a program does with EVDs and CNOs by calls that C does alone (cshim/dat/api).

@@ -89,6 +89,3 @@ type Kernel interface {
 	// Reduce makes count elements at inout those at in, which are of lower ranks, op inout.
 	Reduce(op, typ int, inout, in transport.Addr, count uint64)
 }
-
-// reduces says whether operations of that kind reduce.
-func (k Kind) reduces() bool { return k >= Reduce && k <= Scan }

@@ -18,6 +18,9 @@ type call struct {
 // sizes of parts, bytes; multiples of 8.
 var sizes = []uint64{0, 8, 24, 1000, 4096, 70 << 10}
 
+// reduces says whether operations of that kind reduce.
+func (k Kind) reduces() bool { return k >= Reduce && k <= Scan }
+
 // newCall makes an operation with random arguments.
 func newCall(n *net, kind Kind, size uint64) *call {
 	c := &call{args: make([]Args, len(n.members)), bufs: make([][]byte, len(n.members)),

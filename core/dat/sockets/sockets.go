@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -371,16 +370,6 @@ func (n *Network) Link(local netip.Addr, c dat.LinkConfig) (transport.Link, neti
 		}
 	}
 	return l, l.Locals()[0], nil
-}
-
-// InterfaceNames are the names of Interfaces.
-func InterfaceNames() (names []string) {
-	for _, i := range Interfaces() {
-		if !slices.Contains(names, i.Name) {
-			names = append(names, i.Name)
-		}
-	}
-	return names
 }
 
 // Interfaces are the network interfaces that are up, and their addresses.

@@ -5,7 +5,7 @@ import (
 
 	"lapi/core/dat"
 	"lapi/core/dat/codes"
-	"lapi/cshim/dat/evd"
+	"lapi/cshim/ctest/evd"
 )
 
 // take is dat_evd_dequeue.

@@ -19,7 +19,6 @@ package rc
 // #cgo nocallback rc_add_shared
 // #cgo noescape rc_take_shared
 // #cgo nocallback rc_take_shared
-// #cgo nocallback rc_done_shared
 // #cgo noescape rc_message
 // #include <stdlib.h>
 // #include "dat/rc/rc.h"
@@ -139,9 +138,6 @@ func TakeShared(s *layout.DatSrq) (r layout.DatReceive, segments []layout.DatSeg
 	}
 	return r, segments, true
 }
-
-// DoneShared says that a receive that was taken is complete.
-func DoneShared(s *layout.DatSrq) { C.rc_done_shared(shared(s)) }
 
 func number(b bool) C.int {
 	if b {

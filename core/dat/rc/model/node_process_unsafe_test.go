@@ -9,6 +9,7 @@ import (
 
 	"lapi/core/dat/rc"
 	"lapi/cshim/ctest/ends"
+	taken "lapi/cshim/ctest/evd"
 	"lapi/cshim/dat/evd"
 	engine "lapi/cshim/dat/rc"
 	"lapi/transport"
@@ -203,7 +204,7 @@ func eventOf(c *ends.Completion) event {
 
 func takeOne(q *layout.DatSlot) event {
 	var c ends.Completion
-	evd.Take(addressOf(q), unsafe.Pointer(&c))
+	taken.Take(addressOf(q), unsafe.Pointer(&c))
 	return eventOf(&c)
 }
 
