@@ -24,6 +24,31 @@ func TestDeviceAfterFailure(t *testing.T) {
 	l.expect(a.con, EventBroken)
 }
 
+// TestModifyKeepsQueuePair: a field that a queue pair does not depend on, such as the connection's EVD
+// or the longest message, leaves it as it is; a field that it was made for makes another.
+func TestModifyKeepsQueuePair(t *testing.T) {
+	l := newLab(t, 1)
+	defer l.close()
+	h := l.hosts[0]
+	e := h.end(nil)
+	other, r := h.ia.NewEVD(64, 0, EVDConnection)
+	l.must("evd", r)
+	number := func() uint32 { return e.way.(deviceWay).Number() }
+	made := number()
+	a := e.Attr
+	a.MaxMessage, a.MaxRequest = a.MaxMessage/2, a.MaxRequest+1
+	l.must("modify the EVD", e.Modify(FieldConnect, EPArgs{Connect: other.Handle()}))
+	l.must("modify the message", e.Modify(1<<(firstAttr+1), EPArgs{Attr: &a}))
+	if number() != made || e.ConnectE != other || e.Attr.MaxMessage != a.MaxMessage {
+		t.Errorf("queue pair %d, made was %d; longest message %d", number(), made,
+			e.Attr.MaxMessage)
+	}
+	l.must("modify the requests", e.Modify(1<<(firstAttr+7), EPArgs{Attr: &a}))
+	if number() == made || e.Attr.MaxRequest != a.MaxRequest {
+		t.Error("a queue pair that was made for fewer requests stays")
+	}
+}
+
 // TestDeviceReadsToNoWindow: a read to a context that names no window fails by its completion.
 func TestDeviceReadsToNoWindow(t *testing.T) {
 	l := newLab(t, 2)

@@ -265,7 +265,11 @@ func (k *deviceEngine) use(e *EP, q *device.Pair) {
 	}
 }
 
+// change makes another queue pair, unless the present queue pair has the configuration of to.
 func (w deviceWay) change(e, to *EP) codes.Return {
+	if to.config() == w.Config() {
+		return codes.Success
+	}
 	q, r := w.k.NewPair(to.config(), deviceEnd{e})
 	if r == codes.Success {
 		w.Free()

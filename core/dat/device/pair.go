@@ -67,6 +67,9 @@ func (k *Device) NewPair(c PairConfig, end Endpoint) (*Pair, codes.Return) {
 	return q, codes.Success
 }
 
+// Config is what it was made for.
+func (q *Pair) Config() PairConfig { return q.config }
+
 // make makes the queue pair.
 func (q *Pair) make() (r codes.Return) {
 	k, c := q.k, &q.config
