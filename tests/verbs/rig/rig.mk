@@ -6,6 +6,7 @@
 #   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
 #   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
 #   make rig-faults    LAPI over adapters that fail under a running job; CASES=all
+#   make rig-statuses  uDAPL's events for requests that fail with each status, as the original's
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
 #   make rig-perftest  Debian's perftest
@@ -64,6 +65,10 @@ rig-matrix: rig $(LIB) $(DAPL)
 rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random)
 	@$(RIG_DIR)/coll $(BUILD) 1:$(BUILD)/dat/coll_moves 2:$(BUILD)/dat/coll_moves \
 	  2:$(BUILD)/dat/coll_groups 3:$(BUILD)/dat/coll_reductions 3:$(BUILD)/dat/coll_random
+
+.PHONY: rig-statuses
+rig-statuses: rig $(LIB) $(BUILD)/verbs/windows
+	@$(RIG_DIR)/statuses $(BUILD)
 
 rig-perftest: rig
 	@$(RIG_DIR)/perftest $(BUILD)
