@@ -211,7 +211,7 @@ func TestReportsFailures(t *testing.T) {
 	a.h.d.Fail, a.h.reports = nil, nil
 	l.connect(a, b)
 	a.h.d.Raise(ibv.Event{Kind: ibv.QPFailed, Type: 3, QPN: a.pair.Number()})
-	want = fmt.Sprintf("IBV_EVENT_QP_ACCESS_ERR: adapter fake0, port 1, queue pair %#x",
+	want = fmt.Sprintf("IBV_EVENT_QP_ACCESS_ERR of adapter fake0, port 1, queue pair %#x",
 		a.pair.Number())
 	a.h.k.Woken()
 	if a.h.k.Progress(); len(a.h.reports) != 1 || a.h.reports[0] != want {

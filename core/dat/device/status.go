@@ -50,7 +50,7 @@ func (k *Device) reportReceive(c *ibv.Completion, r *rc.Receive) {
 
 // reportEvent reports an event by which a queue pair or the device ends.
 func (k *Device) reportEvent(e *ibv.Event) {
-	text := fmt.Sprintf("%v: adapter %s, port %d", e.Type, k.info.Name, k.info.Port)
+	text := fmt.Sprintf("%v of adapter %s, port %d", e.Type, k.info.Name, k.info.Port)
 	if e.Kind == ibv.QPFailed {
 		text += fmt.Sprintf(", queue pair %#x", e.QPN)
 	}
