@@ -30,7 +30,6 @@ type memory struct {
 	writes   [places][]int // numbers of the requests that write there
 	adds     uint64        // posted to the first word; swaps to the second
 	swapped  uint64
-	contexts []*context
 	main     *context // of all of it
 	spare    *context // likewise, when main has lost a right
 	window   *context // nil: none is bound
@@ -94,13 +93,6 @@ func split(random *rand.Rand, b []byte, n uint32, context uint32) (list []piece)
 
 // maxSegments is how many pieces a list has.
 const maxSegments = 6
-
-func bytesOf(list []piece) (n uint32) {
-	for _, p := range list {
-		n += uint32(len(p.at))
-	}
-	return n
-}
 
 // fill writes the data of a request to its own memory.
 func (r *request) fill(e *end) {

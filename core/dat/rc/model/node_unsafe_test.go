@@ -54,16 +54,16 @@ type nodeProcess struct {
 type nodeEnd struct {
 	*nodeProcess
 	*end
-	conn                *rc.Conn
-	c                   *layout.DatEnd // nil: it is not open, or was freed
-	posts               *layout.DatEp
-	ep, recv, request   *layout.DatSlot
-	early               []*receive // posted before it is open
-	polled              []event    // receives that a poll has taken
-	polledRequests      []event
-	over, freed, silent bool
-	how                 rc.Ending
-	words               bool // the ends look at each other's words
+	conn              *rc.Conn
+	c                 *layout.DatEnd // nil: it is not open, or was freed
+	posts             *layout.DatEp
+	ep, recv, request *layout.DatSlot
+	early             []*receive // posted before it is open
+	polled            []event    // receives that a poll has taken
+	polledRequests    []event
+	over, freed       bool
+	how               rc.Ending
+	words             bool // the ends look at each other's words
 }
 
 const (
