@@ -64,7 +64,8 @@ rig-matrix: rig $(LIB) $(DAPL)
 
 rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random)
 	@$(RIG_DIR)/coll $(BUILD) 1:$(BUILD)/dat/coll_moves 2:$(BUILD)/dat/coll_moves \
-	  2:$(BUILD)/dat/coll_groups 3:$(BUILD)/dat/coll_reductions 3:$(BUILD)/dat/coll_random
+	  2:$(BUILD)/dat/coll_groups 3:$(BUILD)/dat/coll_reductions \
+	  $(if $(WHOLE),3:$(BUILD)/dat/coll_random)
 
 .PHONY: rig-statuses
 rig-statuses: rig $(LIB) $(BUILD)/verbs/windows
