@@ -99,5 +99,6 @@ $(CSHIM_TEST_DIR)/dat-group-bench: $(DAT_GROUP_BENCH_SOURCES) $(CSHIM_TEST_HEADE
 dat-count: $(CSHIM_TEST_DIR)/dat-lane-bench $(CSHIM_TEST_DIR)/dat-group-bench
 	@scripts/setup.sh valgrind=valgrind
 	@sh cshim/ctest/bench/count.sh $< answered answered:first_sends answered:first_receives answered:take \
-	  write:write_completed write:first_writes write:take nothing
+	  write:write_completed write:first_writes write:take \
+	  read:read_completed read:first_reads read:second_answers read:take nothing
 	@sh cshim/ctest/bench/count.sh $(CSHIM_TEST_DIR)/dat-group-bench barrier:first_barrier barrier:take waits:look sum:first_sums sum:take

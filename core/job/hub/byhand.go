@@ -36,7 +36,8 @@ type byHand struct {
 // succeedLimit is how long a process may wait until all that its predecessor has said is taken in.
 const succeedLimit = 30 * time.Second
 
-// comingLimit is how long an answer to Leave or Ending waits for keepers that are yet to come.
+// comingLimit is how long an answer to Leave or Ending waits for keepers that are yet to come, as
+// the hub before this one has just ended.
 const comingLimit = time.Second
 
 // unnumbered is the incarnation of a group that has not begun. So it is none that keepers tell of.

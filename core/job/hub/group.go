@@ -151,6 +151,16 @@ func (g *group) allAccounted() bool {
 	return true
 }
 
+// ownAccounted is allAccounted of the tasks that this hub serves.
+func (g *group) ownAccounted() bool {
+	for t, s := range g.members {
+		if s == nil && g.dead[t] == "" && !g.left[t] && g.hub.isOwn(t) {
+			return false
+		}
+	}
+	return true
+}
+
 // discard closes the descriptors of exchanges that will never be complete.
 func (g *group) discard() {
 	for _, r := range g.rounds {

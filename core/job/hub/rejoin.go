@@ -141,7 +141,7 @@ func (g *group) introduce(s *session) {
 func (s *session) answerKnown(kind wire.Kind) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	s.hub.await(comingLimit, s.group.allAccounted)
+	s.hub.await(comingLimit, s.group.ownAccounted)
 	s.answerOnce(kind)
 }
 

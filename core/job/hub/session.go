@@ -230,12 +230,7 @@ func (s *session) readAll() {
 // answer says that what was told by kind is known wherever it must be, so that the process may end.
 // mu is held.
 func (s *session) answer(kind wire.Kind) {
-	h := s.hub
-	switch {
-	case h.span == nil:
-	case h.hand == nil:
-		s.answerOnce(kind)
-	default:
+	if s.hub.span != nil {
 		invariant.Go(func() { s.answerKnown(kind) })
 	}
 }

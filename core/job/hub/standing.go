@@ -185,8 +185,14 @@ func (h *Hub) resume(taskID int, s *standing, links []*link) {
 		g := h.group(on.id)
 		delete(t.stays, on.id)
 		h.learn(g, on)
-		h.join(&session{hub: h, task: taskID, outlet: newOutlet(links[i]), group: g, id: on.id,
-			round: on.round})
+		s := &session{hub: h, task: taskID, outlet: newOutlet(links[i]), group: g, id: on.id,
+			round: on.round}
+		h.join(s)
+		for t, left := range g.left { // before its keeper came to this hub
+			if left && !slices.Contains(on.known[knownLeft], t) {
+				s.send(notice(wire.Left, t), nil)
+			}
+		}
 	}
 	for id, g := range h.groups {
 		h.settle(g, taskID)

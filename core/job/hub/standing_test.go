@@ -204,3 +204,31 @@ func FuzzTable(f *testing.F) {
 		}
 	})
 }
+
+// An answer to Leave waits for a keeper that has not come to a new hub yet; when it comes it learns
+// who has left. Else a task that leaves while hubs end one after another would count as dead.
+func TestLeaveWaitsForKeepers(t *testing.T) {
+	h, b := New(4, testKey), &bench{t: t}
+	h.Span([]int{0, 0, 0, 0}, 1, nil)
+	for _, ended := range []int{0, 3} {
+		h.TaskEnded(ended, "has ended")
+	}
+	one := come(t, b, h, 1, [numKnown][]int{})
+	for range 2 {
+		b.expect(one, wire.Died)
+	}
+	b.send(one, wire.Message{Kind: wire.Leave})
+	for until := time.Now().Add(comingLimit / 4); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		if m, ok, err := one.Receive(new(wire.Scratch)); ok || err != nil {
+			t.Fatalf("%+v, %v before task 2 has come", m, err)
+		}
+	}
+	two := come(t, b, h, 2, [numKnown][]int{})
+	for range 2 {
+		b.expect(two, wire.Died)
+	}
+	if m := b.expect(two, wire.Left); len(m.Data) != 4 || m.Data[0] != 1 {
+		t.Errorf("%+v", m)
+	}
+	b.expect(one, wire.Left)
+}

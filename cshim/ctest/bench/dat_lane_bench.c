@@ -93,6 +93,26 @@ static void write_completed(void)
 	take(fake_dat[0].request);
 }
 
+static COUNTED void first_reads(void)
+{
+	DAT_DTO_COOKIE cookie = {.as_64 = 4};
+
+	dat_ep_post_rdma_read((DAT_EP_HANDLE)fake_dat[0].ep, 1, &out[0], cookie, &there,
+	                      DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static COUNTED void second_answers(void)
+{
+	second_rc_turn();
+}
+
+static void read_completed(void)
+{
+	first_reads();
+	second_answers();
+	take(fake_dat[0].request);
+}
+
 static void nothing(void)
 {
 	DAT_EVENT event;
@@ -117,6 +137,7 @@ int main(int argc, char **argv)
 	}
 	measure(argv, "answered", answered);
 	measure(argv, "write", write_completed);
+	measure(argv, "read", read_completed);
 	measure(argv, "nothing", nothing);
 	fake_dat_close();
 	return 0;
