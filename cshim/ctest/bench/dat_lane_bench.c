@@ -3,9 +3,10 @@
  * dat-lane-bench`; see rounds.h.
  *
  * Both processes run in one thread, so no line ever goes to another processor: what is left is the
- * calls themselves. "answered" is a message and its answer; of each side that is the post, the look that finds
- * the message, the next receive and the event of the own send. The other process's lane is called
- * without the lock and the entry points.
+ * calls themselves. "answered" is a message and its answer; of each side that is the post, the
+ * look that finds the message, the next receive and the event of the own send. "write" and "read"
+ * are by the kernel's copy, "asked" is a read that the other process answers. The other process's
+ * lane is called without the lock and the entry points.
  */
 #define _GNU_SOURCE
 #include "ctest/dat/fake_dat.h"
@@ -139,6 +140,9 @@ int main(int argc, char **argv)
 	measure(argv, "write", write_completed);
 	measure(argv, "read", read_completed);
 	measure(argv, "nothing", nothing);
+	for (i = 0; i < 2; i++) /* no copies by the kernel: by messages */
+		fake_node_peer(i)->direct = 0;
+	measure(argv, "asked", read_completed);
 	fake_dat_close();
 	return 0;
 }
