@@ -33,7 +33,9 @@ func TestLateCarrier(t *testing.T) {
 		!strings.Contains(r.err(), "has device late (MP_EUIDEVICE) without a carrier") {
 		t.Errorf("%q", r.err())
 	}
-	if r := run(`ip link set other up; LAPIRUN`).want(0); r.err() != "" {
+	// the kernel notices in its own time
+	const up = `ip link set other up; until ip -o link show late | grep -q "state UP"; do sleep 0.02; done; `
+	if r := run(up + `LAPIRUN`).want(0); r.err() != "" {
 		t.Errorf("with a carrier: %q", r.err())
 	}
 }
