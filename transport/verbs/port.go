@@ -271,7 +271,7 @@ func (pt *port) postBack() bool {
 		pt.into[i] = ibv.Segment{Addr: b.Addr, N: slotSize, Key: b.Lkey}
 		all[i] = ibv.Recv{ID: b.Id, Segments: pt.into[i : i+1]}
 	}
-	n, _ := pt.adapter.PostRecv(0, pt.srq, all) // it tells of what fails by taking less
+	n, _ := pt.adapter.PostRecv(0, pt.srq, all) // what cannot be posted makes n smaller
 	for _, b := range all[n:] {
 		pt.link.slots.put(int32(b.ID &^ idMask))
 		pt.Receives--

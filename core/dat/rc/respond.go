@@ -18,7 +18,7 @@ type incoming struct {
 	ready   bool // all of it is here, or fault is set
 	// with what it fails when its turn is there, and the receive that it has; the rest is dropped
 	fault, receiveFault Status
-	held                int // so many bytes of last are the end of the write, in its last word
+	held                int // bytes in last: the end of the write, in its last word
 	last                [word]byte
 	op                  Op
 	flags               uint8

@@ -205,8 +205,9 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// An answer to Leave waits for a keeper that has not come to a new hub yet; when it comes it learns
-// who has left. Else a task that leaves while hubs end one after another would count as dead.
+// An answer to Leave waits for a keeper that has not come to a new hub yet; when the keeper comes,
+// the hub sends it the tasks that have left. Otherwise a task that leaves while one hub after another
+// ends would count as dead.
 func TestLeaveWaitsForKeepers(t *testing.T) {
 	h, b := New(4, testKey), &bench{t: t}
 	h.Span([]int{0, 0, 0, 0}, 1, nil)

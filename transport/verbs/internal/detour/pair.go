@@ -20,7 +20,7 @@ type pair struct {
 	// What is sent.
 	works  []work // not complete, in their order
 	sent   int    // of these, went wholly
-	offset uint64 // of the next, so many bytes went
+	offset uint64 // bytes of the next that were sent
 	taken  uint32 // packets that are complete
 	next   uint32 // number of the next piece
 
