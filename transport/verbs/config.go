@@ -3,10 +3,11 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/ibv"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // PortsMax is how many ports a link may be over.
-const PortsMax = 8
+const PortsMax = wire.PortsMax
 
 // Config is what a Link is made of.
 type Config struct {
@@ -45,6 +46,7 @@ type Config struct {
 	RegistrationLimit uint64
 	// KeepNoRegistrations has each transfer register its memory anew.
 	KeepNoRegistrations bool
+	keyMax              uint64 // of tests; 0: keyMax
 	// Say is told once, inside New, why no registration can be kept; may be nil.
 	Say func(text string)
 	// Changed is told, inside Progress, Arm or Disarm, when a port goes down or up, or is gone;

@@ -13,6 +13,7 @@ import (
 	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
 	"lapi/transport/udp"
+	"lapi/transport/verbs/internal/bulk"
 )
 
 // net is connected links over a fake network.
@@ -115,7 +116,7 @@ func TestConformShortRDMA(t *testing.T) {
 
 // TestConformCopies: no RDMA at all.
 func TestConformCopies(t *testing.T) {
-	conform.Run(t, factory(func(_ *fake.Fabric, c *Config) { c.BulkMin = oneSidedMax + 1 }))
+	conform.Run(t, factory(func(_ *fake.Fabric, c *Config) { c.BulkMin = bulk.OneSidedMax + 1 }))
 }
 
 // TestConformScarce: an adapter that has little of everything.

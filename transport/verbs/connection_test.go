@@ -5,6 +5,8 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // TestQueuePairStays: one over which nothing has gone stays when the peer's is replaced; the peer
@@ -12,13 +14,13 @@ import (
 func TestQueuePairStays(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
 	l := n.links[1]
-	l.onDatagram(n.from(hello{qpn: 7, psn: 1, life: 1, round: 1}))
+	l.onDatagram(n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: 1}))
 	p := l.peers[0]
 	if p == nil || !p.joined || p.heard != 7 {
 		t.Fatal("not joined")
 	}
 	first, round := p.qp, p.round
-	l.onDatagram(n.from(hello{qpn: 8, psn: 1, life: 1, round: 2}))
+	l.onDatagram(n.from(wire.Hello{QPN: 8, PSN: 1, Life: 1, Round: 2}))
 	if p.qp != first || !p.joined || p.heard != 8 || p.round != round+1 {
 		t.Errorf("queue pair %d becomes %d, joined to %d in round %d after %d", first, p.qp, p.heard,
 			p.round, round)
@@ -68,7 +70,7 @@ func TestHelloOfBefore(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 5, func(int) {})
 	l := n.links[1]
-	before := n.from(hello{qpn: 7, psn: 1, life: n.links[0].peers[1].life, round: 100})
+	before := n.from(wire.Hello{QPN: 7, PSN: 1, Life: n.links[0].peers[1].life, Round: 100})
 	l.Disconnect(0, transport.ErrUnreachable)
 	n.again(t, 1)
 	ghosts := l.stats.GhostPackets
@@ -89,8 +91,8 @@ func TestKeysOfOnePort(t *testing.T) {
 		n.sendNumbers(t, 1, func(int) {})
 		p := n.links[0].peers[1]
 		first := p.his
-		n.transfer(t, get, lanesMin-1, func() {
-			if p.his == first && len(p.calls) > 0 && p.calls[0].state == moving && p.calls[0].done > 0 {
+		n.transfer(t, get, bulk.LanesMin-1, func() {
+			if s := n.links[0].Stats(); p.his == first && s.DataSent+s.DataReceived > 1<<10 {
 				n.ports[1][first].Down(true)
 			}
 		})

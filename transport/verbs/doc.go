@@ -10,25 +10,29 @@
 //	spare.go     the port over another link, for peers that no adapter leads to
 //	reopen.go    a port whose adapter was gone and is there again
 //	pair.go      queue pairs, and the ways that they are over
-//	address.go   where the ports of a task are
 //	params.go    sizes, bounds and times, each with its reason
-//	packet.go    the packets over queue pairs
-//	hello.go     Hello, the datagram by which two queue pairs are joined
 //	slots.go     the link's registered memory
-//	registry.go  the registration of user memory
 //	peer.go      what is kept of a peer, its packets
 //	shake.go     the handshake
-//	send.go      messages, packets, answers
+//	send.go      messages, packets
 //	receive.go   completions, and what packets ask for
-//	calls.go     puts and gets: by copies, or by RDMA
-//	bulk.go      keys, and RDMA
+//	transfer.go  puts and gets: what bulk asks of the link
 //	failed.go    requests that have failed, for owners
-//	notice.go    puts and gets whose target's owner is told
-//	owner.go     what owners tell and ask of peers: silence, leaving
+//	silence.go   peers that do not respond, for owners
+//	owner.go     what owners say to and ask of peers: silence, leaving
 //	flush.go     flushes, this task's and the peers'
 //	shared.go, shared_unsafe.go  what C does by itself, and where it finds what it needs for that
 //	progress.go  a turn, events, sleep
 //	gate.go      one descriptor for all that a sleeping owner waits for
+//
+// Parts with state of their own are packages in internal. Their fields are private, and each knows
+// only what stands to the left of it here (core/walls_test.go holds that):
+//
+//	wire   registration   bulk   verbs
+//
+//	wire          the packets, Hellos and addresses, byte by byte
+//	registration  registrations of memory that are kept
+//	bulk          puts and gets: copies, keys, RDMA
 //
 // Abilities: messages, and puts and gets of any length; atomics are made of messages by
 // transport/emul, so that they are the processor's. Limits: a message is a packet, 4072 bytes.

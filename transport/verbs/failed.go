@@ -36,16 +36,7 @@ func (pt *port) locate(f *ibv.Failure, q *pair, c *completion) {
 			f.Local, f.N = uint64(l.slots.addr(int32(s.Slot))), uint64(s.N)
 		}
 	case idMove:
-		call := l.calls[uint32(value)]
-		if call.op == nil {
-			return
-		}
-		p := &call.pieces[value>>32]
-		if f.Op = ibv.OpWrite; call.get {
-			f.Op = ibv.OpRead
-		}
-		f.Local, f.N = uint64(call.op.Local)+p.offset, p.n
-		f.Remote = uint64(call.op.Remote) + p.offset
+		l.transfers.Describe(value, f)
 	}
 }
 

@@ -1,6 +1,9 @@
 package verbs
 
-import "lapi/transport"
+import (
+	"lapi/transport"
+	"lapi/transport/verbs/internal/wire"
+)
 
 // Flush implements transport.Link.
 func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
@@ -11,13 +14,13 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 			err = p.missed(p.Laden)
 		}
 		return transport.Done, err
-	case p.Laden <= p.Flushed && len(p.calls) == 0: // nothing was sent since the latest answer
+	case p.Laden <= p.Flushed && p.transfers.Calls() == 0: // nothing was sent since the latest answer
 		return transport.Done, nil
-	case len(p.flushes) == callsMax:
+	case len(p.flushes) == flushesMax:
 		return transport.Done, transport.ErrBusy
 	}
 	p.countBurst()
-	op.Link.Mark, op.Link.Offset = p.Laden, p.issued
+	op.Link.Mark, op.Link.Offset = p.Laden, p.transfers.Issued()
 	p.flushes = append(p.flushes, op)
 	p.Flushing = uint32(len(p.flushes))
 	l.sayFlushes(p)
@@ -53,15 +56,15 @@ func (p *peer) mustAsk() bool {
 // for it yet.
 func (l *Link) sayFlushes(p *peer) {
 	if p.mustAsk() {
-		_ = l.transmit(p, kindFlush, 0, nil, 0, 0) // no room: p is looked at again
+		_ = l.transmit(p, wire.KindFlush, 0, nil, 0, 0) // no room: p is looked at again
 	}
 }
 
 // wants: the peer asks for a flush of the packets before mark. Where it asks for more than are kept
 // the latest stands for the one before it, too.
 func (l *Link) wants(p *peer, mark uint64) {
-	if len(p.asked) == callsMax {
-		p.asked = p.asked[:callsMax-1]
+	if len(p.asked) == flushesMax {
+		p.asked = p.asked[:flushesMax-1]
 	}
 	p.asked = append(p.asked, mark)
 	l.payFlushes(p)
@@ -73,7 +76,7 @@ func (l *Link) payFlushes(p *peer) {
 	for len(p.asked) > 0 && p.Handling == 0 && (!some || oldest >= p.asked[0]) {
 		mark := p.asked[0]
 		p.asked = append(p.asked[:0], p.asked[1:]...)
-		l.answer(p, reply{kind: kindFlushed, control: control{token: mark}})
+		p.transfers.Answer(wire.KindFlushed, wire.Control{Token: mark})
 	}
 	if len(p.asked) > 0 && p.Handling > 0 {
 		l.attend(p) // until they have returned
@@ -99,7 +102,7 @@ func (l *Link) onFlushed(p *peer, mark uint64) {
 func (l *Link) flushesDone(p *peer) {
 	for len(p.flushes) > 0 {
 		op := p.flushes[0]
-		if op.Link.Mark > p.Flushed || len(p.calls) > 0 && p.calls[0].issue < op.Link.Offset {
+		if op.Link.Mark > p.Flushed || !p.transfers.Behind(op.Link.Offset) {
 			return
 		}
 		p.flushes = append(p.flushes[:0], p.flushes[1:]...)

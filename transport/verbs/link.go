@@ -11,6 +11,9 @@ import (
 	"lapi/transport/hold"
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
+	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/registration"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // Link is the transport.Link and transport.Waiter over ports of adapters. Its owner's lock protects
@@ -19,11 +22,8 @@ type Link struct {
 	cfg      Config
 	ports    []*port
 	spare    *port // over a carrier; nil: there is none
-	own      address
+	own      wire.Address
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
-	noticed  transport.NoticeHandler
-	faulted  transport.FaultHandler
-	keyMax   uint64 // keyMax, but for tests
 	stats    transport.Stats
 	replaced uint64
 
@@ -32,20 +32,15 @@ type Link struct {
 	pool      hold.Pool
 
 	slots     slots
-	moving    int // RDMA requests under way
-	limitMove int
+	transfers *bulk.Set
 
 	shared  *layout.VerbsLink // what C also uses (shared.go)
 	pages   [][]byte          // where it lies, if C does
 	tasks   []uint64          // where C finds the peers; nil: it takes no part
 	unheard []*peer           // whose owner has yet to hear what C did
 
-	msg       transport.Msg // of a handler
-	turns     uint64        // calls of Progress, and looks of C's, since the adapters were asked for events
-	calls     []*call
-	freeCalls []*call
-	grants    []grant
-	freeGrant []uint32
+	msg   transport.Msg // of a handler
+	turns uint64        // calls of Progress, and looks of C's, since the adapters were asked for events
 
 	active   []*peer // that have something to do in a turn
 	turned   []*peer // the memory of active's last turn
@@ -74,14 +69,18 @@ func New(cfg Config) (*Link, error) {
 	if l.cfg.BulkMin == 0 {
 		l.cfg.BulkMin = bulkMin
 	}
-	l.keyMax = keyMax
+	if l.cfg.keyMax == 0 {
+		l.cfg.keyMax = keyMax
+	}
+	l.transfers = bulk.New(bulk.Config{Min: l.cfg.BulkMin, KeyMax: l.cfg.keyMax, Stats: &l.stats,
+		Fed: l.feed, Registrations: registration.Config{Bytes: cfg.RegistrationLimit,
+			Off: cfg.KeepNoRegistrations, Say: cfg.Say}})
 	if err := l.share(); err != nil {
 		return nil, fmt.Errorf("verbs: %w", err)
 	}
 	adapters := append([]ibv.Device{cfg.Adapter}, cfg.More...)
 	for i, a := range adapters {
 		l.ports = append(l.ports, newPort(l, i, a))
-		l.cfg.Say = nil // once is enough
 	}
 	l.slots = slots{ports: l.ports, size: slotSize, free: l.shared.Free[:], n: &l.shared.NumFree,
 		made: l.chunkMade}
@@ -101,24 +100,24 @@ func (l *Link) open() error {
 		return fmt.Errorf("%d ports, the most are %d", len(l.ports), PortsMax)
 	}
 	limitSend := sendsMax
-	l.limitMove = movingMax
 	for _, pt := range l.ports {
 		limitSend = min(limitSend, pt.info.MaxCQE/4)
-		l.limitMove = min(l.limitMove, pt.info.MaxCQE/8)
 	}
 	l.shared.LimitSend = int32(limitSend)
+	l.transfers.Limit(movingMost(l.ports))
 	var secret [8 + 4*PortsMax]byte
 	if _, err := rand.Read(secret[:]); err != nil {
 		return err
 	}
-	l.own = address{task: uint32(l.cfg.Task),
-		incarnation: binary.LittleEndian.Uint64(secret[:]) | 1}
+	l.own = wire.Address{Task: uint32(l.cfg.Task),
+		Incarnation: binary.LittleEndian.Uint64(secret[:]) | 1}
 	for i, pt := range l.ports {
 		at, err := pt.open(secret[8+4*i:])
 		if err != nil {
 			return err
 		}
-		l.own.places = append(l.own.places, at)
+		l.own.Places = append(l.own.Places, at)
+		l.transfers.Open(i, pt.adapter, pt.pd)
 	}
 	return nil
 }
@@ -127,6 +126,7 @@ func (l *Link) open() error {
 func (l *Link) closePorts() error {
 	l.closeGate()
 	errs := []error{l.slots.close()}
+	l.transfers.Close()
 	for _, pt := range l.ports {
 		if err := pt.close(); pt.state != PortGone {
 			errs = append(errs, err)
@@ -141,12 +141,13 @@ func (l *Link) closePorts() error {
 
 // Limits implements transport.Link.
 func (l *Link) Limits() transport.Limits {
-	return transport.Limits{Caps: transport.CapPut | transport.CapGet, SendMax: sendMax,
-		HeaderMax: headerMax, PutMax: oneSidedMax, GetMax: oneSidedMax, PutAlign: 1, GetAlign: 1}
+	return transport.Limits{Caps: transport.CapPut | transport.CapGet, SendMax: wire.SendMax,
+		HeaderMax: wire.HeaderMax, PutMax: bulk.OneSidedMax,
+		GetMax: bulk.OneSidedMax, PutAlign: 1, GetAlign: 1}
 }
 
 // Address implements transport.Link. It changes when a port is opened again.
-func (l *Link) Address() transport.Address { return transport.Address{Bytes: l.own.encode()} }
+func (l *Link) Address() transport.Address { return transport.Address{Bytes: l.own.Encode()} }
 
 // Connect implements transport.Link: it keeps the address, and does nothing else until there is
 // something to send. An endpoint is connected once; Reconnect connects it again.
@@ -169,8 +170,8 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 
 // fits says whether a is an address of ep.
 func fits(ep transport.Endpoint, a transport.Address) bool {
-	var to address
-	return ep >= 0 && to.decode(a.Bytes) && to.task == uint32(ep)
+	var to wire.Address
+	return ep >= 0 && to.Decode(a.Bytes) && to.Task == uint32(ep)
 }
 
 // Reconnect connects ep anew, whose task is to come back or has begun again: to a, which may be the
@@ -185,7 +186,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 		return transport.ErrBadParam
 	}
 	old := l.peers[ep]
-	same := incarnationOf(l.addresses[ep]) == incarnationOf(string(a.Bytes))
+	same := wire.IncarnationOf(l.addresses[ep]) == wire.IncarnationOf(string(a.Bytes))
 	if old != nil && !old.gone && old.hisRound > 0 {
 		return transport.ErrBusy
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"lapi/transport"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // askSign, in place of a message's id in a packet of kind credit, asks for one of the same kind.
@@ -104,7 +105,7 @@ func (l *Link) AddressOf(ep transport.Endpoint) transport.Address {
 
 // awaited says whether an answer, or a sign of life, of p is.
 func (p *peer) awaited() bool {
-	return !p.gone && p.open && (p.expects || len(p.flushes)+len(p.calls) > 0)
+	return !p.gone && p.open && (p.expects || len(p.flushes)+p.transfers.Calls() > 0)
 }
 
 // probe asks each peer that something is awaited of for a sign of life: where there is no queue
@@ -132,6 +133,6 @@ func (l *Link) probe() {
 			l.silent(p, p.silent, now)
 			continue
 		}
-		_ = l.transmit(p, kindCredit, askSign, nil, 0, 0) // no room: others are on their way
+		_ = l.transmit(p, wire.KindCredit, askSign, nil, 0, 0) // no room: others are on their way
 	}
 }

@@ -208,12 +208,11 @@ func TestLeaves(t *testing.T) {
 
 // TestKeys: a long transfer takes one key after the other, and the target's owner is told once.
 func TestKeys(t *testing.T) {
-	n := newNet(t, 2, 1, nil)
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.keyMax = 70_000 })
 	const length = 1_000_000
 	here, there := userMemory(t, length), userMemory(t, length)
 	told := 0
 	for _, l := range n.links {
-		l.keyMax = 70_000
 		l.HandleNotices(func(_ transport.NoticeKind, _ transport.Endpoint, n uint64,
 			_ transport.Notice) {
 			if told++; n != length {

@@ -3,6 +3,8 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/ibv"
+	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // pair is a queue pair of this task for a peer, or one that there may be. Of each peer one carries
@@ -10,6 +12,7 @@ import (
 // goes.
 type pair struct {
 	peer *peer
+	bulk.Lane
 	way      // where it is, or would be
 	lane int // 0: packets; else 1 + the place in peer.lanes
 	qp   ibv.QP
@@ -32,7 +35,6 @@ type pair struct {
 	pause    int64  // then
 	deadline int64  // when the peer, or the lane, is given up
 	rest     int64  // of a lane: not before is it tried again
-	moving   int    // RDMA requests under way
 }
 
 // way is from a port of this task to one of the peer's.
@@ -43,8 +45,8 @@ type way struct {
 
 // ways lists all, the best first: those by which, with the others' help, each port has something to
 // do. Of so many, lanes, which both tasks number alike, are made.
-func (l *Link) ways(to *address) (all []way, lanes int) {
-	mine, his := len(l.ports), len(to.places)
+func (l *Link) ways(to *wire.Address) (all []way, lanes int) {
+	mine, his := len(l.ports), len(to.Places)
 	lanes = max(mine, his)
 	for k := range lanes {
 		all = append(all, way{l.ports[k%mine], k % his})
@@ -148,15 +150,12 @@ func (l *Link) destroyPair(q *pair) {
 	if q.lane == 0 {
 		q.port.want(-window - spare)
 	}
-	l.moving -= q.moving
 	if q.joined {
 		q.used = q.hisRound
 	}
-	q.qp, q.qpn, q.moving = 0, 0, 0
+	q.qp, q.qpn = 0, 0
 	q.joined, q.open, q.broken, q.refused, q.noted = false, false, false, false, false
-	for _, c := range q.peer.calls {
-		c.interrupted(q)
-	}
+	q.peer.transfers.Interrupted(&q.Lane)
 }
 
 // fail notes that q's queue pair does not work; the next turn makes another.
@@ -206,14 +205,6 @@ func (l *Link) restLane(q *pair) {
 	l.attend(q.peer)
 }
 
-// spread begins the lanes of p that it has not, for a long transfer. The way of the packets is as
-// good as a lane.
-func (l *Link) spread(p *peer) {
-	if len(p.lanes) > 1 && p.open {
-		l.beginLanes(p)
-	}
-}
-
 // beginLanes begins those over ports that are up, and that do not rest.
 func (l *Link) beginLanes(p *peer) {
 	for k := range p.lanes {
@@ -229,6 +220,7 @@ func (l *Link) beginLanes(p *peer) {
 func (l *Link) lane(p *peer, k int) *pair {
 	if p.lanes[k] == nil {
 		p.lanes[k] = &pair{peer: p, way: p.ways[k], lane: 1 + k}
+		p.lanes[k].Lane.Queue = p.lanes[k]
 	}
 	return p.lanes[k]
 }

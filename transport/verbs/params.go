@@ -4,26 +4,16 @@ import (
 	"time"
 
 	"lapi/transport/layout"
+	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // Sizes, in bytes.
 const (
 	slotSize = layout.VerbsSlot
-	// sendMax is what one message holds, chunkMax what one packet of a copied put or get does.
-	sendMax   = slotSize - headSize
-	chunkMax  = slotSize - headSize - controlSize
-	headerMax = layout.VerbsHeaderMax
 	// bulkMin is from where on puts and gets are RDMA: what the three packets for the key cost
 	// is then less than what copies would.
 	bulkMin = 16 << 10
-	// pieceMax is the longest RDMA request. After a failure a whole one is done again.
-	pieceMax = 1 << 20
-	// pieceMin is the shortest where a transfer is cut so that all lanes have some, and lanesMin
-	// is from where on it is worth the keys of several ports.
-	pieceMin = 64 << 10
-	lanesMin = 4 * pieceMin
-	// oneSidedMax is the longest put or get.
-	oneSidedMax = 1 << 40
 	// keyMax is what one key gives access to, and so what is registered at a time: a longer
 	// transfer goes on with another (guide, Chapter 13).
 	keyMax = 32 << 20
@@ -31,27 +21,16 @@ const (
 
 // Of each connected peer.
 const (
-	// window is how many packets a peer may send ahead of what this task has taken in. It is
-	// part of the protocol: both sides begin with it.
-	window = layout.VerbsWindow
+	window = wire.Window
 	// spare receive buffers are for packets that only grant credits, which need none: a peer
 	// sends no third while two of them wait, as each stands for half a window.
 	spare = 2
 	// ringSize is how many packets may be sent and not known to be complete.
 	ringSize = layout.VerbsRingOf
-	// piecesMax is how many RDMA requests are under way on one queue pair; of one put or get
-	// so many for each that it goes over, and never more than piecesMax in all.
-	piecesMax    = 16
-	piecesOfCall = 4
 	// depth of a queue pair: all of the above.
-	depth = ringSize + piecesMax
-	// callsMax is how many puts and gets, and how many flushes, may be under way. As many keys
-	// and answers a peer may ask for.
-	callsMax = 64
-	// owedMax bounds the answers that wait for room.
-	owedMax = callsMax * (askedMax + 3)
-	// askedMax is how much of a copied get is asked for at a time, in packets.
-	askedMax = 8
+	depth = ringSize + bulk.PiecesMax
+	// flushesMax is how many flushes may be under way, of either side.
+	flushesMax = 64
 	// heldMax is how many refused messages are kept beyond the window.
 	heldMax = 256
 	// backEach is how many receive buffers go back to an adapter together; so many more than

@@ -1,18 +1,19 @@
 package verbs
 
 import (
-	"slices"
-
 	"lapi/transport"
 	"lapi/transport/hold"
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
+	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // peer is what the link keeps of a task that it has talked to.
 type peer struct {
+	link    *Link
 	ep      transport.Endpoint
-	to      address
+	to      wire.Address
 	life    uint32 // counts the connections to it, from 1
 	hisLife uint32 // as the peer counts; 0: not heard yet
 	over    uint32 // what it counts so, or lower, is of a connection of before
@@ -26,8 +27,6 @@ type peer struct {
 	noted bool // in Link.unheard
 
 	// What is sent.
-	owed  []reply // answers that there was no room for
-	first int     // of owed, the first that is still there
 
 	// What is received.
 	held    hold.Queue
@@ -37,13 +36,10 @@ type peer struct {
 	untold uint8 // a bit for each of this task's ports that the peer has to hear of (reopen.go)
 
 	// Operations of this task.
-	calls   []*call // in the order of their beginning
-	issued  uint64  // how many there were
-	flushes []*transport.Op
-	granted int // keys that the peer has
+	transfers bulk.Peer
+	flushes   []*transport.Op
 
-	faulty  map[uint64]bool // the peer's transfers whose bad address was told (notice.go)
-	failure *ibv.Failure    // see Link.Failure
+	failure *ibv.Failure // see Link.Failure
 
 	signs
 	silence
@@ -58,7 +54,8 @@ type peer struct {
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
 	p := &peer{ep: ep, life: 1, untold: l.reopened, VerbsPeer: l.newShared(ep)}
 	p.Credit, p.Told, p.Window = window, window, window
-	p.peer = p
+	p.link, p.peer, p.Lane.Queue = l, p, &p.pair
+	p.transfers.Init(l.transfers, p)
 	l.locate(p)
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict {
 		l.stats.RetransmittedPackets++
@@ -70,12 +67,12 @@ func (l *Link) newPeer(ep transport.Endpoint) *peer {
 
 // locate decodes p's address, and has its packets go over a way that not all peers share.
 func (l *Link) locate(p *peer) {
-	p.to.decode([]byte(l.addresses[p.ep]))
+	p.to.Decode([]byte(l.addresses[p.ep]))
 	var lanes int
 	p.ways, lanes = l.ways(&p.to)
 	p.lanes = make([]*pair, lanes)
 	l.findSpare(p)
-	l.route(&p.pair, p.ways[int(l.own.task+p.to.task)%lanes])
+	l.route(&p.pair, p.ways[int(l.own.Task+p.to.Task)%lanes])
 	if p.port.state != PortUp {
 		l.another(p)
 	}
@@ -124,17 +121,9 @@ func (l *Link) giveUp(p *peer, err, flushErr error) {
 	for p.Ring.Count > 0 {
 		l.releaseFirst(p)
 	}
-	for i := range l.grants {
-		if l.grants[i].peer == p {
-			l.release(uint32(i))
-		}
-	}
-	p.owed, p.first, p.asked = nil, 0, nil
-	calls, flushes := p.calls, p.flushes
-	p.calls, p.flushes, p.Flushing = nil, nil, 0
-	for _, c := range calls {
-		l.end(c, err)
-	}
+	flushes := p.flushes
+	p.asked, p.flushes, p.Flushing = nil, nil, 0
+	p.transfers.End(err)
 	for _, op := range flushes {
 		if flushErr == nil {
 			op.Done(op, p.missed(op.Link.Mark))
@@ -192,11 +181,4 @@ func (l *Link) restart(p *peer, expected uint64) bool {
 		r.push(s)
 	}
 	return uint64(len(again)) == p.Number-expected
-}
-
-// removeCall takes c out of p's calls.
-func (p *peer) removeCall(c *call) {
-	if i := slices.Index(p.calls, c); i >= 0 {
-		p.calls = slices.Delete(p.calls, i, i+1)
-	}
 }

@@ -8,26 +8,26 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // port is one port of an adapter with its queues.
 type port struct {
-	link     *Link
-	index    int
-	adapter  ibv.Device
-	info     ibv.Info
-	pd       ibv.PD
-	cq       ibv.CQ
-	srq      ibv.SRQ
-	ud       ibv.QP // for datagrams
-	qkey     uint32 // of ud
-	registry *registry
-	state    PortState
+	link    *Link
+	index   int
+	adapter ibv.Device
+	info    ibv.Info
+	pd      ibv.PD
+	cq      ibv.CQ
+	srq     ibv.SRQ
+	ud      ibv.QP // for datagrams
+	qkey    uint32 // of ud
+	state   PortState
 
-	lookAt  int64  // of one that is gone: when its adapter is looked for again
-	pause   int64  // and how long after that
-	place   place  // where it was opened again
-	refused string // why it was not, as Changed was told last
+	lookAt  int64      // of one that is gone: when its adapter is looked for again
+	pause   int64      // and how long after that
+	place   wire.Place // where it was opened again
+	refused string     // why it was not, as Changed was told last
 
 	pairs   map[uint32]*pair // by the number of the queue pair
 	small   slots            // for datagrams, datagramsMax of them
@@ -54,24 +54,24 @@ func newPort(l *Link, index int, a ibv.Device) *port {
 
 // use has pt be over a, whose queues are not made yet.
 func (pt *port) use(a ibv.Device) {
-	pt.adapter, pt.info, pt.registry = a, a.Info(), newRegistry(pt, &pt.link.cfg)
+	pt.adapter, pt.info = a, a.Info()
 	pt.limit = min(receivesMax, pt.info.MaxReceives, pt.info.MaxCQE/2)
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}
 }
 
 // open makes the queues, and returns what peers must know of them.
-func (pt *port) open(secret []byte) (place, error) {
+func (pt *port) open(secret []byte) (wire.Place, error) {
 	// The highest bit of a key for datagrams is the kernel's.
 	pt.qkey = binary.LittleEndian.Uint32(secret) >> 1
 	qpn, err := pt.makeQueues()
 	if err != nil {
-		return place{}, err
+		return wire.Place{}, err
 	}
 	if err := pt.small.grow(); err != nil {
-		return place{}, err
+		return wire.Place{}, err
 	}
-	return place{qpn: qpn, qkey: pt.qkey, mtu: uint16(pt.info.MTU), reads: pt.reads(),
-		lid: pt.info.LID, gid: pt.info.GID}, pt.receiveDatagrams()
+	return wire.Place{QPN: qpn, QKey: pt.qkey, MTU: uint16(pt.info.MTU), Reads: pt.reads(),
+		LID: pt.info.LID, GID: pt.info.GID}, pt.receiveDatagrams()
 }
 
 // allocate makes the protection domain.
@@ -88,7 +88,7 @@ func (pt *port) makeQueues() (qpn uint32, err error) {
 	if err = pt.allocate(); err != nil {
 		return 0, err
 	}
-	size := pt.limit + int(l.shared.LimitSend) + l.limitMove + 2*datagramsMax
+	size := pt.limit + int(l.shared.LimitSend) + movingMost(l.ports) + 2*datagramsMax
 	if pt.cq, err = a.CreateCQ(size); err != nil {
 		return 0, err
 	}
@@ -130,13 +130,16 @@ func (pt *port) holder() uint8 { return uint8(pt.index) + 1 }
 // close ends the port, whose queue pairs are gone and whose memory, but the datagrams', is
 // deregistered.
 func (pt *port) close() error {
-	if pt.registry != nil {
-		pt.registry.close()
-	}
 	if pt.ud != 0 {
 		pt.adapter.DestroyQP(pt.ud)
 	}
 	return errors.Join(pt.small.close(), pt.destroyQueues(), pt.adapter.Close())
+}
+
+// register registers memory in the port's domain.
+func (pt *port) register(b []byte) (ibv.Region, error) {
+	a := uint64(memory.AddrOf(b))
+	return pt.adapter.RegMR(pt.pd, a, uint64(len(b)), a, ibv.LocalWrite)
 }
 
 // poll looks for completions that were not looked at yet, at most max, and says whether there are.
@@ -208,7 +211,7 @@ func (pt *port) handle(c *completion) {
 		}
 	case idMove:
 		if q != nil {
-			l.moved(q, l.calls[uint32(value)], int(value>>32), state)
+			l.transfers.Moved(&q.Lane, value, state)
 		}
 	}
 }
@@ -394,6 +397,7 @@ func (l *Link) lose(pt *port) {
 	}
 	l.onPort(pt, PortGone)
 	l.unwatch(pt)
+	l.transfers.Lose(pt.index)
 	pt.lookAt, pt.pause = l.cfg.Clock()+reopenFirst, 2*reopenFirst
 	for _, q := range pt.pairs {
 		l.fail(q)

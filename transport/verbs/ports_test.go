@@ -8,6 +8,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/bulk"
 )
 
 // transfer has node 0 put, or get, so many bytes, and checks them.
@@ -70,7 +71,7 @@ func TestStripes(t *testing.T) {
 			for i, d := range n.ports[0] {
 				before[i] = d.Moved()
 			}
-			n.transfer(t, get, lanesMin-1, func() {})
+			n.transfer(t, get, bulk.LanesMin-1, func() {})
 			for i, d := range n.ports[0] {
 				if d.Moved() != before[i] {
 					used++
@@ -147,8 +148,8 @@ func testPortFails(t *testing.T, name string, side, which int) {
 		f.back(d, others)
 		before := d.Moved() + others[which].Moved()
 		n.until(t, "a port that is back moves data", func() bool {
-			n.transfer(t, false, lanesMin, func() {})
-			n.transfer(t, true, lanesMin, func() {})
+			n.transfer(t, false, bulk.LanesMin, func() {})
+			n.transfer(t, true, bulk.LanesMin, func() {})
 			return d.Moved()+others[which].Moved() > before
 		})
 	}

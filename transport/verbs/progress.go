@@ -6,6 +6,7 @@ import (
 
 	"lapi/transport/ibv"
 	"lapi/transport/verbs/internal/detour"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // Progress implements transport.Link.
@@ -82,10 +83,10 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 		l.tellPlaces(p)
 	}
 	l.payFlushes(p)
-	l.payOwed(p)
+	p.transfers.Pay()
 	l.flushesDone(p)
 	l.sayFlushes(p)
-	l.pump(p)
+	p.transfers.Pump()
 	l.payCredit(p)
 	return n
 }
@@ -117,7 +118,7 @@ func (l *Link) leave() {
 	}
 	for _, p := range l.peers {
 		if p.open && !p.broken {
-			_ = l.transmit(p, kindBye, 0, nil, 0, 0) // no room: it finds out by itself
+			_ = l.transmit(p, wire.KindBye, 0, nil, 0, 0) // no room: it finds out by itself
 		}
 	}
 	for end := l.cfg.Clock() + lingerMax; waits() && l.cfg.Clock() < end; {

@@ -4,74 +4,74 @@ import (
 	"encoding/binary"
 
 	"lapi/transport"
-	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // receive takes in a packet that has come over q, nil if that is not there any more. Of several
 // messages C has taken so many bytes.
 func (l *Link) receive(q *pair, b []byte, taken int) {
-	var h head
-	if q == nil || q.lane != 0 || q.peer.gone || !h.decode(b) {
+	var h wire.Head
+	if q == nil || q.lane != 0 || q.peer.gone || !h.Decode(b) {
 		l.stats.GhostPackets++
 		return
 	}
 	p := q.peer
 	l.opened(q)
 	p.failures, p.failure = 0, nil
-	p.Credit = max(p.Credit, h.credit)
+	p.Credit = max(p.Credit, h.Credit)
 	p.Waits = 0 // there may be room now
-	if p.first < len(p.owed) || len(p.calls) > 0 || p.mustAsk() {
+	if p.transfers.Owes() || p.transfers.Calls() > 0 || p.mustAsk() {
 		l.attend(p)
 	}
 	l.stats.PacketsReceived++
 	p.heardOf = true
-	if h.kind == kindCredit {
-		if h.id == askSign {
+	if h.Kind == wire.KindCredit {
+		if h.ID == askSign {
 			p.signs.due = true
 			l.attend(p)
 		}
 		l.stats.AcksReceived++
 		return
 	}
-	if h.number != p.Expected { // no queue pair does that, and none sends what was received
+	if h.Number != p.Expected { // no queue pair does that, and none sends what was received
 		l.lost(p, transport.ErrUnreachable)
 		return
 	}
 	p.Expected++
-	header := b[headSize : headSize+int(h.header) : headSize+int(h.header)]
-	data := b[headSize+int(h.header):]
-	switch h.kind {
-	case kindMessage:
+	header := b[wire.HeadSize : wire.HeadSize+int(h.Header) : wire.HeadSize+int(h.Header)]
+	data := b[wire.HeadSize+int(h.Header):]
+	switch h.Kind {
+	case wire.KindMessage:
 		l.message(p, &h, header, data)
-	case kindMessages:
+	case wire.KindMessages:
 		l.messages(p, &h, data[min(taken, len(data)):])
 	default:
 		l.dispatch(p, &h, header, data)
 	}
-	if h.asks && !p.gone {
-		l.wants(p, h.number+1)
+	if h.Asks && !p.gone {
+		l.wants(p, h.Number+1)
 	}
 	l.grant(p)
 }
 
 // messages offers each of several messages, which decode has found good.
-func (l *Link) messages(p *peer, h *head, b []byte) {
+func (l *Link) messages(p *peer, h *wire.Head, b []byte) {
 	for len(b) > 0 && !p.gone {
-		id, header, data, next, ok := part(b)
+		id, header, data, next, ok := wire.Part(b)
 		if !ok {
 			return
 		}
-		one := head{id: id, number: h.number}
-		l.message(p, &one, b[partSize:header:header], b[header:data:data])
+		one := wire.Head{ID: id, Number: h.Number}
+		l.message(p, &one, b[wire.PartSize:header:header], b[header:data:data])
 		b = b[next:]
 	}
 }
 
 // message offers a message to its handler. A copy of one that is refused is kept, so that its slot
 // is free.
-func (l *Link) message(p *peer, h *head, header, data []byte) {
+func (l *Link) message(p *peer, h *wire.Head, header, data []byte) {
 	l.stats.DataReceived += uint64(len(data))
-	handler := l.handlers[h.id]
+	handler := l.handlers[h.ID]
 	if handler == nil {
 		l.stats.GhostPackets++
 		return
@@ -88,15 +88,15 @@ func (l *Link) message(p *peer, h *head, header, data []byte) {
 }
 
 // keep has a refused message wait for its next offer.
-func (l *Link) keep(p *peer, h *head, header, data []byte) {
-	m, err := p.held.New(p.ep, h.id, header, len(data))
+func (l *Link) keep(p *peer, h *wire.Head, header, data []byte) {
+	m, err := p.held.New(p.ep, h.ID, header, len(data))
 	if err != nil {
 		l.lost(p, err)
 		return
 	}
 	copy(m.Data, data)
 	m.Refused = true
-	p.held.Append(m, h.number)
+	p.held.Append(m, h.Number)
 	p.noteHeld()
 	p.narrow()
 	if !p.holding {
@@ -107,68 +107,24 @@ func (l *Link) keep(p *peer, h *head, header, data []byte) {
 }
 
 // dispatch does what packets say that are no messages.
-func (l *Link) dispatch(p *peer, h *head, header, data []byte) {
-	k := h.kind
+func (l *Link) dispatch(p *peer, h *wire.Head, header, data []byte) {
+	k := h.Kind
 	switch k {
-	case kindBye:
-		l.onBye(p, h.credit)
+	case wire.KindBye:
+		l.onBye(p, h.Credit)
 		return
-	case kindPlace:
+	case wire.KindPlace:
 		l.onPlace(p, header)
 		return
-	case kindFlush:
+	case wire.KindFlush:
 		return
-	case kindFlushed:
+	case wire.KindFlushed:
 		l.onFlushed(p, binary.LittleEndian.Uint64(header))
 		return
 	}
-	var c control
-	c.decode(header)
-	switch k {
-	case kindPut:
-		l.onPut(p, &c, data)
-	case kindAsk:
-		l.onAsk(p, &c)
-	case kindWant:
-		l.onWant(p, &c)
-	case kindFinish:
-		l.onFinish(p, &c)
-	default:
-		l.onAnswer(p, k, &c, data)
-	}
-}
-
-// onPut writes a part of a copied put to memory.
-func (l *Link) onPut(p *peer, c *control, data []byte) {
-	if c.status == statusNoticed || c.status == statusNoticedLast {
-		l.onNoticedPut(p, c, data)
-		return
-	}
-	r := reply{kind: kindPutDone, control: control{token: c.token}}
-	if err := memory.CopyIn(transport.Addr(c.addr), data); err != nil {
-		r.status, r.addr = statusFault, uint64(faultAt(err, c.addr))
-	} else if l.stats.DataReceived += uint64(len(data)); c.status != statusLast {
-		return
-	}
-	l.answer(p, r)
-}
-
-func faultAt(err error, otherwise uint64) transport.Addr {
-	if f, ok := err.(*transport.FaultError); ok {
-		return f.Addr
-	}
-	return transport.Addr(otherwise)
-}
-
-// onAsk answers with a part of memory.
-func (l *Link) onAsk(p *peer, c *control) {
-	if c.n > chunkMax || len(p.owed)-p.first >= owedMax {
+	if !p.transfers.Take(k, header, data) {
 		l.lost(p, transport.ErrUnreachable)
-		return
 	}
-	l.answer(p, reply{kind: kindGot, data: c.n > 0, asked: c.status,
-		control: control{token: c.token, addr: c.addr, n: c.n, offset: c.offset,
-			notice: c.notice}})
 }
 
 // grantable is the first number that the peer may not send.
@@ -192,7 +148,7 @@ func (l *Link) grant(p *peer) {
 // payCredit grants credits in a packet of its own.
 func (l *Link) payCredit(p *peer) {
 	if p.open && (p.signs.due || l.grantable(p) >= p.Told+window/2) &&
-		l.transmit(p, kindCredit, 0, nil, 0, 0) == nil { // no room: p is looked at again
+		l.transmit(p, wire.KindCredit, 0, nil, 0, 0) == nil { // no room: p is looked at again
 		p.signs.due = false
 	}
 }

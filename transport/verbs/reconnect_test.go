@@ -5,6 +5,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // again has node i connect node 1-i anew, at the address that it has now.
@@ -82,8 +83,8 @@ func TestReconnectErrors(t *testing.T) {
 		}
 	}
 	elsewhere := n.links[1].own
-	elsewhere.places = []place{{qpn: 99999}}
-	if err := l.Reconnect(1, transport.Address{Bytes: elsewhere.encode()}); err != nil {
+	elsewhere.Places = []wire.Place{{QPN: 99999}}
+	if err := l.Reconnect(1, transport.Address{Bytes: elsewhere.Encode()}); err != nil {
 		t.Fatal(err)
 	}
 	got := false

@@ -8,6 +8,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // An adapter that is gone may be there again: its driver has begun anew after a fault, or the card
@@ -124,19 +125,7 @@ func (pt *port) startAgain(old *port) error {
 // dispose ends all that there was with pt's adapter. Its queue pairs are gone.
 func (l *Link) dispose(pt *port) {
 	i := pt.index
-	for k := range l.grants {
-		if r := &l.grants[k].regions[i]; *r != (ibv.Region{}) {
-			pt.registry.forget(*r)
-			*r = ibv.Region{}
-		}
-	}
-	for _, c := range l.calls {
-		if e := c.memory[i]; e != nil {
-			pt.registry.release(e)
-			c.memory[i] = nil
-		}
-		c.bad &^= 1 << i
-	}
+	l.transfers.Drop(i)
 	for _, p := range l.peers {
 		for _, q := range p.allPairs() {
 			if q.port == pt {
@@ -156,11 +145,12 @@ func (l *Link) dispose(pt *port) {
 
 // replace has pt be over the adapter that fresh has opened.
 func (l *Link) replace(pt, fresh *port, regions []ibv.Region) {
-	pt.adapter, pt.info, pt.registry = fresh.adapter, fresh.info, fresh.registry
+	pt.adapter, pt.info = fresh.adapter, fresh.info
 	pt.pd, pt.cq, pt.srq, pt.ud, pt.qkey = fresh.pd, fresh.cq, fresh.srq, fresh.ud, fresh.qkey
 	pt.limit, pt.small, pt.revived = fresh.limit, fresh.small, 0
 	pt.place, pt.refused = fresh.place, ""
 	pt.small.ports = []*port{pt}
+	l.transfers.Open(pt.index, pt.adapter, pt.pd)
 	*pt.VerbsPort = layout.VerbsPort{Cq: fresh.Cq, Srq: fresh.Srq, Index: pt.Index,
 		MaxInline: uint32(max(pt.info.MaxInline, 0))}
 	pt.want(0)
@@ -173,8 +163,8 @@ func (l *Link) replace(pt, fresh *port, regions []ibv.Region) {
 
 // announce: pt is up again, somewhere else. All peers are to be told.
 func (l *Link) announce(pt *port) {
-	pt.place.opened = l.own.places[pt.index].opened + 1
-	l.own.places[pt.index] = pt.place
+	pt.place.Opened = l.own.Places[pt.index].Opened + 1
+	l.own.Places[pt.index] = pt.place
 	l.reopened |= 1 << pt.index
 	l.dead = nil
 	for _, p := range l.peers {
@@ -194,14 +184,14 @@ func (l *Link) announce(pt *port) {
 
 // tellPlaces tells p where ports are that were opened again. A packet that was made arrives.
 func (l *Link) tellPlaces(p *peer) {
-	for i := range l.own.places {
+	for i := range l.own.Places {
 		if p.untold&(1<<i) == 0 || !p.open {
 			continue
 		}
-		var b [movedSize]byte
+		var b [wire.MovedSize]byte
 		b[0] = byte(i)
-		l.own.places[i].encode(b[8:])
-		if l.transmit(p, kindPlace, 0, b[:], 0, 0) != nil {
+		l.own.Places[i].Encode(b[8:])
+		if l.transmit(p, wire.KindPlace, 0, b[:], 0, 0) != nil {
 			return // no room: p is looked at again
 		}
 		p.untold &^= 1 << i
@@ -209,9 +199,9 @@ func (l *Link) tellPlaces(p *peer) {
 }
 
 func (l *Link) onPlace(p *peer, b []byte) {
-	var at place
-	at.decode(b[8:])
-	if int(b[0]) >= len(p.to.places) {
+	var at wire.Place
+	at.Decode(b[8:])
+	if int(b[0]) >= len(p.to.Places) {
 		l.lost(p, transport.ErrUnreachable)
 		return
 	}
@@ -220,19 +210,17 @@ func (l *Link) onPlace(p *peer, b []byte) {
 
 // movedTo: that port of p's is at a place, maybe another than was known. Then what led to where it
 // was is begun anew when it is wanted; keys for it are not valid any more.
-func (l *Link) movedTo(p *peer, his int, at *place) {
-	if !at.follows(&p.to.places[his]) {
+func (l *Link) movedTo(p *peer, his int, at *wire.Place) {
+	if !at.Follows(&p.to.Places[his]) {
 		return
 	}
-	if at.mtu < mtuMin || at.mtu > mtuMax {
+	if at.MTU < wire.MTUMin || at.MTU > wire.MTUMax {
 		l.lost(p, transport.ErrUnreachable)
 		return
 	}
-	p.to.places[his] = *at
-	l.addresses[p.ep] = string(append(p.to.encode(), p.to.carrier...))
-	for _, c := range p.calls {
-		c.keys[his] = 0
-	}
+	p.to.Places[his] = *at
+	l.addresses[p.ep] = string(append(p.to.Encode(), p.to.Carrier...))
+	p.transfers.Expired(his)
 	for _, q := range p.allPairs() {
 		if q.his != his {
 			continue

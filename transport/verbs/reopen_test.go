@@ -10,6 +10,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // plugs is where adapters can be pulled out, and are plugged in again when a test wants.
@@ -341,29 +342,28 @@ func TestReopenedUnknown(t *testing.T) {
 		s.n.transfer(t, true, 1<<20, func() {})
 		l, there := s.n.links[c.side], s.n.links[1-c.side].peers[transport.Endpoint(c.side)]
 		s.n.until(t, "the peer knows all", func() bool {
-			return fmt.Sprint(there.to.places) == fmt.Sprint(l.own.places)
+			return fmt.Sprint(there.to.Places) == fmt.Sprint(l.own.Places)
 		})
 		s.n.close(t)
 	}
 }
 
-// TestKeysOfBefore: keys for a port that was opened again are not used any more, and neither is the
-// lane that led to where it was.
-func TestKeysOfBefore(t *testing.T) {
+// TestLaneOfBefore: the lane that led to where a port was is not used any more.
+func TestLaneOfBefore(t *testing.T) {
 	n := newNetOfPorts(t, []int{1, 1}, 1, nil)
 	n.sendNumbers(t, 1, func(int) {})
 	l, p, told := n.links[0], n.links[0].peers[1], false
 	n.transfer(t, false, 16<<20, func() {
 		i := 1 - p.his // not where the packets go
-		if told || len(p.calls) == 0 || p.calls[0].keys[i] == 0 || !p.lanes[i].open {
+		if told || l.transfers.Moving() == 0 || !p.lanes[i].open {
 			return
 		}
 		told = true
-		at := p.to.places[i]
-		at.opened++
+		at := p.to.Places[i]
+		at.Opened++
 		l.movedTo(p, i, &at)
-		if p.calls[0].keys[i] != 0 || p.lanes[i].qp != 0 {
-			t.Errorf("key %d, queue pair %d", p.calls[0].keys[i], p.lanes[i].qp)
+		if p.lanes[i].qp != 0 {
+			t.Errorf("queue pair %d", p.lanes[i].qp)
 		}
 	})
 	if !told {
@@ -415,20 +415,21 @@ func TestPlaceThatCannotBe(t *testing.T) {
 		port        byte
 		mtu, opened uint16
 		ends        bool
-	}{{1, 1024, 1, true}, {255, 1024, 1, true}, {0, mtuMin - 1, 1, true}, {0, mtuMax + 1, 1, true},
+	}{{1, 1024, 1, true}, {255, 1024, 1, true}, {0, wire.MTUMin - 1, 1, true},
+		{0, wire.MTUMax + 1, 1, true},
 		{0, 512, 0, false}, {0, 512, 1<<16 - 1, false}} {
 		n := newNet(t, 2, 1, nil)
 		n.sendNumbers(t, 1, func(int) {})
-		b := make([]byte, movedSize)
+		b := make([]byte, wire.MovedSize)
 		b[0] = c.port
-		(&place{qpn: 1, mtu: c.mtu, opened: c.opened}).encode(b[8:])
-		if err := n.links[0].transmit(n.links[0].peers[1], kindPlace, 0, b, 0, 0); err != nil {
+		(&wire.Place{QPN: 1, MTU: c.mtu, Opened: c.opened}).Encode(b[8:])
+		if err := n.links[0].transmit(n.links[0].peers[1], wire.KindPlace, 0, b, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		p := n.links[1].peers[0]
 		n.until(t, "it is taken in", func() bool { return p.Expected == 2 })
-		if p.gone != c.ends || p.to.places[0].qpn == 1 {
-			t.Errorf("%+v: gone %v, place %+v", c, p.gone, p.to.places[0])
+		if p.gone != c.ends || p.to.Places[0].QPN == 1 {
+			t.Errorf("%+v: gone %v, place %+v", c, p.gone, p.to.Places[0])
 		}
 		n.close(t)
 	}
@@ -436,17 +437,18 @@ func TestPlaceThatCannotBe(t *testing.T) {
 
 // TestPlaceInBytes: a place, in an address and in a Hello, goes through bytes as it is.
 func TestPlaceInBytes(t *testing.T) {
-	at := place{qpn: 1<<32 - 2, qkey: 1<<32 - 3, mtu: 4096, reads: 1<<16 - 4, lid: 1<<16 - 5,
-		opened: 1<<16 - 6}
-	for i := range at.gid {
-		at.gid[i] = byte(200 + i)
+	at := wire.Place{QPN: 1<<32 - 2, QKey: 1<<32 - 3, MTU: 4096, Reads: 1<<16 - 4, LID: 1<<16 - 5,
+		Opened: 1<<16 - 6}
+	for i := range at.GID {
+		at.GID[i] = byte(200 + i)
 	}
-	var a address
-	if !a.decode((&address{incarnation: 1, places: []place{{}, at}}).encode()) || a.places[1] != at {
-		t.Errorf("%+v became %+v", at, a.places)
+	var a wire.Address
+	if !a.Decode((&wire.Address{Incarnation: 1, Places: []wire.Place{{}, at}}).Encode()) ||
+		a.Places[1] != at {
+		t.Errorf("%+v became %+v", at, a.Places)
 	}
-	var h hello
-	if !h.decode((&hello{at: at}).encode(nil, 1, 2)) || h.at != at {
-		t.Errorf("%+v became %+v", at, h.at)
+	var h wire.Hello
+	if !h.Decode((&wire.Hello{At: at}).Encode(nil, 1, 2)) || h.At != at {
+		t.Errorf("%+v became %+v", at, h.At)
 	}
 }

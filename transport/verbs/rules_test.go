@@ -9,6 +9,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // TestHeldIsBounded: a peer whose messages are all refused must wait at last, and goes on.
@@ -160,11 +161,11 @@ func TestManyQuestions(t *testing.T) {
 	}
 	p := l.peers[0]
 	n.until(t, "the refused one", func() bool { return p.held.Len() == 1 })
-	for i := range uint64(2 * callsMax) {
+	for i := range uint64(2 * flushesMax) {
 		l.wants(p, p.Expected+i)
 	}
-	from.Asked = p.Expected + 2*callsMax - 1
-	if len(p.asked) > callsMax || p.Held == 0 {
+	from.Asked = p.Expected + 2*flushesMax - 1
+	if len(p.asked) > flushesMax || p.Held == 0 {
 		t.Errorf("%d questions are kept, C may answer: %v", len(p.asked), p.Held == 0)
 	}
 	refuse = false
@@ -235,18 +236,18 @@ func TestRDMAIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.until(t, "the put", func() bool { return ended })
-	if n.links[0].Replaced() == 0 || n.links[0].moving != 0 || n.links[0].peers[1].moving != 0 {
+	if n.links[0].Replaced() == 0 || n.links[0].transfers.Moving() != 0 {
 		t.Errorf("%d queue pairs failed, %d requests are under way", n.links[0].Replaced(),
-			n.links[0].moving)
+			n.links[0].transfers.Moving())
 	}
 	ended = false
 	if _, err := n.links[0].Put(1, put); err != nil {
 		t.Fatal(err)
 	}
-	n.until(t, "RDMA", func() bool { return n.links[0].moving > 0 })
+	n.until(t, "RDMA", func() bool { return n.links[0].transfers.Moving() > 0 })
 	n.links[0].Disconnect(1, transport.ErrUnreachable)
-	if !ended || n.links[0].moving != 0 {
-		t.Errorf("%d requests of a peer that is gone are under way", n.links[0].moving)
+	if !ended || n.links[0].transfers.Moving() != 0 {
+		t.Errorf("%d requests of a peer that is gone are under way", n.links[0].transfers.Moving())
 	}
 	n.close(t)
 }
@@ -276,7 +277,7 @@ func TestRDMAAgain(t *testing.T) {
 			}
 			n.until(t, "RDMA", func() bool {
 				return n.devices[0].Moved() >= uint64(skip*piece) &&
-					n.links[0].moving > 0
+					n.links[0].transfers.Moving() > 0
 			})
 			n.devices[0].EndNext(ibv.RetryExcErr, true)
 			n.until(t, "the end", func() bool { return ended })
@@ -326,9 +327,9 @@ func TestReceiveBuffers(t *testing.T) {
 }
 
 // from is a Hello of node 0 for node 1, as node 0 would say it.
-func (n *net) from(h hello) []byte {
-	h.from, h.to = 0, 1
-	b := h.encode([]byte("a key"), n.links[0].own.incarnation, n.links[1].own.incarnation)
+func (n *net) from(h wire.Hello) []byte {
+	h.From, h.To = 0, 1
+	b := h.Encode([]byte("a key"), n.links[0].own.Incarnation, n.links[1].own.Incarnation)
 	return b
 }
 
@@ -340,12 +341,12 @@ func TestForgedHello(t *testing.T) {
 	n.sendNumbers(t, 20, func(int) {}) // the second round
 	p := n.links[1].peers[0]
 	before, round := p.pair, n.links[0].peers[1].round
-	forged := n.from(hello{qpn: 7, psn: 1, life: 1, round: round + 1})
+	forged := n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round + 1})
 	forged[20]++
 	for what, b := range map[string][]byte{
 		"one that is not proven": forged,
-		"an older one":           n.from(hello{qpn: 7, psn: 1, life: 1, round: round - 1}),
-		"another of this round":  n.from(hello{qpn: 7, psn: 1, life: 1, round: round}),
+		"an older one":           n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round - 1}),
+		"another of this round":  n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round}),
 		"a short one":            forged[:20],
 		"nothing":                nil,
 	} {
@@ -364,7 +365,7 @@ func TestLateHello(t *testing.T) {
 	n.sendNumbers(t, 1, func(int) {})
 	l := n.links[1]
 	p := l.peers[0]
-	late := n.from(hello{qpn: p.heard, psn: 1, life: 1, round: p.hisRound})
+	late := n.from(wire.Hello{QPN: p.heard, PSN: 1, Life: 1, Round: p.hisRound})
 	l.dropPair(&p.pair)
 	ghosts := l.stats.GhostPackets
 	l.onDatagram(late)
@@ -377,7 +378,7 @@ func TestLateHello(t *testing.T) {
 // TestHelloForAnother: a queue pair that is joined to one of before is not joined to.
 func TestHelloForAnother(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
-	n.links[1].onDatagram(n.from(hello{qpn: 7, psn: 1, life: 1, round: 1, echo: 99999}))
+	n.links[1].onDatagram(n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: 1, Echo: 99999}))
 	p := n.links[1].peers[0]
 	if p == nil || p.qp == 0 || p.joined {
 		t.Fatal("joined, or no answer")
@@ -397,20 +398,8 @@ func TestNonsense(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.until(t, "a message", func() bool { return got == 1 })
-	there := userMemory(t, 4096)
-	e, err := l.ports[0].registry.remote(memory.AddrOf(there), 4096, ibv.RemoteWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mine := l.newGrant(grant{peer: l.peers[0], regions: [PortsMax]ibv.Region{e}})
-	l.onFinish(l.peers[2], &control{offset: uint64(mine)}) // another's key
-	l.onFinish(l.peers[2], &control{offset: 1 << 40})
-	if l.grants[mine].peer != l.peers[0] {
-		t.Error("one peer has given back another's key")
-	}
-	l.onAnswer(l.peers[2], kindGrant, &control{token: 1 << 33}, nil)
 	l.onFlushed(l.peers[2], 5)
-	for _, b := range [][]byte{nil, make([]byte, headSize-1), make([]byte, headSize),
+	for _, b := range [][]byte{nil, make([]byte, wire.HeadSize-1), make([]byte, wire.HeadSize),
 		make([]byte, 200)} {
 		ghosts := l.stats.GhostPackets
 		if l.receive(&l.peers[2].pair, b, 0); l.stats.GhostPackets != ghosts+1 {

@@ -6,6 +6,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/ibv"
+	"lapi/transport/verbs/internal/wire"
 )
 
 func randomPSN() uint32 { return rand.Uint32() & 0xffffff }
@@ -107,7 +108,7 @@ func (l *Link) hello(q *pair, answer bool) error {
 	}
 	to := p.place(q.his)
 	if q.path == 0 {
-		path, err := q.port.adapter.CreateAH(q.port.pd, to.gid, to.lid)
+		path, err := q.port.adapter.CreateAH(q.port.pd, to.GID, to.LID)
 		if err != nil {
 			// Over Ethernet the kernel has asked for the neighbour, and has waited for that for
 			// a second: soon another way is tried, and a lane rests.
@@ -118,37 +119,37 @@ func (l *Link) hello(q *pair, answer bool) error {
 		}
 		q.path = path
 	}
-	h := hello{lane: uint8(q.lane), own: uint8(q.port.index), his: uint8(q.his),
-		from: l.own.task, to: p.to.task, qpn: q.qpn, psn: q.psn, open: q.open,
-		answer: answer, life: p.life, hisLife: p.hisLife, round: q.round}
+	h := wire.Hello{Lane: uint8(q.lane), Own: uint8(q.port.index), Peer: uint8(q.his),
+		From: l.own.Task, To: p.to.Task, QPN: q.qpn, PSN: q.psn, Open: q.open,
+		Answer: answer, Life: p.life, PeerLife: p.hisLife, Round: q.round}
 	if !q.port.isSpare() {
-		h.at = l.own.places[q.port.index]
+		h.At = l.own.Places[q.port.index]
 	}
 	if q.joined {
-		h.echo = q.heard
+		h.Echo = q.heard
 	}
 	if q.lane == 0 {
-		h.expected, h.credit = p.Expected, l.grantable(p)
+		h.Expected, h.Credit = p.Expected, l.grantable(p)
 	}
-	return q.port.sendDatagram(q.path, to.qpn, to.qkey,
-		h.encode(l.cfg.Key, l.own.incarnation, p.to.incarnation))
+	return q.port.sendDatagram(q.path, to.QPN, to.QKey,
+		h.Encode(l.cfg.Key, l.own.Incarnation, p.to.Incarnation))
 }
 
 // onDatagram takes in what has come to a datagram queue pair.
 func (l *Link) onDatagram(b []byte) {
-	var h hello
-	if !h.decode(b) || h.to != l.own.task || !l.connected(transport.Endpoint(h.from)) ||
-		!proven(b, l.cfg.Key, incarnationOf(l.addresses[h.from]), l.own.incarnation) {
+	var h wire.Hello
+	if !h.Decode(b) || h.To != l.own.Task || !l.connected(transport.Endpoint(h.From)) ||
+		!wire.Proven(b, l.cfg.Key, wire.IncarnationOf(l.addresses[h.From]), l.own.Incarnation) {
 		l.stats.GhostPackets++
 		return
 	}
-	p := l.peers[transport.Endpoint(h.from)]
+	p := l.peers[transport.Endpoint(h.From)]
 	if p == nil {
-		p = l.newPeer(transport.Endpoint(h.from))
+		p = l.newPeer(transport.Endpoint(h.From))
 	}
 	q := l.spokenOf(p, &h)
-	if q != nil && h.own != spareIndex {
-		l.movedTo(p, int(h.own), &h.at)
+	if q != nil && h.Own != wire.SpareIndex {
+		l.movedTo(p, int(h.Own), &h.At)
 	}
 	if q == nil || p.gone || q.past(&h) {
 		l.stats.GhostPackets++
@@ -158,31 +159,31 @@ func (l *Link) onDatagram(b []byte) {
 }
 
 // past says whether h is of a queue pair that the peer, or this task, has parted from.
-func (q *pair) past(h *hello) bool {
-	return h.round <= q.used || h.round < q.hisRound || h.round == q.hisRound && h.qpn != q.heard
+func (q *pair) past(h *wire.Hello) bool {
+	return h.Round <= q.used || h.Round < q.hisRound || h.Round == q.hisRound && h.QPN != q.heard
 }
 
 // spokenOf is the pair that h is about; nil: none of this connection.
-func (l *Link) spokenOf(p *peer, h *hello) *pair {
-	if p.gone || !l.exists(p, h) || int(h.lane) > len(p.lanes) ||
-		h.life <= p.over || h.life < p.hisLife || h.hisLife != 0 && h.hisLife != p.life {
+func (l *Link) spokenOf(p *peer, h *wire.Hello) *pair {
+	if p.gone || !l.exists(p, h) || int(h.Lane) > len(p.lanes) ||
+		h.Life <= p.over || h.Life < p.hisLife || h.PeerLife != 0 && h.PeerLife != p.life {
 		return nil
 	}
-	if p.hisLife != 0 && h.life > p.hisLife && (p.Expected > 0 || p.open) {
+	if p.hisLife != 0 && h.Life > p.hisLife && (p.Expected > 0 || p.open) {
 		return nil // the peer has ended this connection; this task is to do so, too
 	}
-	p.hisLife = h.life
-	if h.lane == 0 {
+	p.hisLife = h.Life
+	if h.Lane == 0 {
 		return &p.pair
 	}
-	return l.lane(p, int(h.lane)-1)
+	return l.lane(p, int(h.Lane)-1)
 }
 
-func (l *Link) onHello(q *pair, h *hello) {
+func (l *Link) onHello(q *pair, h *wire.Hello) {
 	p := q.peer
-	if h.round > q.hisRound && q.joined {
-		if h.qpn == q.heard && !q.open {
-			q.hisRound = h.round // it has parted from another of before
+	if h.Round > q.hisRound && q.joined {
+		if h.QPN == q.heard && !q.open {
+			q.hisRound = h.Round // it has parted from another of before
 		} else if l.disjoin(q); p.gone || q.past(h) {
 			return
 		}
@@ -197,15 +198,15 @@ func (l *Link) onHello(q *pair, h *hello) {
 		return
 	}
 	// One that is joined to a queue pair of before cannot be joined to this one.
-	joins := !q.joined && (h.echo == 0 || h.echo == q.qpn)
+	joins := !q.joined && (h.Echo == 0 || h.Echo == q.qpn)
 	if joins && !l.join(q, h) {
 		return
 	}
-	if h.echo == q.qpn {
+	if h.Echo == q.qpn {
 		l.opened(q)
 	}
 	// An answer that has changed nothing is not answered: Hellos would go to and fro for ever.
-	if joins || !h.answer && (h.echo != q.qpn || !h.open) {
+	if joins || !h.Answer && (h.Echo != q.qpn || !h.Open) {
 		_ = l.hello(q, true)
 	}
 }
@@ -234,13 +235,13 @@ func (l *Link) disjoin(q *pair) {
 
 // agree has the queue pair for p's packets be where h says. False: not now. Where both have begun
 // at once, by different ways, that of the lower task counts, unless it leads nowhere.
-func (l *Link) agree(p *peer, h *hello) bool {
-	w := way{l.port(h.his), int(h.own)}
+func (l *Link) agree(p *peer, h *wire.Hello) bool {
+	w := way{l.port(h.Peer), int(h.Own)}
 	if w == p.way {
 		return true
 	}
 	if w.port.state == PortGone || p.joined ||
-		p.qp != 0 && l.own.task < p.to.task && p.tries < triesToYield {
+		p.qp != 0 && l.own.Task < p.to.Task && p.tries < triesToYield {
 		return false
 	}
 	l.dropPair(&p.pair)
@@ -252,22 +253,22 @@ func (l *Link) agree(p *peer, h *hello) bool {
 }
 
 // join has q receive from and send to the peer's.
-func (l *Link) join(q *pair, h *hello) bool {
+func (l *Link) join(q *pair, h *wire.Hello) bool {
 	p, to := q.peer, q.peer.place(q.his)
-	q.heard, q.hisRound = h.qpn, h.round
-	err := q.port.adapter.ConnectQP(q.qp, q.psn, ibv.Remote{QPN: h.qpn, PSN: h.psn, GID: to.gid,
-		LID: to.lid, MTU: min(q.port.info.MTU, int(to.mtu)), Reads: int(to.reads)})
+	q.heard, q.hisRound = h.QPN, h.Round
+	err := q.port.adapter.ConnectQP(q.qp, q.psn, ibv.Remote{QPN: h.QPN, PSN: h.PSN, GID: to.GID,
+		LID: to.LID, MTU: min(q.port.info.MTU, int(to.MTU)), Reads: int(to.Reads)})
 	if err != nil {
 		l.fail(q)
 		return false
 	}
-	if q.lane == 0 && !l.restart(p, h.expected) {
+	if q.lane == 0 && !l.restart(p, h.Expected) {
 		l.lost(p, transport.ErrUnreachable)
 		return false
 	}
 	q.joined = true
 	if q.lane == 0 {
-		p.Credit = max(p.Credit, h.credit)
+		p.Credit = max(p.Credit, h.Credit)
 	}
 	return true
 }

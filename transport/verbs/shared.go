@@ -5,6 +5,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // Where the adapters are the kernel's, C sends and takes messages by itself (cshim/packets/packets.h):
@@ -70,7 +71,7 @@ func (l *Link) Hold(ep transport.Endpoint, held bool) {
 
 // Busy says whether the link has something to do in each turn.
 func (l *Link) Busy() bool {
-	return len(l.active) > 0 || l.due != 0 || len(l.calls) > len(l.freeCalls) || l.UsesSpare()
+	return len(l.active) > 0 || l.due != 0 || l.transfers.Busy() || l.UsesSpare()
 }
 
 // hearCounts takes in what C has counted.
@@ -116,7 +117,7 @@ func (l *Link) hearOf(p *peer) {
 	}
 	if p.Heard != 0 {
 		p.Heard, p.failures, p.failure, p.heardOf = 0, 0, nil, true
-		if len(p.calls) > 0 {
+		if p.transfers.Calls() > 0 {
 			l.attend(p)
 		}
 		l.grant(p)
@@ -148,14 +149,14 @@ func (l *Link) HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32)) {
 // TakeHandled goes on with a message from ep that C has taken out of a slot, and whose handler has
 // run: h says what came of it, and is offered it again if that refuses it.
 func (l *Link) TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transport.MsgHandler) {
-	var was head
+	var was wire.Head
 	p, b := l.peers[ep], l.slots.bytes(slot)[:n]
-	if p == nil || p.gone || !was.decode(b) {
+	if p == nil || p.gone || !was.Decode(b) {
 		return
 	}
-	end := headSize + int(was.header)
-	l.msg = transport.Msg{From: ep, Hdr: b[headSize:end:end], Data: b[end:]}
+	end := wire.HeadSize + int(was.Header)
+	l.msg = transport.Msg{From: ep, Hdr: b[wire.HeadSize:end:end], Data: b[end:]}
 	if h(&l.msg) != transport.Accept && !p.gone {
-		l.keep(p, &was, b[headSize:end], b[end:])
+		l.keep(p, &was, b[wire.HeadSize:end], b[end:])
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"lapi/transport/ibv/fake"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // usedByC is an adapter that C could use; what C does the tests here do in its place.
@@ -63,15 +64,15 @@ func TestConformForC(t *testing.T) {
 }
 
 // made does what C does to make a packet, but for the post.
-func (l *Link) made(p *peer, k kind, id transport.MsgID, header, data []byte) {
+func (l *Link) made(p *peer, k wire.Kind, id transport.MsgID, header, data []byte) {
 	s, _ := l.slots.get()
 	b := l.slots.bytes(s)
-	h := head{kind: k, id: id, header: uint16(len(header)), data: uint32(len(data)),
-		number: p.Number}
-	h.encode(b)
-	copy(b[headSize:], header)
-	copy(b[headSize+len(header):], data)
-	p.ring().push(sent{Slot: uint32(s), N: uint32(headSize + len(header) + len(data)),
+	h := wire.Head{Kind: k, ID: id, Header: uint16(len(header)), Data: uint32(len(data)),
+		Number: p.Number}
+	h.Encode(b)
+	copy(b[wire.HeadSize:], header)
+	copy(b[wire.HeadSize+len(header):], data)
+	p.ring().push(sent{Slot: uint32(s), N: uint32(wire.HeadSize + len(header) + len(data)),
 		Number: p.Number, Numbered: 1})
 	p.Number++
 	l.shared.Sending++
@@ -102,7 +103,7 @@ func TestOpenPacket(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l, p := n.links[0], n.links[0].peers[1]
 	got := collect(n.links[1])
-	l.made(p, kindMessages, 0, nil, parts(1, 2, 3))
+	l.made(p, wire.KindMessages, 0, nil, parts(1, 2, 3))
 	l.shared.Open = addressOf(p.VerbsPeer)
 	if _, err := l.Send(1, 2, numbered(4), &transport.Op{}); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestOpenPacket(t *testing.T) {
 	if !slices.Equal(*got, []byte{1, 2, 3, 4}) || l.shared.Open != 0 {
 		t.Errorf("% d come, open is %#x", *got, l.shared.Open)
 	}
-	l.made(p, kindMessages, 0, nil, parts(5))
+	l.made(p, wire.KindMessages, 0, nil, parts(5))
 	l.shared.Open = addressOf(p.VerbsPeer)
 	n.until(t, "one alone", func() bool { return len(*got) == 5 }) // by progress alone
 	n.close(t)
@@ -123,13 +124,13 @@ func TestFailedPost(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l, p := n.links[0], n.links[0].peers[1]
 	got := collect(n.links[1])
-	l.made(p, kindMessage, 2, numbered(1), nil)
+	l.made(p, wire.KindMessage, 2, numbered(1), nil)
 	p.Usable, p.Failed = 0, 1
 	if _, err := l.Send(1, 2, numbered(2), &transport.Op{}); err != nil {
 		t.Fatal(err)
 	}
 	n.until(t, "another queue pair", func() bool { return l.Replaced() == 1 && p.Usable == 1 })
-	l.made(p, kindMessage, 2, numbered(3), nil)
+	l.made(p, wire.KindMessage, 2, numbered(3), nil)
 	n.until(t, "all messages", func() bool { return len(*got) >= 3 })
 	for range 100 {
 		n.turn()
@@ -183,9 +184,9 @@ func TestUsable(t *testing.T) {
 	if p.Closed != 0 {
 		t.Error("it is still held")
 	}
-	var b [headSize]byte
-	h := head{kind: kindCredit, credit: p.Credit}
-	h.encode(b[:])
+	var b [wire.HeadSize]byte
+	h := wire.Head{Kind: wire.KindCredit, Credit: p.Credit}
+	h.Encode(b[:])
 	p.Waits = 1
 	if l.receive(&p.pair, b[:], 0); p.Waits != 0 {
 		t.Error("there may be room, and C still leaves all to the link")
@@ -219,9 +220,9 @@ func TestMessagesInOne(t *testing.T) {
 		return transport.Accept
 	})
 	packet := func(content []byte) []byte {
-		b := make([]byte, headSize, headSize+len(content))
-		h := head{kind: kindMessages, data: uint32(len(content)), number: p.Expected}
-		h.encode(b)
+		b := make([]byte, wire.HeadSize, wire.HeadSize+len(content))
+		h := wire.Head{Kind: wire.KindMessages, Data: uint32(len(content)), Number: p.Expected}
+		h.Encode(b)
 		return append(b, content...)
 	}
 	one := len(parts(1))
@@ -284,12 +285,12 @@ func TestTakeHandled(t *testing.T) {
 	l := n.links[1]
 	got := collect(l)
 	s, _ := l.slots.get()
-	h := head{kind: kindMessage, id: 2, header: 8}
-	h.encode(l.slots.bytes(s))
-	copy(l.slots.bytes(s)[headSize:], numbered(9))
+	h := wire.Head{Kind: wire.KindMessage, ID: 2, Header: 8}
+	h.Encode(l.slots.bytes(s))
+	copy(l.slots.bytes(s)[wire.HeadSize:], numbered(9))
 	verdicts := []transport.Verdict{transport.Refuse, transport.Accept}
 	for i, verdict := range verdicts {
-		l.TakeHandled(0, s, headSize+8, func(m *transport.Msg) transport.Verdict {
+		l.TakeHandled(0, s, wire.HeadSize+8, func(m *transport.Msg) transport.Verdict {
 			if m.From != 0 || m.Hdr[0] != 9 {
 				t.Errorf("it is from %d, % x", m.From, m.Hdr)
 			}

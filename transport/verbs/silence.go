@@ -38,9 +38,9 @@ func (p *peer) describe(since, now int64) Silence {
 	if p.spares() {
 		w = p.ways[0]
 	}
-	to := p.to.places[w.his]
+	to := p.to.Places[w.his]
 	return Silence{For: time.Duration(now - since), Local: w.port.info,
-		Remote: ibv.Remote{GID: to.gid, LID: to.lid}, Ever: p.ever, Spare: p.sparable(),
+		Remote: ibv.Remote{GID: to.GID, LID: to.LID}, Ever: p.ever, Spare: p.sparable(),
 		Heard: p.hisLife != 0 && !p.ever, Reason: p.reason}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // silenceCase is one reason why a peer does not answer, and what is reported of it.
@@ -53,9 +54,9 @@ func (c *silenceCase) run(t *testing.T) {
 	l := n.links[0]
 	c.before(n)
 	right := func(s *Silence) bool {
-		here, there := n.links[0].own.places, n.links[1].own.places
-		return slices.ContainsFunc(here, func(p place) bool { return p.gid == s.Local.GID }) &&
-			slices.ContainsFunc(there, func(p place) bool { return p.gid == s.Remote.GID }) &&
+		here, there := n.links[0].own.Places, n.links[1].own.Places
+		return slices.ContainsFunc(here, func(p wire.Place) bool { return p.GID == s.Local.GID }) &&
+			slices.ContainsFunc(there, func(p wire.Place) bool { return p.GID == s.Remote.GID }) &&
 			!s.Ever && !s.Heard && !s.Spare && c.want(s)
 	}
 	if _, err := l.Send(1, 2, nil, &transport.Op{}); err != nil {

@@ -81,7 +81,7 @@ func (s *slots) register(c *chunk) error {
 		if pt.state == PortGone || pt.isSpare() {
 			continue
 		}
-		r, err := pt.register(memory.AddrOf(c.memory), uint64(len(c.memory)), ibv.LocalWrite)
+		r, err := pt.register(c.memory)
 		if err != nil {
 			return err
 		}
@@ -94,8 +94,7 @@ func (s *slots) register(c *chunk) error {
 // fails, it returns with the error.
 func (s *slots) registerWith(pt *port) (done []ibv.Region, err error) {
 	for i := range s.chunks {
-		b := s.chunks[i].memory
-		r, err := pt.register(memory.AddrOf(b), uint64(len(b)), ibv.LocalWrite)
+		r, err := pt.register(s.chunks[i].memory)
 		if err != nil {
 			return done, err
 		}

@@ -1,9 +1,12 @@
 package verbs
 
 import (
+	"slices"
+
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/detour"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // The spare port is over another link between the tasks, the carrier, as if that were an adapter
@@ -13,9 +16,6 @@ import (
 //
 // While packets go over it, lanes are tried now and then, and when a port comes up. The first that
 // opens takes the packets back, at the task with the lower number; the other follows its Hello.
-
-// spareIndex is the number of each task's spare port, in Hellos.
-const spareIndex = 15
 
 // Carrier is what the link needs of the one that its spare port is over.
 type Carrier = detour.Carrier
@@ -34,7 +34,7 @@ type sparing struct {
 // needs progress from the owner, before the Link's, and is closed after it. Its messages of kind
 // transport.MaxMsgID are the Link's.
 func (l *Link) UseSpare(c Carrier) {
-	pt := &port{link: l, index: spareIndex, adapter: detour.New(c),
+	pt := &port{link: l, index: wire.SpareIndex, adapter: detour.New(c),
 		VerbsPort: new(layout.VerbsPort), pairs: map[uint32]*pair{}}
 	pt.info = pt.adapter.Info()
 	pt.srq, _ = pt.adapter.CreateSRQ(0, receivesMax, 1)
@@ -43,12 +43,18 @@ func (l *Link) UseSpare(c Carrier) {
 	l.spare = pt
 }
 
-func (pt *port) isSpare() bool { return pt.index == spareIndex }
+// JoinAddress is the address of a task whose link has that one, and its spare carrier the other;
+// see UseSpare.
+func JoinAddress(link, carrier []byte) transport.Address {
+	return transport.Address{Bytes: slices.Concat(link, carrier)}
+}
+
+func (pt *port) isSpare() bool { return pt.index == wire.SpareIndex }
 
 // reach tells the carrier where ep is. The datagrams' buffers are made for the first.
 func (l *Link) reach(ep transport.Endpoint, a transport.Address) error {
-	var to address
-	if l.spare == nil || !to.decode(a.Bytes) || len(to.carrier) == 0 {
+	var to wire.Address
+	if l.spare == nil || !to.Decode(a.Bytes) || len(to.Carrier) == 0 {
 		return nil
 	}
 	if l.spare.small.chunks == nil {
@@ -59,7 +65,7 @@ func (l *Link) reach(ep transport.Endpoint, a transport.Address) error {
 			return err
 		}
 	}
-	return l.spare.adapter.(*detour.Adapter).Reach(ep, to.carrier)
+	return l.spare.adapter.(*detour.Adapter).Reach(ep, to.Carrier)
 }
 
 // SpareFailed is told when the carrier has given ep up.
@@ -83,33 +89,33 @@ func (p *peer) spares() bool { return p.port.isSpare() }
 // findSpare looks whether there is a way over the spare port to p, whose address is new.
 func (l *Link) findSpare(p *peer) {
 	p.sparing = sparing{on: p.on}
-	if l.spare != nil && len(p.to.carrier) > 0 {
-		p.spared = way{l.spare, spareIndex}
+	if l.spare != nil && len(p.to.Carrier) > 0 {
+		p.spared = way{l.spare, wire.SpareIndex}
 	}
 }
 
 // exists says whether both ports that h names do.
-func (l *Link) exists(p *peer, h *hello) bool {
-	if h.own == spareIndex || h.his == spareIndex {
-		return h.own == h.his && h.lane == 0 && p.sparable()
+func (l *Link) exists(p *peer, h *wire.Hello) bool {
+	if h.Own == wire.SpareIndex || h.Peer == wire.SpareIndex {
+		return h.Own == h.Peer && h.Lane == 0 && p.sparable()
 	}
-	return int(h.own) < len(p.to.places) && int(h.his) < len(l.ports)
+	return int(h.Own) < len(p.to.Places) && int(h.Peer) < len(l.ports)
 }
 
 // port is this task's port of that number.
 func (l *Link) port(index uint8) *port {
-	if index == spareIndex {
+	if index == wire.SpareIndex {
 		return l.spare
 	}
 	return l.ports[index]
 }
 
 // place is where p's port of that number is.
-func (p *peer) place(his int) *place {
-	if his == spareIndex {
-		return &place{mtu: uint16(p.spared.port.info.MTU), gid: detour.GID(p.ep)}
+func (p *peer) place(his int) *wire.Place {
+	if his == wire.SpareIndex {
+		return &wire.Place{MTU: uint16(p.spared.port.info.MTU), GID: detour.GID(p.ep)}
 	}
-	return &p.to.places[his]
+	return &p.to.Places[his]
 }
 
 // wantsSpare says whether the spare port is the next to be tried: no adapter's port is up, or all
@@ -134,7 +140,7 @@ func (l *Link) noteOpen(q *pair) {
 	p := q.peer
 	switch {
 	case q.lane != 0:
-		if p.spares() && l.own.task < p.to.task {
+		if p.spares() && l.own.Task < p.to.Task {
 			p.found = q
 		}
 	case p.spares():

@@ -13,6 +13,7 @@ import (
 	"lapi/transport/emul"
 	"lapi/transport/ibv/fake"
 	"lapi/transport/udp"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // carrier makes the link by UDP/IP of a node, which loses so many percent of its packets.
@@ -478,9 +479,9 @@ func TestNoSpareThere(t *testing.T) {
 func TestHelloOfSpare(t *testing.T) {
 	n := newSpareNet(t, []int{0, 0}, 1, 0, nil)
 	l := n.links[1]
-	for _, h := range []hello{{own: spareIndex}, {his: spareIndex},
-		{own: spareIndex, his: spareIndex, lane: 1}} {
-		h.qpn, h.life, h.round = 7, 1, 1
+	for _, h := range []wire.Hello{{Own: wire.SpareIndex}, {Peer: wire.SpareIndex},
+		{Own: wire.SpareIndex, Peer: wire.SpareIndex, Lane: 1}} {
+		h.QPN, h.Life, h.Round = 7, 1, 1
 		ghosts := l.stats.GhostPackets
 		l.onDatagram(n.from(h))
 		if l.stats.GhostPackets != ghosts+1 {

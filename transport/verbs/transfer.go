@@ -1,0 +1,121 @@
+package verbs
+
+import (
+	"lapi/transport"
+	"lapi/transport/ibv"
+	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/wire"
+)
+
+// Put implements transport.Link.
+func (l *Link) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.transfer(ep, op, false, false)
+}
+
+// Get implements transport.Link.
+func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.transfer(ep, op, true, false)
+}
+
+// PutNotice implements transport.Noticing. RouteSingleCopy is RDMA whatever the length, RouteAny
+// from Config.BulkMin on. Done, and Op.Done, mean that the data is in place.
+func (l *Link) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.transfer(ep, op, false, true)
+}
+
+// GetNotice implements transport.Noticing; the routes are those of PutNotice.
+func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
+	return l.transfer(ep, op, true, true)
+}
+
+func (l *Link) transfer(ep transport.Endpoint, op *transport.Op, get, tells bool) (transport.Status,
+	error) {
+	p, err := l.usable(ep)
+	if err != nil {
+		return transport.Done, err
+	}
+	return p.transfers.Start(op, get, tells)
+}
+
+// HandleNotices implements transport.Noticing.
+func (l *Link) HandleNotices(n transport.NoticeHandler, f transport.FaultHandler) {
+	l.transfers.Handle(n, f)
+}
+
+// BulkMin is from how many bytes on RouteAny is RDMA.
+func (l *Link) BulkMin() uint64 { return l.cfg.BulkMin }
+
+var _ transport.Noticing = (*Link)(nil)
+
+// movingMost is how many RDMA requests may be under way over these ports.
+func movingMost(ports []*port) int {
+	n := movingMax
+	for _, pt := range ports {
+		n = min(n, pt.info.MaxCQE/8)
+	}
+	return n
+}
+
+// A peer is bulk.Task.
+
+func (p *peer) Endpoint() transport.Endpoint { return p.ep }
+func (p *peer) Gone() bool                   { return p.gone }
+func (p *peer) Attend()                      { p.link.attend(p) }
+func (p *peer) Starve()                      { p.link.starve(p) }
+func (p *peer) Ended()                       { p.link.flushesDone(p) }
+func (p *peer) Packets() *bulk.Lane          { return &p.Lane }
+func (p *peer) Lanes() int                   { return len(p.lanes) }
+
+// Spread begins the lanes of p that it has not, for a long transfer. The way of the packets is as
+// good as a lane.
+func (p *peer) Spread() {
+	if len(p.lanes) > 1 && p.open {
+		p.link.beginLanes(p)
+	}
+}
+
+func (p *peer) LaneAt(i int) *bulk.Lane {
+	if p.lanes[i] == nil {
+		return nil
+	}
+	return &p.lanes[i].Lane
+}
+
+// Control sends what is no message.
+func (p *peer) Control(k wire.Kind, c *wire.Control, data transport.Addr, n uint64) error {
+	var b [wire.GrantSize]byte
+	return p.link.transmit(p, k, 0, b[:c.Encode(b[:], k)], data, n)
+}
+
+// Ports implements bulk.Task. Of the spare port there are no keys.
+func (p *peer) Ports(lanes bool) uint32 {
+	mask := uint32(1) << p.his
+	if lanes {
+		for k := range p.lanes {
+			mask |= 1 << p.ways[k].his
+		}
+	}
+	return mask
+}
+
+// A pair is bulk.Queue.
+
+func (q *pair) Works() bool { return q.open && !q.broken }
+func (q *pair) Succeeded()  { q.failures = 0 }
+
+func (q *pair) Port() (own, his int) {
+	if q.port.isSpare() {
+		return -1, q.his
+	}
+	return q.port.index, q.his
+}
+
+func (q *pair) Post(w *ibv.Work) error {
+	w.ID |= idMove
+	return q.port.adapter.PostSend(q.qp, w)
+}
+
+func (q *pair) Fail(refused bool) {
+	q.refused = q.refused || refused
+	q.peer.link.fail(q)
+}
