@@ -19,6 +19,29 @@ type Vectored interface {
 	GetVector(ep Endpoint, local, remote []Range) error
 }
 
+// VectorOp is an operation between lists of ranges, which takes its time. Of Op, Done, Owner, Notice
+// and Link are used.
+type VectorOp struct {
+	Op
+	Get bool // to Here; else to There
+	// Here is this process's memory, There the peer's. They hold equally many bytes, at most
+	// RangesMax ranges each, and may be cut differently. The lists are the link's to read until
+	// Done runs.
+	Here, There []Range
+	// Notices: the peer's owner gets Op.Notice, as of a PutNotice or GetNotice, when all is in
+	// place.
+	Notices bool
+}
+
+// Mover is offered by links that move data between lists of ranges without the peer's processor.
+type Mover interface {
+	// Move begins op. Op.Done runs once, later, as that of a Put or Get; ErrNotSupported there:
+	// the data must go in messages, as memory cannot be registered, or an address is bad. A part
+	// may have been moved then, and the peer's owner got no notice. ErrBusy, ErrBadParam,
+	// ErrNotSupported and ErrUnreachable from Move itself: nothing was begun.
+	Move(ep Endpoint, op *VectorOp) error
+}
+
 // Gathering is offered by links that copy a message's data before Send returns: they let its maker
 // write it where they would copy it.
 type Gathering interface {

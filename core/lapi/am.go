@@ -213,8 +213,13 @@ func (c *Context) offerVector(m *send.Message, h *wire.Am, a *wire.Amv, org *vec
 	o := c.offer(m, h, after)
 	o.vectored, o.n = true, org.Total()
 	o.org, *org = *org, o.org
-	if !o.org.Strided() {
-		a.Base, _ = o.org.List()
+	switch list, n := o.org.List(); {
+	case o.org.Strided():
+	case o.p.OverAdapter(): // to read it would take as long as to send it
+		h.Listed = true
+		m.Ours(list, n)
+	default:
+		a.Base = list
 	}
 }
 

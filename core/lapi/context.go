@@ -83,6 +83,7 @@ type Context struct {
 	rooms       []room
 	answers     token.Table[answerOp, *answerOp] // gets and read-modify-writes under way
 	offers      token.Table[offer, *offer]       // data that targets are still to fetch
+	moves       token.Table[vectorMove, *vectorMove]
 	reads       readNews
 	rejoins     rejoins
 	ends        []unsettled // of tasks, without LAPI_Term

@@ -52,6 +52,9 @@ func (c *Context) Dispatch(wanted uint64) (flags uint32) {
 	if c.out.Waiting() > 0 {
 		n += c.out.Progress()
 	}
+	if c.copier.Waiting() > 0 {
+		c.copier.Progress()
+	}
 	if len(c.rooms) > 0 {
 		c.checkRooms()
 	}
@@ -143,7 +146,7 @@ func (c *Context) nextTimeout() int64 {
 	next = progress.Earlier(next, c.in.Deadline(c.timeout()))
 	next = progress.Earlier(next, c.absentDeadline())
 	next = progress.Earlier(next, c.endsDeadline())
-	if c.out.Waiting() > 0 {
+	if c.out.Waiting() > 0 || c.copier.Waiting() > 0 {
 		next = progress.Earlier(next, c.clock()+roomPause)
 	}
 	return next

@@ -260,6 +260,7 @@ func (c *Context) cutOff(p *peer.Peer) {
 		e.Disconnect(p.Ep, transport.ErrUnreachable)
 	}
 	p.Link.Disconnect(p.Ep, transport.ErrUnreachable)
+	c.copier.GiveUp(p)
 	c.out.GiveUp(p)
 	c.giveUpAnswers(p)
 	c.in.GiveUp(p)
@@ -299,6 +300,11 @@ func (c *Context) underWay(p *peer.Peer) (first, last uint64, some bool) {
 			note(o.Seq(), o.Seq())
 		}
 	}
+	for v := c.moves.Oldest(); v != nil; v = c.moves.Next(v) {
+		if v.m.Peer() == p {
+			note(v.Seq(), v.Seq())
+		}
+	}
 	for o := range c.laneOps {
 		if int(o.Task) == p.ID {
 			note(o.Tag[layout.TagSeq], o.Tag[layout.TagSeq])
@@ -332,6 +338,9 @@ func (c *Context) concerned(p *peer.Peer) codes.ErrType {
 // for p to fetch its data, or for its completion counter.
 func (c *Context) waitsFor(p *peer.Peer) (codes.ErrType, bool) {
 	if kind, ok := c.waitsForAnswer(p); ok {
+		return kind, ok
+	}
+	if kind, ok := c.movesTo(p); ok {
 		return kind, ok
 	}
 	if kind, ok := c.laneKind(p); ok {

@@ -91,17 +91,28 @@ func (c *Context) getv(p *peer.Peer, x *Transfer) codes.Code {
 		return code
 	}
 	c.counters.Issued(p.ID, codes.GetErr, 0)
-	if c.copier.GetVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.GetErr, n,
+	direct := c.copier.GetVector(p, org, tgt, n, x.hint())
+	if direct && p.OverAdapter() {
+		c.moveGet(p, m, org, tgt, n, x, c.newAnswer(p, codes.GetErr, x, 0, n))
+		return codes.Success
+	}
+	if direct && c.singleCopied(p, x, codes.GetErr, n,
 		c.copier.CopyVector(p, true, org, tgt, n)) {
 		c.out.Drop(m)
 		return codes.Success
 	}
 	o := c.newAnswer(p, codes.GetErr, x, 0, n)
-	o.vectored = true
-	o.org, *org = *org, o.org // the operation outlives its request
+	o.keep(m)
 	c.out.StartVector(m, &wire.Vector{TgtCntr: x.TgtCntr, Reply: o.Token(),
 		Single: c.out.Single}, n)
 	return codes.Success
+}
+
+// keep makes o wait for the answers to m, a request for a vector: it outlives its request.
+func (o *answerOp) keep(m *send.Message) {
+	org := m.Origin()
+	o.vectored = true
+	o.org, *org = *org, o.org
 }
 
 // onGet is the target's side: it answers with the data, in parts.

@@ -123,8 +123,9 @@ func (c *Context) tellLane() {
 		return
 	}
 	c.hearPackets()
-	under := c.out.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
+	under := c.out.Waiting() > 0 || c.copier.Waiting() > 0 || c.fences.UnderWay() > 0 || c.term != nil
 	busy := under || c.answers.Oldest() != nil || c.offers.Oldest() != nil ||
+		c.moves.Oldest() != nil ||
 		c.collectives.UnderWay() > 0 || c.out.Unflushed() || c.fences.HasLost()
 	work := under || c.in.Unknown() > 0 || c.faults.Pending() > 0 ||
 		c.lane.busy() || c.net.Self.(transport.Waiter).NextTimeout() != 0 ||

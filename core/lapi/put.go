@@ -54,7 +54,12 @@ func (c *Context) putv(p *peer.Peer, x *Transfer) codes.Code {
 		return code
 	}
 	c.counters.Issued(p.ID, codes.PutErr, x.CmplCntr)
-	if c.copier.PutVector(p, org, tgt, n, x.hint()) && c.singleCopied(p, x, codes.PutErr, n,
+	direct := c.copier.PutVector(p, org, tgt, n, x.hint())
+	if direct && p.OverAdapter() {
+		c.movePut(p, m, org, tgt, n, x)
+		return codes.Success
+	}
+	if direct && c.singleCopied(p, x, codes.PutErr, n,
 		c.copier.CopyVector(p, false, org, tgt, n)) {
 		c.out.Drop(m)
 		return codes.Success

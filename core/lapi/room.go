@@ -19,7 +19,7 @@ type room struct {
 
 // askRoom is the end of a transfer.
 func (c *Context) askRoom(kind uint32, x *Transfer) {
-	if c.out.Waiting() == 0 {
+	if c.out.Waiting() == 0 && c.copier.Waiting() == 0 {
 		return
 	}
 	if kind != XferMc {
@@ -34,7 +34,7 @@ func (c *Context) askRoom(kind uint32, x *Transfer) {
 }
 
 func (c *Context) askRoomTo(id uint32, x *Transfer) {
-	if p := &c.peers[id]; c.out.Full(p) {
+	if p := &c.peers[id]; c.out.Full(p) || c.copier.Full(p) {
 		x.Room = c.tickets.New()
 		c.rooms = append(c.rooms, room{x.Room, p})
 	}
@@ -43,7 +43,7 @@ func (c *Context) askRoomTo(id uint32, x *Transfer) {
 // checkRooms ends the tickets of tasks for which little enough waits.
 func (c *Context) checkRooms() {
 	c.rooms = slices.DeleteFunc(c.rooms, func(r room) bool {
-		eased := c.out.Eased(r.p)
+		eased := c.out.Eased(r.p) && !c.copier.Full(r.p)
 		if eased {
 			c.tickets.End(r.ticket, codes.Success)
 		}

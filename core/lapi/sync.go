@@ -42,7 +42,8 @@ func (c *Context) settle() {
 
 // quiet says whether nothing that was issued at seq or before waits for an answer.
 func (c *Context) quiet(seq uint64) bool {
-	return !c.answers.Before(seq) && !c.offers.Before(seq) && c.laneQuiet(seq)
+	return !c.answers.Before(seq) && !c.offers.Before(seq) && !c.moves.Before(seq) &&
+		c.laneQuiet(seq)
 }
 
 // GfenceBegin is LAPI_Gfence.

@@ -37,7 +37,8 @@ type Reach struct {
 	Link transport.Link
 	// Noticing is Link, if it makes puts and gets by itself; else nil. Which, Transfers says.
 	Noticing transport.Noticing
-	Shared   bool // by shared memory
+	Mover    transport.Mover // Link, if it moves data between lists; else nil
+	Shared   bool            // by shared memory
 
 	packet  int // header and data of the longest message that is one packet of the link's
 	sendMax int // data bytes of the largest fragment, whatever its header
@@ -60,6 +61,7 @@ func NewReach(l transport.Link, shared bool, copyMax int) *Reach {
 	r.headers = lim.HeaderMax
 	r.poller, _ = l.(Poller)
 	r.Noticing, _ = l.(transport.Noticing)
+	r.Mover, _ = l.(transport.Mover)
 	if a, ok := l.(adapterLink); ok {
 		r.bulkMin = a.BulkMin()
 	}

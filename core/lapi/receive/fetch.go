@@ -5,6 +5,7 @@ import (
 
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/peer"
+	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
 )
@@ -15,6 +16,7 @@ var errBadList = errors.New("the list of a message's blocks is not its")
 // fetch is the target's side of a rendezvous whose buffer is known: it reads the origin's memory
 // and says so.
 func (r *Receiver) fetch(p *peer.Peer, in *incoming) {
+	in.am.Listed = false // the list is taken in: if the stream begins anew, it is that of the data
 	if in.buried || in.failed {
 		in.received = in.am.Length
 		r.tellFetched(p, in.am.Token, wire.FetchUnread)
@@ -23,6 +25,10 @@ func (r *Receiver) fetch(p *peer.Peer, in *incoming) {
 	if in.placement != nil && !in.placement.List(&in.tgt,
 		r.cfg.Copier.TargetBlocks(in.placement.Bytes())) {
 		r.tellFetched(p, in.am.Token, wire.FetchPlaced)
+		return
+	}
+	if p.OverAdapter() {
+		r.beginFetch(p, in)
 		return
 	}
 	outcome := wire.FetchDone
@@ -68,6 +74,51 @@ func (r *Receiver) fetchData(p *peer.Peer, in *incoming) error {
 		in.tgt.OneBlock(in.buffer, n)
 	}
 	return copier.CopyVector(p, true, &in.tgt, &in.org, n)
+}
+
+// beginFetch has an adapter read the data from the origin's memory.
+func (r *Receiver) beginFetch(p *peer.Peer, in *incoming) {
+	if in.move == nil {
+		in.move = &singlecopy.Move{Done: r.fetched}
+	}
+	n := in.am.Length
+	switch {
+	case in.vectored && in.amv.Kind == wire.VectorStrided:
+		in.org.Origin(&in.amv, n)
+	case !in.vectored && !in.pieces:
+		in.org.OneBlock(in.am.Direct, n)
+	}
+	switch {
+	case in.vectored:
+		n = min(in.tgt.Total(), in.org.Total())
+	case in.placement != nil:
+		n = in.placement.Bytes()
+	default:
+		in.tgt.OneBlock(in.buffer, n)
+	}
+	in.p, in.fetching, in.beginning, in.move.Owner = p, true, true, in
+	r.cfg.Copier.Move(in.move, p, true, &in.tgt, &in.org, n)
+	in.beginning = false
+}
+
+// fetched ends what beginFetch began. A message of a peer that is gone stays until GiveUp.
+func (r *Receiver) fetched(m *singlecopy.Move, err error) {
+	in := m.Owner.(*incoming)
+	p := in.p
+	in.fetching = false
+	outcome := wire.FetchDone
+	switch {
+	case p.Dead() || err == transport.ErrUnreachable || err == transport.ErrClosed:
+		return
+	case err != nil: // messages find out which address is bad, if one is
+		outcome = wire.FetchRefused
+	default:
+		in.received = in.am.Length
+	}
+	r.tellFetched(p, in.am.Token, outcome)
+	if !in.beginning { // else goOn does
+		r.endIfComplete(p, in)
+	}
 }
 
 // fetchList reads the origin's blocks before the header handler runs, which is to see their

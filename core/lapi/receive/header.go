@@ -22,6 +22,11 @@ func (r *Receiver) runHeader(p *peer.Peer, in *incoming, uhdr []byte,
 		r.tooLong(p, in)
 		return transport.Accept
 	}
+	if in.am.Listed && !in.org.Listed(&in.amv, in.am.Length, in.lead[in.am.UhdrLen:]) {
+		in.handled, in.buried, in.failed = true, true, true
+		p.Malformed()
+		return transport.Accept
+	}
 	handler := in.am.Handler
 	if handler < wire.HandlerIndices {
 		if handler = transport.Addr(r.indices[handler]); handler == 0 {

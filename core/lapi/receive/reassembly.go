@@ -50,6 +50,9 @@ func (r *Receiver) Fragment(m *transport.Msg) transport.Verdict {
 		return p.Malformed()
 	}
 	in := r.find(p, uint32(h.Message))
+	if in.fetching {
+		return p.Malformed()
+	}
 	if in.hasHeader {
 		return r.part(p, in, h.Offset, m.Data)
 	}
@@ -59,7 +62,11 @@ func (r *Receiver) Fragment(m *transport.Msg) transport.Verdict {
 // part handles a part of the stream of a message whose header is known.
 func (r *Receiver) part(p *peer.Peer, in *incoming, offset uint64, data []byte) transport.Verdict {
 	prefix := in.prefix()
-	if !wire.Inside(offset, uint64(len(data)), in.am.Length+prefix) {
+	total := in.am.Length + prefix
+	if in.am.Listed {
+		total = prefix
+	}
+	if !wire.Inside(offset, uint64(len(data)), total) {
 		return transport.Accept // malformed: dropped
 	}
 	n := min(max(prefix, offset)-offset, uint64(len(data))) // of the prefix
@@ -80,13 +87,24 @@ func (r *Receiver) part(p *peer.Peer, in *incoming, offset uint64, data []byte) 
 			}
 		}
 		in.leadGot += n
+		if in.handled && in.am.Rendezvous { // that was the end of its list
+			r.fetch(p, in)
+		}
 	}
 	if in.handled {
 		r.place(p, in, at, behind)
+		r.goOn(p, in)
+	}
+	return transport.Accept
+}
+
+// goOn places what came early of a message whose buffer is known, and ends it if that was all. While
+// it is fetched nothing else comes of it.
+func (r *Receiver) goOn(p *peer.Peer, in *incoming) {
+	if !in.fetching {
 		r.placeEarly(p, in)
 		r.endIfComplete(p, in)
 	}
-	return transport.Accept
 }
 
 // keepEarly copies a fragment that cannot be placed yet. Refuse: too much is kept for this task; it

@@ -32,6 +32,8 @@ import (
 const (
 	earlyMax = 4 << 20  // bytes of a peer's fragments kept until their header comes
 	uhdrKept = 64 << 10 // bytes of memory that a message leaves to later ones
+	// rendezvous of a peer over an adapter, each with a list of blocks, before others are refused
+	fetchesMax = 64
 )
 
 // Config is what a Receiver needs of others.
@@ -72,6 +74,8 @@ type Receiver struct {
 type origin struct {
 	first *incoming
 	early int // bytes in them that cannot be placed yet
+	// rendezvous over an adapter among them
+	fetches int
 }
 
 // New is a Receiver without messages.
@@ -119,6 +123,9 @@ type incoming struct {
 	tgt vector.Vector // where the data goes, if vectored
 	org vector.Vector // of a rendezvous: where it comes from
 
+	p    *peer.Peer       // whose it is, and
+	move *singlecopy.Move // what fetches the data, of a rendezvous over an adapter
+
 	lead    []byte // user header, then lengths of a vector's blocks, when they come in fragments
 	leadGot uint64 // bytes of lead that came in the stream
 	early   []earlyPart
@@ -137,6 +144,9 @@ type message struct {
 	buried    bool   // the data goes nowhere
 	failed    bool   // an address was bad: the rest is counted and dropped
 	inline    bool   // the completion handler runs at once
+	counted   bool   // in origin.fetches
+	fetching  bool   // move is under way
+	beginning bool   // it is being begun
 	received  uint64 // bytes of data
 
 	buffer    transport.Addr
@@ -157,7 +167,10 @@ func (in *incoming) prefix() (n uint64) {
 	if in.am.Split {
 		n = uint64(in.am.UhdrLen)
 	}
-	if in.vectored && !in.am.Rendezvous {
+	switch {
+	case in.am.Listed:
+		n += in.amv.List()
+	case in.vectored && !in.am.Rendezvous:
 		n += in.amv.Lengths()
 	}
 	return n
@@ -179,7 +192,8 @@ func (r *Receiver) find(p *peer.Peer, id uint32) *incoming {
 		if cap(in.lead) > uhdrKept {
 			in.lead = nil
 		}
-		*in = incoming{early: in.early[:0], lead: in.lead[:0], org: in.org, tgt: in.tgt}
+		*in = incoming{early: in.early[:0], lead: in.lead[:0], org: in.org, tgt: in.tgt,
+			move: in.move}
 	}
 	in.id = id
 	in.next = r.from[p.ID].first
@@ -198,6 +212,9 @@ func (r *Receiver) drop(p *peer.Peer, in *incoming) {
 	for i := range in.early {
 		o.early -= len(in.early[i].data)
 		in.early[i].data = nil
+	}
+	if in.counted {
+		o.fetches--
 	}
 	r.cfg.Placements.Free(in.placement)
 	in.placement = nil
@@ -227,6 +244,9 @@ func (r *Receiver) Am(m *transport.Msg) transport.Verdict {
 	// by far the most: nothing else will come
 	if h.Length == uint64(len(m.Data)) && !h.Split && !h.Rendezvous {
 		return r.handleOnly(p, r.onlyMessage(&h), uhdr, m.Data)
+	}
+	if h.Rendezvous && r.from[p.ID].fetches >= fetchesMax {
+		return transport.Refuse
 	}
 	in := r.find(p, h.ID)
 	if in.hasHeader {
@@ -268,6 +288,12 @@ func (r *Receiver) inBlocks(m *transport.Msg, vectored bool) transport.Verdict {
 		in.tgt.Reset()
 		in.vectored, in.amv, in.lengths = true, v, m.Data[:lengths]
 		return r.handleOnly(p, in, uhdr, m.Data[lengths:])
+	}
+	if h.Rendezvous && r.from[p.ID].fetches >= fetchesMax {
+		return transport.Refuse
+	}
+	if h.Rendezvous && v.Kind != wire.VectorStrided && h.Listed != p.OverAdapter() {
+		return p.Malformed()
 	}
 	in := r.find(p, h.ID)
 	if in.hasHeader {
@@ -323,7 +349,7 @@ func (r *Receiver) Handled(m *transport.Msg, result *host.HeaderResult) transpor
 // message again (LAPI_DROP_PKT), everything is as if the first message had not come.
 func (r *Receiver) begin(p *peer.Peer, in *incoming, uhdr, data []byte) transport.Verdict {
 	refused, token := false, in.am.Token
-	if in.am.Rendezvous && in.vectored {
+	if in.am.Rendezvous && in.vectored && !p.OverAdapter() {
 		switch err := r.fetchList(p, in); err.(type) {
 		case nil:
 		case *transport.FaultError:
@@ -345,6 +371,10 @@ func (r *Receiver) begin(p *peer.Peer, in *incoming, uhdr, data []byte) transpor
 		}
 	}
 	in.hasHeader = true
+	if in.am.Rendezvous && p.OverAdapter() {
+		in.counted = true
+		r.from[p.ID].fetches++
+	}
 	r.takeLead(p, in, prefix)
 	if in.handled {
 		if in.am.Rendezvous {
@@ -352,8 +382,7 @@ func (r *Receiver) begin(p *peer.Peer, in *incoming, uhdr, data []byte) transpor
 		} else {
 			r.place(p, in, 0, data[min(prefix, uint64(len(data))):])
 		}
-		r.placeEarly(p, in)
-		r.endIfComplete(p, in)
+		r.goOn(p, in)
 	}
 	if refused {
 		r.tellFetched(p, token, wire.FetchNothing)

@@ -265,6 +265,9 @@ func (s *Sender) NewVector(p *peer.Peer, id transport.MsgID, kind codes.ErrType)
 	return m, &m.lists.org, &m.lists.tgt
 }
 
+// Origin is the origin's vector of a NewVector.
+func (m *Message) Origin() *vector.Vector { return &m.lists.org }
+
 // StartVector sends m, of n bytes. h is completed with what it says of the target's vector, and a
 // number.
 func (s *Sender) StartVector(m *Message, h *wire.Vector, n uint64) {
@@ -317,6 +320,12 @@ func (m *Message) Data(data transport.Addr, n uint64) {
 		m.step = m.p.PartSize(n)
 		m.first = min(m.step, room)
 	}
+}
+
+// Ours makes the stream of m n bytes at data that are the library's, and stay until m is over.
+func (m *Message) Ours(data transport.Addr, n uint64) {
+	m.Data(data, n)
+	m.ours = true
 }
 
 // Vector makes m an active message of org's data, which it takes over, led by so many bytes of

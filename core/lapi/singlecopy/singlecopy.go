@@ -1,5 +1,8 @@
 // Package singlecopy moves data straight between two tasks' memory, and decides which data: the
 // rest goes in messages. docs/bulk.md has the rules.
+//
+//	singlecopy.go  Copier: which data; copies between the tasks of a node, at once
+//	move.go        Move: a copy over an adapter, which takes its time
 package singlecopy
 
 import (
@@ -71,6 +74,7 @@ type Copier struct {
 	cfg         Config
 	op          transport.Op // links that copy so are done at once
 	here, there []transport.Range
+	waiting     moves // for room
 }
 
 // New is a Copier.
@@ -113,7 +117,7 @@ func (c *Copier) Am(p *peer.Peer, n uint64, h Hint) bool {
 	if c.cfg.Bulk {
 		least = min(least, c.cfg.BulkMin)
 	}
-	return n > c.cfg.CopyMax && c.worth(p, n, least, h)
+	return n > c.cfg.CopyMax && (c.worth(p, n, least, h) || c.byAdapter(p, n, h))
 }
 
 // Route is the way of a put or get of n bytes that the link makes by itself: its choice, unless the
@@ -130,12 +134,18 @@ func (c *Copier) Route(p *peer.Peer, n uint64, h Hint) transport.Route {
 
 // PutVector is Put for vectors: org and tgt of n bytes.
 func (c *Copier) PutVector(p *peer.Peer, org, tgt *vector.Vector, n uint64, h Hint) bool {
+	if p.OverAdapter() { // it reads the origin's memory when the call has returned
+		return n > c.cfg.CopyMax && c.byAdapter(p, n, h) && adapterBlocks(org, tgt, n, h)
+	}
 	return c.Put(p, n, h) && (forced(p, h) || c.longBlocks(org, tgt, n))
 }
 
 // GetVector is Get for vectors. A get by messages takes the target's help and two ways, so a single
 // copy pays even for short blocks if they are few.
 func (c *Copier) GetVector(p *peer.Peer, org, tgt *vector.Vector, n uint64, h Hint) bool {
+	if p.OverAdapter() {
+		return c.byAdapter(p, n, h) && adapterBlocks(org, tgt, n, h)
+	}
 	return c.worth(p, n, getMin, h) &&
 		(forced(p, h) || tgt.Pieces() <= getFew && org.Pieces() <= localBlocks*getFew ||
 			c.longBlocks(org, tgt, n))
@@ -143,11 +153,18 @@ func (c *Copier) GetVector(p *peer.Peer, org, tgt *vector.Vector, n uint64, h Hi
 
 // AmVector is Am for vectors.
 func (c *Copier) AmVector(p *peer.Peer, org *vector.Vector, h Hint) bool {
+	if p.OverAdapter() {
+		return c.Am(p, org.Total(), h) && adapterBlocks(org, org, org.Total(), h) &&
+			(org.Strided() || org.Pieces() <= vector.ListMax)
+	}
 	return c.Am(p, org.Total(), h) && (forced(p, h) || c.longBlocks(org, org, org.Total()))
 }
 
 // AmBlocks is how many blocks at most the n bytes of a rendezvous may lie in, if a DGSP says where.
 func (c *Copier) AmBlocks(p *peer.Peer, n uint64, h Hint) uint64 {
+	if p.OverAdapter() {
+		return min(n/adapterBlockMin(h), vector.ListMax)
+	}
 	if forced(p, h) {
 		return min(n, forcedBlocks)
 	}

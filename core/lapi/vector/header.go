@@ -16,6 +16,9 @@ func (v *Vector) Describe(h *wire.Vector) {
 	}
 }
 
+// ListMax is the most blocks of a list that leads a message.
+const ListMax = wire.ListMax
+
 // DescribeOrigin is what the header of an active message says of the origin's vector v.
 func (v *Vector) DescribeOrigin() wire.Amv {
 	a := wire.Amv{Kind: v.kind, Count: uint32(v.count), Block: v.block, Stride: v.stride}
@@ -153,6 +156,14 @@ func (v *Vector) List() (transport.Addr, uint64) {
 func (v *Vector) NewList() (transport.Addr, uint64) {
 	v.list = make([]block, v.count)
 	return v.List()
+}
+
+// Listed makes v the origin's vector that a describes, of n bytes, whose List is b. False: no task of
+// this version sends such a list.
+func (v *Vector) Listed(a *wire.Amv, n uint64, b []byte) bool {
+	v.Origin(a, n)
+	v.list = append(v.list[:0], make([]block, v.count)...)
+	return copy(blockBytes(v.list), b) == int(a.List()) && v.ValidList()
 }
 
 // ValidList says whether v's list, which another task wrote, describes as many bytes as v has.

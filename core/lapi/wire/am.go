@@ -7,10 +7,12 @@ import (
 
 // Am is MsgAm. The user header follows in the link's header, padded to 8 bytes, unless it is split:
 // then it begins the stream that MsgAmFragment carries. Rendezvous: no data follows; the target
-// fetches it from Direct, then sends MsgFetched with Token.
+// fetches it from Direct, then sends MsgFetched with Token. Listed: the stream is the list of the
+// blocks that the target fetches.
 //
 //	0 Handler | 8 Length of user data | 16 TgtCntr | 24 CmplCntr | 32 Direct | 40 Token
-//	48 ID (32) | 52 length of user header (16) | 54 Split (1) | Rendezvous (2) | Atom << 8 (16)
+//	48 ID (32) | 52 length of user header (16) | 54 Split (1) | Rendezvous (2) | Listed (4) |
+//	Atom << 8 (16)
 type Am struct {
 	Handler           transport.Addr
 	Length            uint64
@@ -20,6 +22,7 @@ type Am struct {
 	ID                uint32
 	UhdrLen           uint16
 	Split, Rendezvous bool
+	Listed            bool  // of a rendezvous
 	Atom              uint8 // atom_size of the DGSP that gathers the data; 0: none
 }
 
@@ -30,6 +33,7 @@ const (
 
 	amSplit      = 1
 	amRendezvous = 2
+	amListed     = 4
 	amAtomShift  = 8 // of the flags, the upper byte is atom_size
 )
 
@@ -42,6 +46,9 @@ func (h *Am) Encode(b []byte) []byte {
 	if h.Rendezvous {
 		flags |= amRendezvous
 	}
+	if h.Listed {
+		flags |= amListed
+	}
 	return encode(b, uint64(h.Handler), h.Length, uint64(h.TgtCntr), uint64(h.CmplCntr),
 		uint64(h.Direct), h.Token, uint64(h.ID)|uint64(h.UhdrLen)<<32|flags<<48)
 }
@@ -52,7 +59,7 @@ func (h *Am) fields(b []byte) {
 	flags := w[6] >> 48
 	*h = Am{transport.Addr(w[0]), w[1], transport.Addr(w[2]), transport.Addr(w[3]),
 		transport.Addr(w[4]), w[5], uint32(w[6]), uint16(w[6] >> 32), flags&amSplit != 0,
-		flags&amRendezvous != 0, uint8(flags >> amAtomShift)}
+		flags&amRendezvous != 0, flags&amListed != 0, uint8(flags >> amAtomShift)}
 }
 
 // Decode returns the user header that came along (empty if split) and whether all lengths agree
@@ -62,7 +69,8 @@ func (h *Am) Decode(b []byte, n int) (uhdr []byte, ok bool) {
 		return nil, false
 	}
 	h.fields(b)
-	if h.UhdrLen > MaxUhdrSize || uint64(n) > h.Length || (h.Split || h.Rendezvous) && n != 0 {
+	if h.UhdrLen > MaxUhdrSize || uint64(n) > h.Length || (h.Split || h.Rendezvous) && n != 0 ||
+		h.Listed {
 		return nil, false
 	}
 	return h.uhdr(b, AmSize)
@@ -81,7 +89,8 @@ func (h *Am) uhdr(b []byte, size int) (uhdr []byte, ok bool) {
 
 // Amv follows Am in MsgAmv: the origin's vector as far as the target needs it. The lengths of a
 // list's blocks, 8 bytes each, head the stream (behind a split user header). Of a rendezvous, the
-// list lies at Base in the origin's memory instead.
+// list lies at Base in the origin's memory instead, or is the stream (Listed): 16 bytes for each
+// block.
 //
 //	0 Kind (32) | 4 Count (32) | 8 Base | 16 Block | 24 Stride
 type Amv struct {
@@ -103,6 +112,13 @@ func (h *Amv) Lengths() uint64 {
 	return 8 * uint64(h.Count)
 }
 
+// ListMax is the most blocks of a list that is the stream of a rendezvous: a task keeps it until the
+// message is over.
+const ListMax = 4096
+
+// List is how many bytes such a list has.
+func (h *Amv) List() uint64 { return EntrySize * uint64(h.Count) }
+
 // DecodeAmv reads the headers of MsgAmv with n bytes of data, and returns the user header that came
 // along.
 func DecodeAmv(h *Am, v *Amv, b []byte, n int) (uhdr []byte, ok bool) {
@@ -120,9 +136,11 @@ func DecodeAmv(h *Am, v *Amv, b []byte, n int) (uhdr []byte, ok bool) {
 		return nil, false
 	case v.Kind != VectorStrided && v.Count > BlocksMax, v.Count == 0 && h.Length > 0:
 		return nil, false
-	case (h.Split || h.Rendezvous) && n != 0, h.Split && h.Rendezvous:
+	case h.Listed && (!h.Rendezvous || v.Kind == VectorStrided || v.Count > ListMax):
 		return nil, false
-	case uint64(n) > v.Lengths()+h.Length:
+	case (h.Split || h.Rendezvous && !h.Listed) && n != 0, h.Split && h.Rendezvous:
+		return nil, false
+	case h.Listed && uint64(n) > v.List(), !h.Listed && uint64(n) > v.Lengths()+h.Length:
 		return nil, false
 	}
 	return h.uhdr(b, size)

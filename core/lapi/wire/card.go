@@ -1,4 +1,4 @@
 package wire
 
 // CardVersion changes with the wire formats of this package and of the links.
-const CardVersion = 8
+const CardVersion = 9

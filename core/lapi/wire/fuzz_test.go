@@ -10,6 +10,8 @@ import (
 func FuzzHeaders(f *testing.F) {
 	f.Add((&Am{Handler: 7, Length: 3, UhdrLen: 4}).Encode(make([]byte, 64)), 3)
 	f.Add(Order.AppendUint64(nil, 1), 0)
+	listed := (&Am{Length: 9, Rendezvous: true, Listed: true}).Encode(make([]byte, 128))
+	f.Add(append(listed, (&Amv{Kind: VectorGeneric, Count: 2}).Encode(make([]byte, 64))...), 32)
 	f.Fuzz(func(t *testing.T, b []byte, n int) {
 		if n < 0 {
 			return
@@ -33,7 +35,8 @@ func FuzzHeaders(f *testing.F) {
 		}
 		var a Amv
 		if uhdr, ok := DecodeAmv(&am, &a, b, n); ok &&
-			(len(uhdr) > MaxUhdrSize || uint64(n) > a.Lengths()+am.Length) {
+			(len(uhdr) > MaxUhdrSize || !am.Listed && uint64(n) > a.Lengths()+am.Length ||
+				am.Listed && (uint64(n) > a.List() || a.List() > EntrySize*ListMax)) {
 			t.Fatal("accepted a vector's active message that does not fit")
 		}
 		(&Exchange{}).Decode(b, n)
