@@ -80,8 +80,7 @@ func (c *Context) vectorMoved(move *singlecopy.Move, err error) {
 	}
 }
 
-// moveFailed: the peer of a move is gone. What else waits for it, o too, is given up by whoever
-// finds that out.
+// moveFailed ends a move whose peer is gone. cutOff gives up the rest, o too.
 func (c *Context) moveFailed(p *peer.Peer, o *answerOp, after send.After, err error) {
 	if err == transport.ErrUnreachable && !p.Dead() && c.term == nil {
 		c.left(p)

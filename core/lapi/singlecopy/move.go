@@ -73,7 +73,7 @@ func (c *Copier) goOn(m *Move) {
 	op.Here = m.near.Ranges(op.Here[:0], min(m.left, Chunk))
 	step := transport.Sum(op.Here)
 	op.There = m.far.Ranges(op.There[:0], step)
-	// so many small ranges over there that they fill the list first
+	// the list of small ranges over there is full first
 	if got := transport.Sum(op.There); got < step {
 		step, m.near = got, near
 		op.Here = m.near.Ranges(op.Here[:0], step)
@@ -144,7 +144,7 @@ func (l *moves) pop() *Move {
 // Waiting is how many copies wait for room.
 func (c *Copier) Waiting() int { return c.waiting.n }
 
-// Full says whether so many of them are to or from p that a call which adds to them should wait.
+// Full says whether calls that begin copies to or from p should wait, as many do.
 func (c *Copier) Full(p *peer.Peer) bool {
 	n := 0
 	for m := c.waiting.first; m != nil && n <= waitingMost; m = m.next {

@@ -39,6 +39,7 @@ type Entry struct {
 	uses          int
 	kept          bool   // in the index
 	changed       bool   // its memory was changed while it was registered
+	alias         *alias // of the shared memory that it lies in
 	before, after *Entry // in the list of the unused
 }
 
@@ -90,7 +91,7 @@ func (c *Cache) Acquire(addr transport.Addr, n uint64, access transport.Access) 
 	}
 	keep := c.watcher.settle()
 	if keep {
-		if e := c.index.find(lo, hi, access); e != nil {
+		if e := c.find(lo, hi, access); e != nil {
 			c.use(e)
 			c.unlock()
 			return e, nil
@@ -112,6 +113,20 @@ func (c *Cache) Acquire(addr transport.Addr, n uint64, access transport.Access) 
 	return e, nil
 }
 
+// find is an entry of the index that holds lo to hi. It drops one whose shared memory has lost
+// pages.
+func (c *Cache) find(lo, hi uint64, access transport.Access) *Entry {
+	for {
+		e := c.index.find(lo, hi, access)
+		if e == nil || c.watcher.holds(e, lo, hi) {
+			return e
+		}
+		c.stats.Invalidations++
+		c.index.remove(e)
+		c.drop(e)
+	}
+}
+
 // use counts a hit of e.
 func (c *Cache) use(e *Entry) {
 	c.stats.Hits++
@@ -128,7 +143,8 @@ func (c *Cache) make(e *Entry, keep bool) error {
 	err := c.register(e)
 	c.lock()
 	defer c.unlock()
-	keep = keep && c.watcher.settle() // while e is among those that a change marks
+	// while e is among those that a change marks
+	keep = keep && c.watcher.settle() && c.watcher.holds(e, e.lo, e.hi)
 	c.making = slices.DeleteFunc(c.making, func(m *Entry) bool { return m == e })
 	c.moved.Broadcast()
 	if err != nil {

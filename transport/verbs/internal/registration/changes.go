@@ -1,6 +1,7 @@
 package registration
 
 import (
+	"os"
 	"sync"
 	"time"
 
@@ -42,6 +43,10 @@ type watcher struct {
 	maybeWatched intervals // what close has to end
 	taken        intervals // madvise has taken pages, perhaps not yet all
 
+	pagemap *os.File // of this process; nil: shared memory is not kept
+	aliases []*alias // of shared memory
+	retired []*alias // to be unmapped by sweep
+
 	swept chan struct{} // closed when sweep has ended
 }
 
@@ -81,6 +86,7 @@ func leave(c *Cache) {
 
 func newWatcher(kernel source) *watcher {
 	w := &watcher{kernel: kernel, swept: make(chan struct{})}
+	w.pagemap, _ = os.Open("/proc/self/pagemap")
 	invariant.Go(w.sweep)
 	return w
 }
@@ -163,6 +169,7 @@ func (w *watcher) gone(lo, hi uint64) {
 	w.watched.remove(lo, hi)
 	w.maybeWatched.remove(lo, hi)
 	w.taken.remove(lo, hi)
+	w.retire(lo, hi)
 }
 
 // take notes that madvise takes pages from lo to hi.
@@ -181,6 +188,7 @@ func (w *watcher) sweep() {
 		w.applyAll()
 		caches := append([]*Cache(nil), w.caches...)
 		w.mu.Unlock()
+		w.unmapRetired()
 		for _, c := range caches {
 			c.lock()
 			c.unlock()
@@ -192,12 +200,18 @@ func (w *watcher) sweep() {
 // being registered. w.mu is not held.
 func (w *watcher) watch(e *Entry) bool {
 	w.mu.Lock()
-	known := w.watched.covers(e.lo, e.hi)
+	known, a := w.watched.covers(e.lo, e.hi), w.aliasOf(e.lo, e.hi)
 	w.mu.Unlock()
-	if known {
+	switch {
+	case a != nil:
+		return w.fill(e, a)
+	case known:
 		return true
 	}
-	at, err := hullOf(e.lo, e.hi)
+	at, m, err := hullOf(e.lo, e.hi)
+	if err == nil && m.shared {
+		return w.watchShared(e, m)
+	}
 	if err != nil || w.kernel.Add(at.lo, at.hi) != nil {
 		return false
 	}
@@ -218,11 +232,13 @@ func (w *watcher) watch(e *Entry) bool {
 func (w *watcher) close() {
 	w.mu.Lock()
 	w.applyAll()
+	w.retire(0, ^uint64(0))
 	all := append(intervals(nil), w.maybeWatched...) // sweep goes on with it
 	w.mu.Unlock()
+	w.unmapRetired()
 	for _, v := range all {
 		_ = eachMapping(v.lo, v.hi, func(m mapping) bool {
-			if m.watchable { // an error: it is gone
+			if m.watchable || m.shared { // an error: it is gone
 				_ = w.kernel.Remove(m.lo, m.hi)
 			}
 			return true
@@ -231,4 +247,7 @@ func (w *watcher) close() {
 	w.kernel.End()
 	<-w.swept
 	w.kernel.Close()
+	if w.pagemap != nil {
+		_ = w.pagemap.Close()
+	}
 }

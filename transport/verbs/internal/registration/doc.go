@@ -12,8 +12,9 @@
 //
 // A registration outlives its transfers only if a change of the memory behind it is certain to be
 // heard of. The kernel tells this of private anonymous memory: heap, stacks, uninitialised data,
-// mmap. All other memory is registered for one transfer and deregistered at its release. So is all
-// memory where the kernel does not tell, with the reason given once (Config.Say).
+// mmap. Page tables show it of shared memory (shared.go). All other memory is registered for one
+// transfer and deregistered at its release. So is all memory where the kernel does not tell, with
+// the reason given once (Config.Say).
 //
 // # How changes are heard of
 //
@@ -57,6 +58,7 @@
 //	evict.go         the limit, what is unused, deregistering
 //	index.go         entries by address and access
 //	changes.go       what events do; the watcher of the process
+//	shared.go        shared memory: its aliases
 //	mappings.go      the mapping that holds an address
 //	intervals.go     sets of addresses
 package registration

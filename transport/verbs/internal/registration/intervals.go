@@ -50,6 +50,15 @@ func (s intervals) covers(lo, hi uint64) bool {
 	return i < len(s) && s[i].lo <= lo
 }
 
+// next is where the first of s from lo on begins, hi if that is not before.
+func (s intervals) next(lo, hi uint64) uint64 {
+	i := sort.Search(len(s), func(i int) bool { return s[i].lo >= lo })
+	if i < len(s) && s[i].lo < hi {
+		return s[i].lo
+	}
+	return hi
+}
+
 // overlaps says whether any of lo to hi is in s.
 func (s intervals) overlaps(lo, hi uint64) bool {
 	i := sort.Search(len(s), func(i int) bool { return s[i].hi > lo })

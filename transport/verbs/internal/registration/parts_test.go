@@ -67,22 +67,23 @@ func TestHull(t *testing.T) {
 		{0x1000000, 0x1100000, 0x1000000, 0x1100000},
 		{0x7f000000ffff, 0x7f0000010001, 0x7f0000000000, 0x7f0000020000},
 		{0x7ffd00020000, 0x7ffd00021000, 0x7ffd00000000, 0x7ffd00021000},
-		{0x402ff0, 0x403010, 0, 0},             // a file
-		{0x408000, 0x40a000, 0, 0},             // ends before
-		{0x40a000, 0x40b000, 0, 0},             // a hole
-		{0xffffff, 0x1000001, 0, 0},            // begins after
-		{0x7f000001f000, 0x7f0000021000, 0, 0}, // shared
-		{0x7f0000030000, 0x7f0000030001, 0, 0}, // System V
-		{0x7f0000040000, 0x7f0000040001, 0, 0}, // huge pages
-		{0x7ffd00030000, 0x7ffd00030001, 0, 0}, // the kernel's
-		{0x7ffe00000000, 0x7ffe00000001, 0, 0}, // beyond all
+		{0x7f0000021000, 0x7f0000022000, 0x7f0000020000, 0x7f0000030000}, // shared
+		{0x402ff0, 0x403010, 0, 0},                                       // a file
+		{0x408000, 0x40a000, 0, 0},                                       // ends before
+		{0x40a000, 0x40b000, 0, 0},                                       // a hole
+		{0xffffff, 0x1000001, 0, 0},                                      // begins after
+		{0x7f000001f000, 0x7f0000021000, 0, 0},                           // shared
+		{0x7f0000030000, 0x7f0000030001, 0, 0},                           // System V
+		{0x7f0000040000, 0x7f0000040001, 0, 0},                           // huge pages
+		{0x7ffd00030000, 0x7ffd00030001, 0, 0},                           // the kernel's
+		{0x7ffe00000000, 0x7ffe00000001, 0, 0},                           // beyond all
 	} {
-		at, err := hull(strings.NewReader(someMaps), c.lo, c.hi)
+		at, _, err := hull(strings.NewReader(someMaps), c.lo, c.hi)
 		if c.to == 0 && err == nil || c.to != 0 && (err != nil || at != interval{c.from, c.to}) {
 			t.Errorf("%#x to %#x: %#x, %v", c.lo, c.hi, at, err)
 		}
 	}
-	if _, err := hull(strings.NewReader("nonsense\n"), 1, 2); err == nil {
+	if _, _, err := hull(strings.NewReader("nonsense\n"), 1, 2); err == nil {
 		t.Error("nonsense is taken for a mapping")
 	}
 }

@@ -35,6 +35,7 @@ type user struct {
 	d      *fakeDevice
 	blocks []interval
 	held   []heldEntry
+	files  map[uint64]int // by the beginning of a shared block
 }
 
 type heldEntry struct {
@@ -56,7 +57,8 @@ func TestRandom(t *testing.T) {
 				wg.Add(1)
 				go func() {
 					defer wg.Done()
-					u := &user{t: t, r: rand.New(rand.NewPCG(seed, i+1)), c: c, d: d}
+					u := &user{t: t, r: rand.New(rand.NewPCG(seed, i+1)), c: c, d: d,
+						files: map[uint64]int{}}
 					for range 300 {
 						u.step()
 					}
@@ -78,7 +80,12 @@ func TestRandom(t *testing.T) {
 func (u *user) step() {
 	if len(u.blocks) < 3 {
 		n := uint64(1+u.r.IntN(16)) * pageSize
-		a := fresh(u.t, 0, n)
+		a := uint64(0)
+		if u.r.IntN(3) == 0 {
+			a = u.freshShared(n)
+		} else {
+			a = fresh(u.t, 0, n)
+		}
 		u.blocks = append(u.blocks, interval{a, a + n})
 		return
 	}
@@ -97,11 +104,30 @@ func (u *user) step() {
 	}
 }
 
+// freshShared maps n bytes of a new file in memory.
+func (u *user) freshShared(n uint64) uint64 {
+	f := memfd(u.t)
+	if err := unix.Ftruncate(f, int64(n)); err != nil {
+		u.t.Error(err)
+	}
+	a := mmapOf(u.t, 0, n, unix.MAP_SHARED, f)
+	stamp(a, a+n)
+	u.files[a] = f
+	return a
+}
+
 func (u *user) change(i int, b *interval, what int) {
 	n := b.hi - b.lo
+	if f, is := u.files[b.lo]; is && what != 16 {
+		page := uint64(u.r.IntN(int(n / pageSize)))
+		punch(u.t, f, int64(page*pageSize), pageSize)
+		stamp(b.lo+page*pageSize, b.lo+(page+1)*pageSize)
+		return
+	}
 	switch what {
 	case 16:
 		munmap(u.t, b.lo, n)
+		delete(u.files, b.lo)
 		u.blocks = append(u.blocks[:i], u.blocks[i+1:]...)
 	case 17:
 		grown := uint64(1+u.r.IntN(24)) * pageSize

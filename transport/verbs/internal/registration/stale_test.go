@@ -212,9 +212,8 @@ func TestUnwatched(t *testing.T) {
 	}
 	for name, a := range map[string]uint64{
 		"System V": shmat(t, 0, size),
-		"file":     mmapOf(t, 0, size, unix.MAP_SHARED, file),
 		"copied":   mmapOf(t, 0, size, unix.MAP_PRIVATE, file),
-		"shared":   mmapOf(t, 0, size, unix.MAP_SHARED|unix.MAP_ANONYMOUS, -1),
+		"disk":     mmapOf(t, 0, size, unix.MAP_SHARED, onDisk(t)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &fakeDevice{}
