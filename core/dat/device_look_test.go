@@ -66,3 +66,23 @@ func TestDeviceSegments(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestNameEndsInAdapter: a name without parameters whose end is an RDMA adapter opens that, unless
+// there is a network interface of this name.
+func TestNameEndsInAdapter(t *testing.T) {
+	lab := newLab(t, 1)
+	h := lab.hosts[0]
+	end := "-" + h.d.Info().Addr.String()
+	ia, r := h.l.OpenIA(OpenArgs{Name: "mine" + end, Size: 10})
+	lab.must("open", r)
+	if _, is := ia.engine.(*deviceEngine); !is {
+		t.Errorf("the engine is %T", ia.engine)
+	}
+	h.l.cfg.Interfaces = func() []Interface { return []Interface{{Name: end[1:]}} }
+	if named := ia.adapterName(""); named != "" {
+		t.Errorf("an interface is taken for the adapter %s", named)
+	}
+	if named := ia.adapterName("rxe0"); named != "rxe0" {
+		t.Errorf("parameters are passed over for %q", named)
+	}
+}

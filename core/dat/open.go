@@ -93,8 +93,8 @@ func (ia *IA) setAsync(size int, async Handle) codes.Return {
 func (ia *IA) start(params string) error {
 	l := ia.library
 	name, _, _ := strings.Cut(strings.TrimSpace(params), " ")
-	if l.cfg.Adapters != nil && name != "" {
-		if addr, ok := l.cfg.Adapters.Find(name); ok {
+	if adapter := ia.adapterName(name); l.cfg.Adapters != nil && adapter != "" {
+		if addr, ok := l.cfg.Adapters.Find(adapter); ok {
 			d, err := l.cfg.Adapters.Open(addr)
 			if err != nil {
 				return fmt.Errorf("%s: %w", ia.Name, err)
@@ -110,6 +110,21 @@ func (ia *IA) start(params string) error {
 		return nil
 	}
 	return l.openSockets()
+}
+
+// adapterName is the name of the RDMA adapter that the adapter may be: the one that the registry knows,
+// or without one what follows the last hyphen of its own name, if that is no network interface.
+func (ia *IA) adapterName(known string) string {
+	at := strings.LastIndexByte(ia.Name, '-')
+	if known != "" || at < 0 {
+		return known
+	}
+	end := ia.Name[at+1:]
+	named := func(i Interface) bool { return i.Name == end }
+	if ia.library.cfg.Interfaces != nil && slices.ContainsFunc(ia.library.cfg.Interfaces(), named) {
+		return ""
+	}
+	return end
 }
 
 // openSockets opens the process's sockets, if they are not open: with the first adapter whose data

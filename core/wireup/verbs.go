@@ -130,7 +130,7 @@ func (n *Net) openPorts() (all []ibv.Device, err error) {
 func (n *Net) useAdapters(all []ibv.Device, key []byte) error {
 	cfg := verbs.Config{Adapter: all[0], More: all[1:], Task: n.me, Key: key, Clock: n.cfg.Clock,
 		Timeout: int64(n.cfg.Timeout), NoTimeout: n.job.NoTimeout,
-		PeerFailed: n.cfg.PeerFailed, RequestFailed: n.requestFailed,
+		PeerFailed: n.cfg.PeerFailed, RequestFailed: n.requestFailed, Event: n.adapterEvent,
 		Unanswered: n.unansweredVerbs, Expected: n.cfg.Expected,
 		RegistrationLimit:   n.job.RegistrationLimit,
 		KeepNoRegistrations: n.job.RegistrationLimit == 0,
@@ -199,6 +199,13 @@ func (n *Net) sparedChanged(ep transport.Endpoint, spared bool) {
 func (n *Net) requestFailed(ep transport.Endpoint, f ibv.Failure) {
 	n.cfg.Message(LevelInform, fmt.Sprintf("task %d: a request to task %d has failed: %s. It goes "+
 		"on over another queue pair", n.me, ep, f.String()))
+}
+
+// adapterEvent is what the link calls with an adapter's event.
+func (n *Net) adapterEvent(e ibv.Event, of ibv.Info) {
+	if text := e.Report(&of); text != "" {
+		n.cfg.Message(LevelInform, fmt.Sprintf("task %d: %s", n.me, text))
+	}
 }
 
 // portChanged is what the link calls when a port is down, up again or gone, or stays gone though its

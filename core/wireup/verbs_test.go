@@ -334,3 +334,17 @@ func TestPortsAreTold(t *testing.T) {
 		t.Errorf("refused: %q at level %d", r.said, r.level)
 	}
 }
+
+// TestAdapterEventsAreReported: an adapter's event is a line at MP_INFOLEVEL 2, with its name; one that
+// each queue pair brings is none.
+func TestAdapterEventsAreReported(t *testing.T) {
+	r := &rack{t: t}
+	n := r.net(job.UserSpace{})
+	of := ibv.Info{Name: "b", Port: 2}
+	n.adapterEvent(ibv.Event{Kind: ibv.QPFailed, Type: 1, QPN: 0x11}, of)
+	n.adapterEvent(ibv.Event{Kind: ibv.Other, Type: 16}, of)
+	if len(r.said) != 1 || r.level != LevelInform ||
+		r.said[0] != "task 0: IBV_EVENT_QP_FATAL of adapter b, port 2, queue pair 0x11" {
+		t.Errorf("%q at level %d", r.said, r.level)
+	}
+}

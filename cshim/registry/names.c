@@ -182,13 +182,13 @@ static int is_own(const dat_ia_name *e)
 	return !e->library;
 }
 
-/* Of the library's own adapter, whose name has that first entry: what a file says of the name, and
- * another registry's mark. */
+/* Of the library's own adapter, whose name has that first entry: what another registry knows of the
+ * name, or else a file; and that registry's mark. */
 static void own_candidate(const DAT_PROVIDER_INFO *key, dat_ia_name *first, dat_candidate *c)
 {
 	const dat_ia_name *e;
 
-	for (e = first; e && (e->table || !is_own(e)); e = find(e->next, key))
+	for (e = first; e && (!is_own(e) || (e->table && !*e->params)); e = find(e->next, key))
 		;
 	c->library = NULL;
 	c->params = e ? e->params : "";
@@ -296,7 +296,7 @@ int dat_names_key(DAT_PROVIDER_INFO *key, const DAT_PROVIDER_INFO *from)
 	return 1;
 }
 
-DAT_RETURN dat_names_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key, int own)
+DAT_RETURN dat_names_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key, const char *own)
 {
 	dat_ia_name *e;
 
@@ -304,7 +304,7 @@ DAT_RETURN dat_names_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key
 	e = find(names.first, key);
 	if (e && e->table)
 		return leave(DAT_CLASS_ERROR | DAT_PROVIDER_ALREADY_REGISTERED);
-	e = dat_ia_names_append(&names, key->ia_name, own ? NULL : "program", "");
+	e = dat_ia_names_append(&names, key->ia_name, own ? NULL : "program", own ? own : "");
 	if (!e)
 		return leave(NO_MEMORY);
 	e->info.dapl_version_major = key->dapl_version_major;

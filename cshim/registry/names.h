@@ -71,8 +71,9 @@ typedef struct dat_candidate {
 /* The key that a program points to; 0: it cannot be read. */
 int dat_names_key(DAT_PROVIDER_INFO *key, const DAT_PROVIDER_INFO *from);
 /* own: the table's functions are this library's, so that its address is another registry's mark of
- * objects, and no way to open adapters. */
-DAT_RETURN dat_names_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key, int own);
+ * objects, and no way to open adapters; own is what that registry knows of the name, "" if nothing.
+ * NULL: the table is another provider's. */
+DAT_RETURN dat_names_add(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key, const char *own);
 DAT_RETURN dat_names_remove(const DAT_PROVIDER_INFO *key);
 /* Whether a provider's table is registered under some name. */
 int dat_names_have(const DAT_PROVIDER *table);

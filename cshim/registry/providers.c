@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "registry/names.h"
+#include "registry/provider/functions.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -89,6 +90,20 @@ static int is_own(DAT_PZ_CREATE_FUNC create)
 	return create == dat_pz_create;
 }
 
+/* With the parameters that the registry which loaded the object has for the name. */
+static DAT_RETURN add_own(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *key)
+{
+	enum { PREFIX = sizeof OBJECT_PARAMS - 1 };
+	char text[PREFIX + 512] = "";
+	DAT_PVOID extension;
+
+	if (dat_copy_in(&extension, &table->extension, sizeof extension) != 0 || !extension ||
+	    dat_copy_string(text, extension, sizeof text) != 0 ||
+	    strncmp(text, OBJECT_PARAMS, PREFIX) != 0)
+		return dat_names_add(table, key, "");
+	return dat_names_add(table, key, text + PREFIX);
+}
+
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *table, const DAT_PROVIDER_INFO *info)
 {
 	DAT_PZ_CREATE_FUNC create;
@@ -100,9 +115,9 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *table, const DAT_PROVID
 	if (!dat_names_key(&key, info))
 		return BAD_ARG(2);
 	if (is_own(create))
-		return dat_names_add(table, &key, 1);
+		return add_own(table, &key);
 	pthread_mutex_lock(&dat_providers_lock);
-	result = dat_names_add(table, &key, 0);
+	result = dat_names_add(table, &key, NULL);
 	if (result == DAT_SUCCESS && !is_table(table) && !add_table(table)) {
 		dat_names_remove(&key);
 		result = NO_MEMORY;

@@ -309,7 +309,7 @@ var dat = []mutation{
 		kill:   "go ./core/dat TestHandoffKeepsTheKindOfRequest"},
 	{name: "dat-names-first-params",
 		file:   "cshim/registry/names.c",
-		old:    "e && (e->table || !is_own(e)); e = find(e->next, key)",
+		old:    "e && (!is_own(e) || (e->table && !*e->params)); e = find(e->next, key)",
 		new:    "0; e = find(e->next, key)",
 		broken: "an adapter opens with the parameters of another provider's line",
 		kill:   "c names_hostile"},

@@ -7,17 +7,20 @@
 # dat.judge. Prints why there are none.
 dat_files() {
 	local packages=$1/verbs/dat/package to=$2 libraries line
-	mkdir -p "$to"/{bin,ours,theirs}
+	mkdir -p "$to"/{bin,ours,theirs,provider}
 	unpack "$packages" usr/lib/x86_64-linux-gnu/libdat2.so.2 dapl2-utils libdapl2 || return
 	libraries=$packages/usr/lib/x86_64-linux-gnu
 	cp "$packages"/usr/bin/* "$1/verbs/windows" "$to/bin/" || return
 	cp -L "$libraries"/libdat2.so.2 "$libraries"/libdaplofa.so.2 "$to/theirs/"
 	cp -L "$1/lib/liblapi_r.so.1" "$to/ours/" || return
 	ln -sf liblapi_r.so.1 "$to/ours/libdat2.so.2"
+	cp -L "$libraries/libdat2.so.2" "$1/lib/libdapllapi.so.2" "$to/provider/" || return
+	ln -sf ../ours/liblapi_r.so.1 "$to/provider/"
 	chmod +x "$to"/*/*.so.*
 	line="dev u2.0 nonthreadsafe default"
 	echo "$line liblapi_r.so.1 lapi.2.0 \"rxe0 0\" \"\"" >"$to/ours/dat.conf"
 	echo "$line /work/theirs/libdaplofa.so.2 dapl.2.0 \"eth0 0\" \"\"" >"$to/theirs/dat.conf"
+	echo "$line /work/provider/libdapllapi.so.2 lapi.2.0 \"rxe0 0\" \"\"" >"$to/provider/dat.conf"
 	cp "$here/dat.side" "$here/dat.judge" "$to/"
 }
 

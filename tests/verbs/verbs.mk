@@ -20,7 +20,7 @@ VERBS_CONFORM := $(addprefix $(CONFORM_BUILD)/,\
 .PHONY: verbs-lapi-full verbs-sweep-test bench-verbs
 verbs-test: verbs-link-test verbs-lapi-test verbs-dat-test
 
-verbs-dat-test: $(LIB) $(BUILD)/verbs/windows
+verbs-dat-test: $(LIB) $(DAPL) $(BUILD)/verbs/windows
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/dat $(BUILD) $(ROWS)
 
@@ -28,7 +28,7 @@ verbs-sweep-test: $(LIB) $(BUILD)/dat/sweep
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/sweep $(BUILD)
 
-verbs-short-test: $(VERBS_LAPI) $(BUILD)/verbs/windows \
+verbs-short-test: $(VERBS_LAPI) $(DAPL) $(BUILD)/verbs/windows \
   $(addprefix $(CONFORM_BUILD)/,put rmw victim)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@mkdir -p $(BUILD)/verbs

@@ -82,6 +82,16 @@ static DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd)
 	return pair_event(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
 }
 
+/* A request of that queue that succeeds. */
+static void succeeds(DAT_EVD_HANDLE evd)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA d = completion(evd);
+
+	if (d.status != DAT_DTO_SUCCESS)
+		printf("status %d, operation %d\n", d.status, d.operation);
+	CHECK(d.status == DAT_DTO_SUCCESS);
+}
+
 static void tell(side *s, DAT_RMR_CONTEXT context, const void *address)
 {
 	note *n = (note *)((char *)p.memory + NOTES + 1024);
@@ -89,7 +99,7 @@ static void tell(side *s, DAT_RMR_CONTEXT context, const void *address)
 
 	*n = (note){(DAT_UINT64)(size_t)address, context};
 	MUST(dat_ep_post_send(s->ep, 1, &at, none, DAT_COMPLETION_DEFAULT_FLAG));
-	CHECK(completion(s->request).status == DAT_DTO_SUCCESS);
+	succeeds(s->request);
 }
 
 static note hear(side *s)
@@ -251,7 +261,7 @@ static void windows_of_endpoint(side *s)
 			MUST(dat_ep_post_send_with_invalidate(s->ep, 1, &empty, none,
 			                                      DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE,
 			                                      n.context));
-			CHECK(completion(s->request).status == DAT_DTO_SUCCESS);
+			succeeds(s->request);
 		}
 	}
 	if (serving) /* twice: the second gives the first back */
@@ -304,6 +314,7 @@ static void solicited(side *s)
 			post_receive(&w);
 			post_receive(&w);
 			tell(s, (DAT_RMR_CONTEXT)found, NULL);
+			hear(s); /* it has read that: the next note goes to the same place */
 		} else {
 			hear(s);
 			for (int i = 0; i < 2; i++) {
@@ -311,9 +322,10 @@ static void solicited(side *s)
 				MUST(dat_ep_post_send(w.ep, 1, &empty, none,
 				                      i ? DAT_COMPLETION_SOLICITED_WAIT_FLAG
 				                        : DAT_COMPLETION_DEFAULT_FLAG));
-				CHECK(completion(w.request).status == DAT_DTO_SUCCESS);
+				succeeds(w.request);
 			}
 			found = (int)hear(s).context;
+			tell(s, 0, NULL);
 		}
 	}
 	CHECK(found);

@@ -62,6 +62,29 @@ func (t EventType) String() string {
 	return fmt.Sprintf("event %d", uint8(t))
 }
 
+// Numbers of EventType that belong to a queue pair's usual life, and of those that name a port.
+const (
+	commEstablished = 4
+	portActive      = 9
+	portErr         = 10
+	lastReached     = 16
+)
+
+// Report is e in one line, of a device. "": it is of another port, of a queue pair's usual life, or
+// one that a program has asked for.
+func (e *Event) Report(i *Info) string {
+	switch {
+	case e.Kind == NoEvent, e.Kind == SRQLow, e.Type == commEstablished, e.Type == lastReached,
+		e.Kind == Other && (e.Type == portActive || e.Type == portErr):
+		return ""
+	}
+	text := fmt.Sprintf("%v of adapter %s, port %d", e.Type, i.Name, i.Port)
+	if e.Kind == QPFailed {
+		text += fmt.Sprintf(", queue pair %#x", e.QPN)
+	}
+	return text
+}
+
 var ops = map[Op]string{OpWrite: "RDMA write", OpWriteImmediate: "RDMA write with immediate data",
 	OpSend: "send", OpRead: "RDMA read", OpCompareSwap: "compare and swap",
 	OpFetchAdd: "fetch and add", OpBind: "bind of a window",

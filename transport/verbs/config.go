@@ -32,6 +32,9 @@ type Config struct {
 	// Unanswered is called, inside Progress and once a peer, if the peer has not answered this
 	// task's Hellos for 5 s. It must not call the Link. May be nil.
 	Unanswered func(ep transport.Endpoint, s Silence)
+	// Event is called, inside Progress, Arm or Disarm, with each event of an adapter; may be nil. It
+	// must not call the Link.
+	Event func(e ibv.Event, of ibv.Info)
 	// RequestFailed is called, inside any method and once a queue pair, when a request or a receive
 	// with ep has failed. The operation goes on over another queue pair. It must not call the Link.
 	// May be nil.

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,34 @@ import (
 	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
 )
+
+// TestReportsFirstFailureOfQueuePair: an adapter that gives each request behind a failed one a status
+// of its own has the first of a queue pair reported, and of the next one again.
+func TestReportsFirstFailureOfQueuePair(t *testing.T) {
+	var got []ibv.Failure
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, cfg *Config) {
+		cfg.Clock = fast()
+		cfg.RequestFailed = func(_ transport.Endpoint, f ibv.Failure) {
+			if cfg.Task == 0 {
+				got = append(got, f)
+			}
+		}
+	})
+	defer n.close(t)
+	n.sendNumbers(t, 10, func(int) {})
+	d := n.devices[0]
+	d.Behind = ibv.LocProtErr
+	for round := 1; round <= 2; round++ {
+		n.sendNumbers(t, 40, func(i int) {
+			if i == 10 {
+				d.EndNext(ibv.RetryExcErr, false)
+			}
+		})
+		if len(got) != round || got[round-1].Status != ibv.RetryExcErr {
+			t.Fatalf("%d queue pairs failed, reported is %v", round, got)
+		}
+	}
+}
 
 // TestReportsFailedRequestOnce: the owner is notified of the first request of a queue pair that has
 // failed, with the adapter's status and code, and the request's operation and addresses.
@@ -71,5 +100,34 @@ func TestReportsFailedRequestOnce(t *testing.T) {
 			t.Errorf("%v: %v is kept though a queue pair has worked since", c.op, f)
 		}
 		n.close(t)
+	}
+}
+
+// TestPassesEvents: the owner gets each event of an adapter, by its name in <infiniband/verbs.h>.
+func TestPassesEvents(t *testing.T) {
+	var got []string
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, cfg *Config) {
+		cfg.Event = func(e ibv.Event, of ibv.Info) {
+			if cfg.Task == 0 {
+				got = append(got, e.Report(&of))
+			}
+		}
+	})
+	defer n.close(t)
+	const qpn = 0x777 // of none that is left
+	want := []string{"IBV_EVENT_PORT_ERR of adapter fake0, port 1",
+		"IBV_EVENT_PORT_ACTIVE of adapter fake0, port 1",
+		"IBV_EVENT_QP_ACCESS_ERR of adapter fake0, port 1, queue pair 0x777",
+		"IBV_EVENT_PATH_MIG of adapter fake0, port 1", "", "", ""}
+	n.devices[0].Down(true)
+	n.devices[0].Down(false)
+	for _, e := range []ibv.Event{{Kind: ibv.QPFailed, Type: 3, QPN: qpn}, {Kind: ibv.Other, Type: 6},
+		{Kind: ibv.Other, Type: 4}, {Kind: ibv.Other, Type: 16}, // established; last receive reached
+		{Kind: ibv.Other, Type: 10}} { // of another port
+		n.devices[0].Raise(e)
+	}
+	n.until(t, "the events", func() bool { return len(got) >= len(want) })
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -341,6 +341,9 @@ func (pt *port) events() {
 	l := pt.link
 	for pt.state != PortGone {
 		e := pt.adapter.Event()
+		if l.cfg.Event != nil && e.Kind != ibv.NoEvent {
+			l.cfg.Event(e, pt.info)
+		}
 		switch e.Kind {
 		case ibv.NoEvent:
 			return

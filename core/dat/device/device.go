@@ -207,6 +207,8 @@ func (k *Device) onAsync(a ibv.Event) {
 				h.owner.Low()
 			}
 		}
+	default: // of the port, or of none of these
+		k.reportEvent(&a)
 	}
 }
 

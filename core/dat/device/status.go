@@ -1,8 +1,6 @@
 package device
 
 import (
-	"fmt"
-
 	"lapi/core/dat/rc"
 	"lapi/transport/ibv"
 )
@@ -48,13 +46,11 @@ func (k *Device) reportReceive(c *ibv.Completion, r *rc.Receive) {
 	})
 }
 
-// reportEvent reports an event by which a queue pair or the device ends.
+// reportEvent reports an event of the device, or of one of its queue pairs.
 func (k *Device) reportEvent(e *ibv.Event) {
-	text := fmt.Sprintf("%v of adapter %s, port %d", e.Type, k.info.Name, k.info.Port)
-	if e.Kind == ibv.QPFailed {
-		text += fmt.Sprintf(", queue pair %#x", e.QPN)
+	if text := e.Report(&k.info); text != "" {
+		k.host.Report(text)
 	}
-	k.host.Report(text)
 }
 
 func statusOf(s ibv.Status) rc.Status {

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "ctest/fake.h"
 #include "registry/names.h"
+#include "registry/provider/functions.h"
 #include "node/guard.h"
 #include "ctest/random.h"
 
@@ -152,25 +153,49 @@ static void lookups(void)
 	CHECK(look("named", 2, 0, 0, 0, &c) == DAT_SUCCESS && strcmp(c.params, "lo 0") == 0);
 }
 
+/* The object of another registry says by its table what that registry's dat.conf has. */
+static void own_params(DAT_PROVIDER *ours, DAT_PROVIDER_INFO *key)
+{
+	dat_candidate c;
+
+	ours->pz_create_func = dat_pz_create;
+	ours->extension = OBJECT_PARAMS "rxe7 0";
+	CHECK(dat_registry_add_provider(ours, key) == DAT_SUCCESS);
+	CHECK(look(key->ia_name, 2, 0, 0, 0, &c) == DAT_SUCCESS && !c.table && c.mark == ours);
+	CHECK(strcmp(c.params, "rxe7 0") == 0);
+	CHECK(dat_registry_remove_provider(ours, key) == DAT_SUCCESS);
+	for (int i = 0; i < 2; i++) { /* none of that text, and no address */
+		ours->extension = i ? (DAT_PVOID)16 : "rxe7 0";
+		CHECK(dat_registry_add_provider(ours, key) == DAT_SUCCESS);
+		CHECK(look(key->ia_name, 2, 0, 0, 0, &c) == DAT_SUCCESS && c.mark == ours);
+		CHECK(strcmp(c.params, "ib0 1") == 0);
+		CHECK(dat_registry_remove_provider(ours, key) == DAT_SUCCESS);
+	}
+	CHECK(dat_names_add(ours, key, "") == DAT_SUCCESS);
+}
+
 static void registered(void)
 {
 	static DAT_PROVIDER theirs, ours;
 	DAT_PROVIDER_INFO mine = info_of("mine", 2, 0, 0), ib0 = info_of("ib0", 2, 0, 0);
 	dat_candidate c;
 
-	CHECK(dat_names_add(&theirs, &mine, 0) == DAT_SUCCESS);
-	CHECK(dat_names_add(&theirs, &mine, 0) ==
+	CHECK(dat_names_add(&theirs, &mine, NULL) == DAT_SUCCESS);
+	CHECK(dat_names_add(&theirs, &mine, NULL) ==
 	      (DAT_CLASS_ERROR | DAT_PROVIDER_ALREADY_REGISTERED));
 	CHECK(look("mine", 2, 0, 0, 0, &c) == DAT_SUCCESS && c.table == &theirs && !c.library);
 	CHECK(dat_names_have(&theirs) && !dat_names_have(&ours));
 	/* another registry's mark goes before, and takes no parameters away */
-	CHECK(dat_names_add(&ours, &ib0, 1) == DAT_SUCCESS && !dat_names_have(&ours));
+	CHECK(dat_names_add(&ours, &ib0, "") == DAT_SUCCESS && !dat_names_have(&ours));
 	CHECK(look("ib0", 2, 0, 0, 0, &c) == DAT_SUCCESS && !c.table && c.mark == &ours);
 	CHECK(strcmp(c.params, "ib0 1") == 0);
-	CHECK(dat_names_remove(&ib0) == DAT_SUCCESS && dat_names_remove(&mine) == DAT_SUCCESS);
+	/* what that registry knows of the name goes before the file */
+	CHECK(dat_names_remove(&ib0) == DAT_SUCCESS);
+	own_params(&ours, &ib0);
+	CHECK(dat_names_remove(&mine) == DAT_SUCCESS);
 	CHECK(dat_names_remove(&mine) == MISSING(DAT_NAME_NOT_REGISTERED));
 	CHECK(look("mine", 2, 0, 0, 0, &c) == MISSING(DAT_NAME_NOT_REGISTERED));
-	CHECK(dat_names_add(&theirs, &mine, 0) == DAT_SUCCESS); /* the list has an end again */
+	CHECK(dat_names_add(&theirs, &mine, NULL) == DAT_SUCCESS); /* the list has an end again */
 	CHECK(dat_names_remove(&mine) == DAT_SUCCESS);
 }
 

@@ -2,6 +2,13 @@
 #ifndef DAT_PROVIDER_FUNCTIONS_H
 #define DAT_PROVIDER_FUNCTIONS_H
 
+/*
+ * The object's table has, as its extension, what the registry that loaded it knows of the name: this
+ * text, then the parameters of the line in that registry's dat.conf, which may be another file than
+ * the library reads.
+ */
+#define OBJECT_PARAMS "libdapllapi.so.2 params: "
+
 /* clang-format off */
 #define FUNCTIONS(X) \
 	X(ia_query) X(ia_close) X(set_consumer_context) X(get_consumer_context) \

@@ -32,6 +32,7 @@ EXPORT DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list
 struct known {
 	DAT_PROVIDER table;
 	DAT_PROVIDER_INFO info;
+	char *params; /* OBJECT_PARAMS */
 	struct known *next;
 };
 
@@ -159,9 +160,20 @@ static struct known *table_of(const DAT_PROVIDER_INFO *info)
 	k->table = table;
 	k->info = *info;
 	k->table.device_name = k->info.ia_name;
+	k->params = NULL;
 	k->next = first;
 	first = k;
 	return k;
+}
+
+/* 0: there is no memory. The library copies them when the table is registered with it. */
+static int set_params(struct known *k, const char *params)
+{
+	free(k->params);
+	if (asprintf(&k->params, OBJECT_PARAMS "%s", params) < 0)
+		k->params = NULL;
+	k->table.extension = k->params;
+	return k->params != NULL;
 }
 
 /* Under the registry's lock, when the first adapter of a name is opened. */
@@ -169,8 +181,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *ia_params)
 {
 	struct known *k = load() ? table_of(info) : NULL;
 
-	(void)ia_params; /* the library reads the same dat.conf */
-	if (!k)
+	if (!k || !set_params(k, ia_params ? ia_params : ""))
 		return;
 	ours.add_provider(&k->table, &k->info);
 	dat_registry_add_provider(&k->table, &k->info);

@@ -46,6 +46,7 @@ struct rig_id {
 	uint32_t peer, peer_generation;         /* the other side, or RIG_NOBODY */
 	uint32_t listener, listener_generation; /* of a request */
 	uint32_t left;                          /* the other has ended it */
+	uint32_t patient;                       /* its request waits for a listener */
 	int32_t at;                             /* rig_find_address of its own address, or -1 */
 	int32_t reaches;                        /* of the other's */
 	uint32_t gid_index;

@@ -2,6 +2,7 @@
 #include "cm_program.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Bytes of private data that the messages have room for. */
@@ -117,23 +118,57 @@ static int request(struct rig_id *i, struct rig_id *l)
 	return rig_cm_event(c, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &c->theirs);
 }
 
+/* How long a request waits for a program that is about to listen, ms. */
+static uint64_t patience(void)
+{
+	const char *text = getenv("RIG_PATIENCE");
+
+	return text ? strtoul(text, NULL, 10) : 0;
+}
+
+/* The request meets a listener. */
+static void meet(struct rig_id *i, struct rig_id *l)
+{
+	i->patient = 0;
+	if (l->pending >= l->backlog || request(i, l))
+		rig_id_rejected(i, i->space == RDMA_PS_UDP ? RIG_SIDR_REJECTED : RIG_REJECTED, NULL);
+	else
+		rig_cm_deadline(i, CONNECT_MS);
+}
+
+void rig_cm_listens(struct rig_id *l)
+{
+	struct rig_world *w = rig_mapped();
+
+	for (uint32_t k = 1; k <= w->cm.top; k++) {
+		struct rig_id *i = &w->cm.ids[k];
+
+		if (atomic_load(&i->slot.used) && i->state == RIG_I_CONNECTING && i->patient &&
+		    listens(l, i))
+			meet(i, l);
+	}
+}
+
 static void ask(struct rig_id *i)
 {
-	int datagrams = i->space == RDMA_PS_UDP;
-
 	i->state = RIG_I_CONNECTING;
+	i->patient = 0;
 	if (!rig_up((uint32_t)i->at >> 8, (uint32_t)i->at & 0xff) ||
 	    !rig_up((uint32_t)i->reaches >> 8, (uint32_t)i->reaches & 0xff)) {
 		rig_cm_deadline(i, LOST_MS);
 		return;
 	}
 	struct rig_id *l = find_listener(i);
-	if (!l)
-		rig_id_rejected(i, datagrams ? RIG_SIDR_UNSUPPORTED : RIG_NO_LISTENER, NULL);
-	else if (l->pending >= l->backlog || request(i, l))
-		rig_id_rejected(i, datagrams ? RIG_SIDR_REJECTED : RIG_REJECTED, NULL);
-	else
-		rig_cm_deadline(i, CONNECT_MS);
+	if (l) {
+		meet(i, l);
+	} else if (i->space == RDMA_PS_UDP) {
+		rig_id_rejected(i, RIG_SIDR_UNSUPPORTED, NULL);
+	} else if (patience()) {
+		i->patient = 1;
+		rig_cm_deadline(i, patience());
+	} else {
+		rig_id_rejected(i, RIG_NO_LISTENER, NULL);
+	}
 }
 
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)

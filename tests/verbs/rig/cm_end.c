@@ -187,6 +187,11 @@ static void expire(struct rig_id *i)
 		break;
 	case RIG_I_CONNECTING:
 	case RIG_I_ACCEPTED:
+		if (i->patient) {
+			i->patient = 0;
+			rig_id_rejected(i, RIG_NO_LISTENER, NULL);
+			break;
+		}
 		i->state = RIG_I_ENDED;
 		i->peer = RIG_NOBODY;
 		rig_cm_event(i, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);

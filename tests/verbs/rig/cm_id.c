@@ -242,6 +242,7 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 	if (!err) {
 		i->backlog = backlog > 0 && backlog < 1024 ? (uint32_t)backlog : 1024;
 		i->state = RIG_I_LISTENING;
+		rig_cm_listens(i);
 	}
 	rig_unlock(&rig_mapped()->lock);
 	return rig_result(err);

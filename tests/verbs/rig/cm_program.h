@@ -35,6 +35,8 @@ uint32_t rig_psn(void); /* the number that a connection's packets begin with */
 int rig_establish(struct rig_program_id *);
 /* The id's queue pair to RTS; 0 or an errno. */
 int rig_qp_ready(struct rig_program_id *);
+/* Requests that wait for such a listener have one. Under the world's lock. */
+void rig_cm_listens(struct rig_id *);
 int rig_bind_id(struct rig_id *, const struct sockaddr *);
 
 #endif

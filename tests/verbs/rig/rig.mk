@@ -4,7 +4,8 @@
 #   make rig           its libraries, in build/rig
 #   make rig-test      what the rig promises; CHECKS="killed died" are some of them
 #   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
-#   make rig-dat       uDAPL: this library and the original, in all ways; ROWS="1 5" of dat.rows
+#   make rig-dat       uDAPL: this library, its provider object and the original, in all ways;
+#                      ROWS="1 5" of dat.rows; a selection without WHOLE=1
 #   make rig-faults    LAPI over adapters that fail under a running job; CASES=all
 #   make rig-statuses  uDAPL's events for requests that fail with each status, as the original's
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
@@ -54,9 +55,11 @@ rig-faults: rig $(VERBS_LAPI)
 rig-lapi: rig $(VERBS_LAPI) $(VERBS_CONFORM)
 	@for which in $(or $(WHICH),short); do $(RIG_DIR)/lapi $(BUILD) $$which || exit; done
 
-rig-dat: rig $(LIB) $(BUILD)/verbs/windows
-	@$(RIG_DIR)/dat $(BUILD) tests/verbs/dat.rows $(ROWS)
-	@$(if $(ROWS),:,$(RIG_DIR)/dat $(BUILD) $(RIG_DIR)/dat.rows)
+# Each program with each library on each side, the long ones once.
+RIG_DAT_ROWS ?= 1 4 8 12 16 17 18 20 21 22 23 24 25 26 27 28 29 30 34 35
+rig-dat: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
+	@$(RIG_DIR)/dat $(BUILD) tests/verbs/dat.rows $(or $(ROWS),$(if $(WHOLE),,$(RIG_DAT_ROWS)))
+	@$(if $(WHOLE),$(RIG_DIR)/dat $(BUILD) $(RIG_DIR)/dat.rows,:)
 
 .PHONY: rig-matrix
 rig-matrix: rig $(LIB) $(DAPL)
@@ -68,7 +71,7 @@ rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups rand
 	  $(if $(WHOLE),3:$(BUILD)/dat/coll_random)
 
 .PHONY: rig-statuses
-rig-statuses: rig $(LIB) $(BUILD)/verbs/windows
+rig-statuses: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
 	@$(RIG_DIR)/statuses $(BUILD)
 
 rig-perftest: rig

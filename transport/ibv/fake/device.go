@@ -27,6 +27,8 @@ type Device struct {
 	Fail func(w *ibv.Work) ibv.Status
 	// Vendor is the VendorErr of requests that EndNext or Fail ends.
 	Vendor uint32
+	// Behind, if it is not Success, is the status of requests behind a failed one, not WRFlushErr.
+	Behind ibv.Status
 	// Unreported: binds take effect, and their queue pairs fail without a completion.
 	Unreported bool
 	// LateReady: peers' word that a connection stands does not reach the device.
@@ -157,7 +159,14 @@ func (d *Device) Raise(e ibv.Event) {
 	d.raise(e)
 }
 
+// types are those of events of a kind, as the kernel numbers them.
+var types = map[ibv.EventKind]ibv.EventType{ibv.QPFailed: 1, ibv.Fatal: 8, ibv.PortUp: 9,
+	ibv.PortDown: 10, ibv.SRQLow: 15}
+
 func (d *Device) raise(e ibv.Event) {
+	if e.Type == 0 {
+		e.Type = types[e.Kind]
+	}
 	d.events = append(d.events, e)
 	d.ring(1)
 }

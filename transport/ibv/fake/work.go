@@ -230,6 +230,14 @@ func (d *Device) DestroyQP(h ibv.QP) {
 	d.forget(q)
 }
 
+// flushed is how requests behind a failed one end.
+func (d *Device) flushed() ibv.Status {
+	if d.Behind != ibv.Success {
+		return d.Behind
+	}
+	return ibv.WRFlushErr
+}
+
 // end makes q fail at its first request.
 func (q *qp) end(status ibv.Status, vendor uint32) {
 	q.failed = true
@@ -238,7 +246,7 @@ func (q *qp) end(status ibv.Status, vendor uint32) {
 			q.d.complete(q.SendCQ, entry{ibv.Completion{ID: r.ID, QPN: q.number, Status: status,
 				VendorErr: vendor}, q, 1}, false)
 		}
-		status, vendor = ibv.WRFlushErr, 0
+		status, vendor = q.d.flushed(), 0
 	}
 	for _, r := range q.receives {
 		q.received(ibv.Completion{ID: r.id, Status: ibv.WRFlushErr}, false)
@@ -286,7 +294,7 @@ func (d *Device) PostSend(h ibv.QP, w *ibv.Work) error {
 	q.queue = append(q.queue, r)
 	switch {
 	case q.failed:
-		q.end(ibv.WRFlushErr, 0)
+		q.end(q.d.flushed(), 0)
 	case w.AH != 0:
 		q.perform()
 	default:

@@ -170,6 +170,29 @@ static void refused(void)
 	manager_close(&server);
 }
 
+/* With RIG_PATIENCE a request waits for a listener that comes late, and for none that does not. */
+static void patient(void)
+{
+	struct manager server, client;
+
+	MUST(setenv("RIG_PATIENCE", "30000", 1) == 0);
+	route_to(&client, 1, PORT, RDMA_PS_TCP);
+	MUST(rdma_connect(client.id, NULL) == 0);
+	listen_at(&server, 1, PORT, RDMA_PS_TCP);
+	struct rdma_cm_event *e = next(&server, RDMA_CM_EVENT_CONNECT_REQUEST);
+	struct rdma_cm_id *child = e->id;
+	MUST(rdma_ack_cm_event(e) == 0 && rdma_reject(child, NULL, 0) == 0);
+	MUST(rdma_destroy_id(child) == 0);
+	took(&client, RDMA_CM_EVENT_REJECTED, 28);
+	manager_close(&client);
+	manager_close(&server);
+	MUST(setenv("RIG_PATIENCE", "20", 1) == 0);
+	route_to(&client, 1, PORT, RDMA_PS_TCP);
+	MUST(rdma_connect(client.id, NULL) == 0);
+	took(&client, RDMA_CM_EVENT_REJECTED, 8);
+	manager_close(&client);
+}
+
 /* Two requests wait at the most; who is destroyed refuses those that wait. */
 static void backlog(void)
 {
@@ -280,6 +303,7 @@ static void died(void)
 
 const struct check cm_checks[] = {{"connected", connected},
                                   {"refused", refused},
+                                  {"patient", patient},
                                   {"backlog", backlog},
                                   {"addresses", addresses},
                                   {"cm_datagrams", datagrams},
