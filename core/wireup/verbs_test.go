@@ -335,7 +335,7 @@ func TestPortsAreTold(t *testing.T) {
 	}
 }
 
-// TestAdapterEventsAreReported: an adapter's event is a line at MP_INFOLEVEL 2, with its name; one that
+// TestAdapterEventsAreReported: an adapter's event is a line at MP_INFOLEVEL 2, with its name; what
 // each queue pair brings is none.
 func TestAdapterEventsAreReported(t *testing.T) {
 	r := &rack{t: t}

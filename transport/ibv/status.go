@@ -71,7 +71,7 @@ const (
 )
 
 // Report is e in one line, of a device. "": it is of another port, of a queue pair's usual life, or
-// one that a program has asked for.
+// a limit that a program has set is reached.
 func (e *Event) Report(i *Info) string {
 	switch {
 	case e.Kind == NoEvent, e.Kind == SRQLow, e.Type == commEstablished, e.Type == lastReached,
