@@ -112,7 +112,7 @@ func (ia *IA) start(params string) error {
 	return l.openSockets()
 }
 
-// adapterName is the name of the RDMA adapter that the adapter may be: the one that the registry knows,
+// adapterName is the RDMA adapter that the adapter may be: the name that the registry knows,
 // or without one what follows the last hyphen of its own name, if that is no network interface.
 func (ia *IA) adapterName(known string) string {
 	at := strings.LastIndexByte(ia.Name, '-')
