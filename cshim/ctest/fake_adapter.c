@@ -172,6 +172,7 @@ static void make_link(int task)
 	link->tasks = 2;
 	link->port[0] = CSHIM_ADDR(port);
 	link->ports = 1;
+	link->used = INT32_MAX;
 	link->limit_send = FAKE_SLOTS;
 	for (i = 0; i < 2; i++) {
 		link->chunks[i].memory = CSHIM_ADDR(slots[task][i * VERBS_CHUNK]);

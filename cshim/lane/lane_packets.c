@@ -273,7 +273,7 @@ static uint32_t receive_port(cshim_context *context, cshim_lane *lane, verbs_por
 	}
 	if (peer)
 		leave(context, lane, peer);
-	return n | core;
+	return n | core | (verbs_crowded(port) ? CSHIM_LANE_CORE : 0);
 }
 
 uint32_t cshim_packets_receive(cshim_context *context, cshim_lane *lane, const int *counter,

@@ -10,6 +10,7 @@ int verbs_look(verbs_port *port)
 
 		port->next = 0;
 		port->count = found > 0 ? found : 0;
+		verbs_found(port, port->count);
 		if (found < 0)
 			port->broken = 1;
 	}
@@ -54,7 +55,8 @@ int verbs_examine(const verbs_link *link, verbs_port *port, verbs_arrival *arriv
 	    completion->n < sizeof(head))
 		return 0;
 	peer = peer_of(port, completion->qpn);
-	if (!peer || !peer->usable || peer->waits || port->receives > port->target)
+	if (!peer || !peer->usable || peer->waits ||
+	    (port->receives > port->target && link->starved))
 		return 0;
 	arrival->slot = (int32_t)completion->id;
 	arrival->header = verbs_slot_at(link, arrival->slot) + sizeof(head);
@@ -121,7 +123,7 @@ static void give_all_back(verbs_link *link, verbs_port *port)
 
 void verbs_give_back(verbs_link *link, verbs_port *port, int32_t slot)
 {
-	if (port->receives >= port->target) {
+	if (port->receives >= port->target || slot >= link->used) {
 		free_slot(link, slot);
 		return;
 	}

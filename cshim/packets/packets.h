@@ -24,7 +24,7 @@
 #define VERBS_PAIRS 1024
 #define VERBS_NEWS 64
 /* packets that were made and are not known to be complete, of one peer */
-#define VERBS_RING 96
+#define VERBS_RING 48
 #define VERBS_SIGNAL 8        /* so many packets make one completion */
 #define VERBS_WINDOW 32       /* packets that a peer may send ahead */
 #define VERBS_HEADER_MAX 1024 /* bytes of a message's header */
@@ -147,11 +147,15 @@ typedef struct verbs_port {
 	                   */
 	int32_t target;   /* by the link: how many there should be */
 	int32_t together; /* by the link: how many go back in one call */
+	int32_t room;     /* by the link: how many there could be */
+	/* completions that were taken since the adapter had no more, and the most such since the
+	   link looked: packets that had come at once */
+	int32_t burst, most;
 	/* completions that were taken and not looked at yet: [next, count) */
 	int32_t next, count;
 	int32_t num_back;
 	/* of the packet of the next completion: bytes of several messages that C has taken */
-	uint32_t taken;
+	uint32_t taken, reserved;
 	struct cshim_ibv_completion batch[VERBS_BATCH];
 	verbs_buffer back[VERBS_BACK]; /* that go back together */
 	verbs_pair pairs[VERBS_PAIRS]; /* by the number of the queue pair, modulo their number */
@@ -177,7 +181,7 @@ typedef struct verbs_link {
 	uint64_t looks;            /* of C, since the link had a turn */
 	/* by C, since the link had a turn: it is to have one, beside what completions say */
 	uint32_t wants;
-	uint32_t reserved;
+	int32_t used; /* by the link: slots from here on are not received into again */
 	/*
 	 * address of the verbs_peer whose last packet was not posted, as more messages may join it;
 	 * 0: none. The link posts what it finds.
@@ -231,6 +235,22 @@ static inline void verbs_news(verbs_link *link, verbs_peer *peer)
 	if (link->num_news < VERBS_NEWS)
 		link->news[link->num_news] = (uint32_t)peer->task;
 	link->num_news++;
+}
+
+/* Notes that the adapter had found completions when it was asked for VERBS_BATCH. */
+static inline void verbs_found(verbs_port *port, int found)
+{
+	port->burst += found;
+	if (port->burst > port->most)
+		port->most = port->burst;
+	if (found < VERBS_BATCH)
+		port->burst = 0;
+}
+
+/* 1 if the link is to give the adapter more buffers, as packets have come at once. */
+static inline int verbs_crowded(const verbs_port *port)
+{
+	return port->target < port->room && port->most >= port->target / 2;
 }
 
 /* packets.c; 1 if a port has a completion, which it asks the adapter for if it has none left. */

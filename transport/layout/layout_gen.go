@@ -638,7 +638,7 @@ type (
 		News            [64]uint32
 		Looks           uint64
 		Wants           uint32
-		Reserved        uint32
+		Used            int32
 		Open            uint64
 		PacketsSent     uint64
 		PacketsReceived uint64
@@ -657,10 +657,14 @@ type (
 		Receives  int32
 		Target    int32
 		Together  int32
+		Room      int32
+		Burst     int32
+		Most      int32
 		Next      int32
 		Count     int32
 		NumBack   int32
 		Taken     uint32
+		Reserved  uint32
 		Batch     [32]VerbsCompletion
 		Back      [32]VerbsBuffer
 		Pairs     [1024]VerbsPair
@@ -700,7 +704,7 @@ type (
 		Count   int32
 		Posted  int32
 		Since   int32
-		Packets [96]VerbsSent
+		Packets [48]VerbsSent
 	}
 	VerbsSent struct {
 		Number   uint64
@@ -788,7 +792,7 @@ const (
 	VerbsBack      = 0x20
 	VerbsPairs     = 0x400
 	VerbsNews      = 0x40
-	VerbsRingOf    = 0x60
+	VerbsRingOf    = 0x30
 	VerbsSignal    = 0x8
 	VerbsWindow    = 0x20
 	VerbsHeaderMax = 0x400

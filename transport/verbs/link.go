@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"lapi/transport"
@@ -82,6 +83,7 @@ func New(cfg Config) (*Link, error) {
 	for i, a := range adapters {
 		l.ports = append(l.ports, newPort(l, i, a))
 	}
+	l.shared.Used = math.MaxInt32
 	l.slots = slots{ports: l.ports, size: slotSize, free: l.shared.Free[:], n: &l.shared.NumFree,
 		made: l.chunkMade}
 	err := l.open()

@@ -117,6 +117,10 @@ func (l *Link) probe() {
 	}
 	l.probeAt = now + probeEach
 	l.reopenPorts(now)
+	for _, pt := range l.ports {
+		pt.shrink()
+	}
+	l.shared.Used = l.slots.trim()
 	for _, p := range l.peers {
 		if l.seeks(p) {
 			l.beginLanes(p)

@@ -105,8 +105,12 @@ func (l *Link) makePair(q *pair) error {
 	if pt.state == PortGone {
 		return ibv.ErrGone
 	}
-	qp, qpn, err := pt.adapter.CreateQP(ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq,
-		SRQ: pt.srq, MaxRequests: depth, RequestSegments: 1, MaxInline: pt.info.MaxInline})
+	attr := ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq, SRQ: pt.srq, MaxRequests: depth,
+		RequestSegments: 1, MaxInline: pt.info.MaxInline}
+	if q.lane != 0 { // only RDMA, whose requests carry nothing themselves
+		attr.MaxRequests, attr.MaxInline = bulk.PiecesMax, 0
+	}
+	qp, qpn, err := pt.adapter.CreateQP(attr)
 	if err != nil {
 		return err
 	}

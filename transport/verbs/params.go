@@ -27,15 +27,13 @@ const (
 	spare = 2
 	// ringSize is how many packets may be sent and not known to be complete.
 	ringSize = layout.VerbsRingOf
-	// depth of a queue pair: all of the above.
+	// depth of a queue pair: all of the above. Adapters take powers of two; each request of one
+	// costs 64 to 128 bytes of this task's memory.
 	depth = ringSize + bulk.PiecesMax
 	// flushesMax is how many flushes may be under way, of either side.
 	flushesMax = 64
 	// heldMax is how many refused messages are kept beyond the window.
 	heldMax = 256
-	// backEach is how many receive buffers go back to an adapter together; so many more than
-	// peers may fill there are.
-	backEach = 8
 	// signalEach is how many packets make one completion.
 	signalEach = layout.VerbsSignal
 	// failuresMax is how many queue pairs may fail one after the other with nothing sent or
@@ -60,8 +58,10 @@ const (
 	datagramMax  = 256
 	// readsMax is how many RDMA reads a port takes at once.
 	readsMax = 16
-	// slotsAtOnce is how many slots are registered together.
+	// slotsAtOnce is how many slots are registered together, and spareSlots how many free ones are
+	// kept.
 	slotsAtOnce = layout.VerbsChunkOf
+	spareSlots  = 2 * slotsAtOnce
 	// eventsEach is after how many turns the adapters are asked for events.
 	eventsEach = 1024
 )

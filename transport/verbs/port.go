@@ -8,6 +8,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/pool"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -32,8 +33,7 @@ type port struct {
 	pairs   map[uint32]*pair // by the number of the queue pair
 	small   slots            // for datagrams, datagramsMax of them
 	revived uint64           // how often the datagram queue pair had failed
-	wanted  int              // how many receive buffers its peers may fill
-	limit   int              // how many it may have
+	buffers pool.Size        // of its shared receive queue
 
 	// What C also uses: completions that were not looked at yet, and the receive buffers.
 	*layout.VerbsPort
@@ -55,7 +55,8 @@ func newPort(l *Link, index int, a ibv.Device) *port {
 // use has pt be over a, whose queues are not made yet.
 func (pt *port) use(a ibv.Device) {
 	pt.adapter, pt.info = a, a.Info()
-	pt.limit = min(receivesMax, pt.info.MaxReceives, pt.info.MaxCQE/2)
+	pt.buffers = pool.New(min(receivesMax, pt.info.MaxReceives, pt.info.MaxCQE/2),
+		pt.buffers.Wanted())
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}
 }
 
@@ -88,11 +89,11 @@ func (pt *port) makeQueues() (qpn uint32, err error) {
 	if err = pt.allocate(); err != nil {
 		return 0, err
 	}
-	size := pt.limit + int(l.shared.LimitSend) + movingMost(l.ports) + 2*datagramsMax
+	size := pt.buffers.Limit() + int(l.shared.LimitSend) + movingMost(l.ports) + 2*datagramsMax
 	if pt.cq, err = a.CreateCQ(size); err != nil {
 		return 0, err
 	}
-	if pt.srq, err = a.CreateSRQ(pt.pd, pt.limit, 1); err != nil {
+	if pt.srq, err = a.CreateSRQ(pt.pd, pt.buffers.Limit(), 1); err != nil {
 		return 0, err
 	}
 	pt.ud, qpn, err = a.CreateQP(ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq,
@@ -155,8 +156,18 @@ func (pt *port) poll(max int) bool {
 				VendorErr: c.VendorErr}
 		}
 		pt.Next, pt.Count = 0, int32(n)
+		pt.count(n, min(len(pt.found), max))
 	}
 	return pt.Next < pt.Count
+}
+
+// count notes that n completions were there when the adapter was asked for most.
+func (pt *port) count(n, most int) {
+	pt.Burst += int32(n)
+	pt.Most = max(pt.Most, pt.Burst)
+	if n < most {
+		pt.Burst = 0
+	}
 }
 
 // take handles completions, at most max of them, and returns how many there were.
@@ -216,22 +227,40 @@ func (pt *port) handle(c *completion) {
 	}
 }
 
-// want notes that peers may fill n buffers more. What follows from it is how many there should be,
-// and how many go back in one call: those that wait for others come on top of what peers may fill;
-// where there is no room for that, none waits.
+// want notes that peers may fill n buffers more.
 func (pt *port) want(n int) {
-	pt.wanted += n
-	pt.Target, pt.Together = 0, backEach
-	if pt.wanted > 0 {
-		pt.Target = int32(min(pt.wanted+backEach, pt.limit))
+	pt.buffers.Want(n)
+	pt.resize()
+}
+
+// resize tells C, and giveBack, how many receive buffers there are to be.
+func (pt *port) resize() {
+	s := &pt.buffers
+	pt.Target, pt.Room, pt.Together = int32(s.Target()), int32(s.Room()), int32(s.Together())
+}
+
+// adapt gives the queue more buffers where many packets had come at once, which C has seen, too.
+func (pt *port) adapt() {
+	most := int(pt.Most)
+	pt.Most = 0
+	if pt.buffers.Came(most) {
+		pt.resize()
 	}
-	if pt.wanted+backEach > pt.limit {
-		pt.Together = 1
+	if pt.Receives < pt.Target && pt.state != PortGone {
+		pt.fillReceives()
 	}
 }
 
-// fillReceives gives the shared receive queue what the connected peers need, as far as its limit
-// goes. Beyond that peers wait: the adapter tells them that it is not ready.
+// shrink has the queue have fewer buffers where few packets come. Buffers above that go to the free
+// slots as they are filled.
+func (pt *port) shrink() {
+	if pt.buffers.Shrink() {
+		pt.resize()
+	}
+}
+
+// fillReceives gives the shared receive queue what it is to have. Where packets find no buffer their
+// senders wait: the adapter tells theirs that it is not ready.
 func (pt *port) fillReceives() {
 	for pt.Receives < pt.Target {
 		s, ok := pt.link.slots.get()
@@ -248,7 +277,8 @@ func (pt *port) fillReceives() {
 
 // giveBack has a slot that was received into go to the shared receive queue, with others.
 func (pt *port) giveBack(s int32) {
-	if pt.Receives >= pt.Target || pt.state == PortGone || pt.link.closed {
+	if pt.Receives >= pt.Target || s >= pt.link.shared.Used || pt.state == PortGone ||
+		pt.link.closed {
 		pt.link.slots.put(s)
 		return
 	}

@@ -22,6 +22,9 @@ func (l *Link) Progress(max int) int {
 	if l.spare != nil {
 		n += l.spare.take(max - n)
 	}
+	for _, pt := range l.ports {
+		pt.adapt()
+	}
 	l.turns += 1 + l.shared.Looks
 	l.shared.Looks, l.shared.Wants = 0, 0
 	if l.turns >= eventsEach {

@@ -8,6 +8,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
+	"lapi/transport/verbs/internal/pool"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -98,7 +99,9 @@ func (l *Link) openAgain(pt *port, a ibv.Device) (*port, []ibv.Region, error) {
 	}
 	if err != nil {
 		for _, r := range regions {
-			_ = a.DeregMR(r.MR)
+			if r != (ibv.Region{}) { // of a chunk that was given back
+				_ = a.DeregMR(r.MR)
+			}
 		}
 		return nil, nil, errors.Join(err, fresh.close())
 	}
@@ -147,13 +150,14 @@ func (l *Link) dispose(pt *port) {
 func (l *Link) replace(pt, fresh *port, regions []ibv.Region) {
 	pt.adapter, pt.info = fresh.adapter, fresh.info
 	pt.pd, pt.cq, pt.srq, pt.ud, pt.qkey = fresh.pd, fresh.cq, fresh.srq, fresh.ud, fresh.qkey
-	pt.limit, pt.small, pt.revived = fresh.limit, fresh.small, 0
+	pt.small, pt.revived = fresh.small, 0
+	pt.buffers = pool.New(fresh.buffers.Limit(), pt.buffers.Wanted())
 	pt.place, pt.refused = fresh.place, ""
 	pt.small.ports = []*port{pt}
 	l.transfers.Open(pt.index, pt.adapter, pt.pd)
 	*pt.VerbsPort = layout.VerbsPort{Cq: fresh.Cq, Srq: fresh.Srq, Index: pt.Index,
 		MaxInline: uint32(max(pt.info.MaxInline, 0))}
-	pt.want(0)
+	pt.resize()
 	for k, r := range regions {
 		l.slots.chunks[k].regions[pt.index] = r
 		l.shared.Chunks[k].Lkey[pt.index] = r.Local

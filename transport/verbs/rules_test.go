@@ -9,6 +9,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/pool"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -317,7 +318,7 @@ func TestArmLooksAgain(t *testing.T) {
 func TestReceiveBuffers(t *testing.T) {
 	n := newNet(t, 3, 1, nil)
 	n.sendNumbers(t, 200, func(int) {})
-	if now, notReady := n.devices[1].Receives(); now != window+spare+backEach || notReady != 0 {
+	if now, notReady := n.devices[1].Receives(); now != window+spare+pool.Each || notReady != 0 {
 		t.Errorf("%d buffers for one peer, and %d times there was none", now, notReady)
 	}
 	if now, _ := n.devices[2].Receives(); now != 0 || n.devices[2].Pairs() != 0 {
@@ -446,7 +447,7 @@ func TestCallsPerMessage(t *testing.T) {
 		c := d.Calls()
 		posts, receives := c.Posts-before[i].Posts, c.Receives-before[i].Receives
 		if signals := c.Signals - before[i].Signals; posts != rounds ||
-			receives > rounds/backEach+1 || signals > rounds/signalEach+1 {
+			receives > rounds/pool.Each+1 || signals > rounds/signalEach+1 {
 			t.Errorf("task %d: %d messages, %d requests, %d of them with a completion, "+
 				"%d calls for receive buffers", i, rounds, posts, signals, receives)
 		}

@@ -27,9 +27,9 @@ func (l *Link) native() bool {
 	return 1+len(l.cfg.More) <= PortsMax
 }
 
-// chunkMade tells C where the slots of a new chunk are.
-func (l *Link) chunkMade(c *chunk) {
-	at := &l.shared.Chunks[len(l.slots.chunks)-1]
+// chunkMade tells C where the slots of a new chunk are, the k-th.
+func (l *Link) chunkMade(k int) {
+	c, at := &l.slots.chunks[k], &l.shared.Chunks[k]
 	at.Memory = uint64(memory.AddrOf(c.memory))
 	for i, r := range c.regions {
 		at.Lkey[i] = r.Local

@@ -1,7 +1,10 @@
 package verbs
 
 import (
+	"cmp"
 	"errors"
+	"math"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -17,14 +20,14 @@ type slots struct {
 	chunks []chunk
 	free   []int32 // [:*n]; nil: made here
 	n      *int32
-	made   func(c *chunk) // told of each chunk; may be nil
-	holder []uint8        // of each slot: the port that it was given to last, to receive into
+	made   func(at int) // told of each chunk's place; may be nil
+	holder []uint8      // of each slot: the port that it was given to last, to receive into
 }
 
 var errNoMemory = errors.New("verbs: out of memory or of objects")
 
 type chunk struct {
-	memory  []byte
+	memory  []byte               // nil: given back
 	regions [PortsMax]ibv.Region // by port; zero where the port was gone
 }
 
@@ -47,7 +50,8 @@ func (s *slots) grow() error {
 	if s.free == nil {
 		s.free, s.n = make([]int32, slotsAtOnce), new(int32)
 	}
-	if (len(s.chunks)+1)*slotsAtOnce > len(s.free) {
+	at := slices.IndexFunc(s.chunks, func(c chunk) bool { return c.memory == nil })
+	if at < 0 && (len(s.chunks)+1)*slotsAtOnce > len(s.free) {
 		return errNoMemory
 	}
 	b, err := unix.Mmap(-1, 0, slotsAtOnce*s.size, unix.PROT_READ|unix.PROT_WRITE,
@@ -64,12 +68,16 @@ func (s *slots) grow() error {
 		_ = s.release(&c)
 		return err
 	}
-	s.chunks = append(s.chunks, c)
-	s.holder = append(s.holder, make([]uint8, slotsAtOnce)...)
-	if s.made != nil {
-		s.made(&c)
+	if at < 0 {
+		at = len(s.chunks)
+		s.chunks = append(s.chunks, chunk{})
+		s.holder = append(s.holder, make([]uint8, slotsAtOnce)...)
 	}
-	first := int32(len(s.chunks)-1) * slotsAtOnce
+	s.chunks[at] = c
+	if s.made != nil {
+		s.made(at)
+	}
+	first := int32(at) * slotsAtOnce
 	for i := range int32(slotsAtOnce) {
 		s.put(first + slotsAtOnce - 1 - i)
 	}
@@ -94,7 +102,12 @@ func (s *slots) register(c *chunk) error {
 // fails, it returns with the error.
 func (s *slots) registerWith(pt *port) (done []ibv.Region, err error) {
 	for i := range s.chunks {
-		r, err := pt.register(s.chunks[i].memory)
+		b := s.chunks[i].memory
+		if b == nil {
+			done = append(done, ibv.Region{})
+			continue
+		}
+		r, err := pt.register(b)
 		if err != nil {
 			return done, err
 		}
@@ -110,15 +123,63 @@ func (s *slots) release(c *chunk) (first error) {
 			continue
 		}
 		if r := c.regions[pt.index]; r != (ibv.Region{}) {
-			if err := pt.adapter.DeregMR(r.MR); err != nil && pt.state != PortGone && first == nil {
-				first = err
+			if err := pt.adapter.DeregMR(r.MR); err != nil && pt.state != PortGone {
+				first = cmp.Or(first, err)
+				continue
 			}
+			c.regions[pt.index] = ibv.Region{}
 		}
 	}
-	if first == nil {
+	if first == nil && c.memory != nil {
 		first = unix.Munmap(c.memory)
 	}
 	return first
+}
+
+// trim gives chunks back of which no slot is in use, but for spareSlots free ones. From then on the
+// lowest slots are taken first. It returns from where on slots are to go out of use, so that later
+// more chunks can be given back.
+func (s *slots) trim() (used int32) {
+	total := 0
+	for k := range s.chunks {
+		if s.chunks[k].memory != nil {
+			total += slotsAtOnce
+		}
+	}
+	all := s.free[:*s.n]
+	if len(all) < spareSlots+slotsAtOnce {
+		return math.MaxInt32
+	}
+	slices.SortFunc(all, func(a, b int32) int { return int(b - a) })
+	left := len(all)
+	for k := len(s.chunks) - 1; k >= 0 && left >= spareSlots+slotsAtOnce; k-- {
+		first := int32(k) * slotsAtOnce
+		from, _ := slices.BinarySearchFunc(all, first+slotsAtOnce-1,
+			func(a, b int32) int { return int(b - a) })
+		if end := from + slotsAtOnce; end > len(all) || all[end-1] != first ||
+			s.release(&s.chunks[k]) != nil {
+			continue
+		}
+		all = slices.Delete(all, from, from+slotsAtOnce)
+		s.chunks[k] = chunk{}
+		clear(s.holder[first : first+slotsAtOnce])
+		left -= slotsAtOnce
+		total -= slotsAtOnce
+	}
+	*s.n = int32(left)
+	return s.place(total - left + spareSlots)
+}
+
+// place is the first slot behind n that there are.
+func (s *slots) place(n int) int32 {
+	for k := range s.chunks {
+		if s.chunks[k].memory != nil {
+			if n -= slotsAtOnce; n <= 0 {
+				return int32(k+1) * slotsAtOnce
+			}
+		}
+	}
+	return math.MaxInt32
 }
 
 func (s *slots) bytes(i int32) []byte {

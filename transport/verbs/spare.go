@@ -6,6 +6,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/detour"
+	"lapi/transport/verbs/internal/pool"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -38,7 +39,7 @@ func (l *Link) UseSpare(c Carrier) {
 		VerbsPort: new(layout.VerbsPort), pairs: map[uint32]*pair{}}
 	pt.info = pt.adapter.Info()
 	pt.srq, _ = pt.adapter.CreateSRQ(0, receivesMax, 1)
-	pt.limit = min(receivesMax, pt.info.MaxReceives)
+	pt.buffers = pool.New(min(receivesMax, pt.info.MaxReceives), 0)
 	pt.small = slots{ports: []*port{pt}, size: datagramSize}
 	l.spare = pt
 }

@@ -254,8 +254,9 @@ static void leaves_all(void)
 	CHECK(turn(1) == CSHIM_LANE_CORE);
 	peer->usable = 1, peer->waits = 1;
 	CHECK(turn(1) == CSHIM_LANE_CORE);
-	peer->waits = 0, port->target = FAKE_TARGET - 1;
+	peer->waits = 0, port->target = FAKE_TARGET - 1, fake_packets_of(1)->starved = 1;
 	CHECK(turn(1) == CSHIM_LANE_CORE);
+	fake_packets_of(1)->starved = 0;
 	port->target = FAKE_TARGET, fake_packet_lane_of(1)->off = CSHIM_OFF_LISTS;
 	CHECK(turn(1) == CSHIM_LANE_CORE && value(&target) == 0);
 	fake_packet_lane_of(1)->off = 0;

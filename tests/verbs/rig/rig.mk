@@ -10,6 +10,7 @@
 #   make rig-statuses  uDAPL's events for requests that fail with each status, as the original's
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
+#   make rig-scale     the memory of one task with many peers; PEERS=1024
 #   make rig-perftest  Debian's perftest
 #   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
 #                      REPETITIONS=3
@@ -73,6 +74,13 @@ rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups rand
 .PHONY: rig-statuses
 rig-statuses: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
 	@$(RIG_DIR)/statuses $(BUILD)
+
+PEERS ?= 1024
+.PHONY: rig-scale
+rig-scale: rig
+	@$(GO) build -o $(RIG_BUILD)/scale ./$(RIG_DIR)/scale
+	@$(RIG_DIR)/with $(RIG_BUILD) $(RIG_BUILD)/scale $(PEERS) || \
+	  { [ $$? = 3 ] && echo "rig-scale: 0 passed, 0 failed, 1 skipped"; }
 
 rig-perftest: rig
 	@$(RIG_DIR)/perftest $(BUILD)

@@ -191,7 +191,8 @@ void rig_run_senders(struct rig_qp *responder)
 {
 	struct rig_qp *q = rig_qp_find(responder->attr.dest_qp_num);
 
-	if (q && q->wait && !rig_dead(q->slot.process) && q->attr.dest_qp_num == responder->qpn)
+	/* Whether it waits is known under its lock: it may just have found that it has to. */
+	if (q && !rig_dead(q->slot.process) && q->attr.dest_qp_num == responder->qpn)
 		rig_run(q);
 }
 
