@@ -70,6 +70,7 @@ func newSet(t *testing.T) (*Set, *Peer, *task, []byte) {
 	s.Limit(100)
 	of := &task{}
 	f := fake.New()
+	f.Info.MaxMessage = 32 << 10
 	for i := range of.lanes {
 		of.lanes[i].Queue = &queue{port: i}
 		d, err := f.Device()
@@ -114,6 +115,9 @@ func TestExpired(t *testing.T) {
 	}
 	posted := len(second.posted)
 	p.Expired(1)
+	for i := range posted {
+		s.Moved(&of.lanes[1], second.id(i), ibv.Success)
+	}
 	for i := 0; i < len(first.posted); i++ {
 		s.Moved(&of.lanes[0], first.id(i), ibv.Success)
 		p.Pump()
