@@ -51,7 +51,7 @@ func TestCreditIsToldAgain(t *testing.T) {
 		n.turn()
 	}
 	p := receiver.peers[0]
-	receiver.fail(&p.pair)
+	p.queue.fail()
 	receiver.Progress(1) // says Hello, with as little credit as before
 	n.fabric.Lose = 1    // those with more are lost
 	refuse = false

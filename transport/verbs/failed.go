@@ -7,7 +7,7 @@ import (
 
 // noteFailure reports a request or receive of q that has failed, once for each queue pair: those
 // behind it are flushed. It is kept until the next queue pair works.
-func (pt *port) noteFailure(q *pair, c *completion) {
+func (pt *port) noteFailure(q *queue, c *completion) {
 	done := ibv.Completion{ID: c.Id, QPN: c.Qpn, Status: ibv.Status(c.Status),
 		VendorErr: c.VendorErr}
 	if q == nil || q.noted || !done.Failed() {
@@ -23,7 +23,7 @@ func (pt *port) noteFailure(q *pair, c *completion) {
 }
 
 // locate adds which request or receive it was, and its addresses.
-func (pt *port) locate(f *ibv.Failure, q *pair, c *completion) {
+func (pt *port) locate(f *ibv.Failure, q *queue, c *completion) {
 	l, value := pt.link, c.Id&^idMask
 	switch c.Id & idMask {
 	case idReceive:

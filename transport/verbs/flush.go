@@ -23,7 +23,7 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	op.Link.Mark, op.Link.Offset = p.Laden, p.transfers.Issued()
 	p.flushes = append(p.flushes, op)
 	p.Flushing = uint32(len(p.flushes))
-	l.sayFlushes(p)
+	p.sayFlushes()
 	return transport.Queued, nil
 }
 
@@ -54,24 +54,24 @@ func (p *peer) mustAsk() bool {
 
 // sayFlushes asks for the latest flush, whose answer is that of all before it, if no packet has asked
 // for it yet.
-func (l *Link) sayFlushes(p *peer) {
+func (p *peer) sayFlushes() {
 	if p.mustAsk() {
-		_ = l.transmit(p, wire.KindFlush, 0, nil, 0, 0) // no room: p is looked at again
+		_ = p.transmit(wire.KindFlush, 0, nil, 0, 0) // no room: p is looked at again
 	}
 }
 
 // wants: the peer asks for a flush of the packets before mark. Where it asks for more than are kept
 // the latest stands for the one before it, too.
-func (l *Link) wants(p *peer, mark uint64) {
+func (p *peer) wants(mark uint64) {
 	if len(p.asked) == flushesMax {
 		p.asked = p.asked[:flushesMax-1]
 	}
 	p.asked = append(p.asked, mark)
-	l.payFlushes(p)
+	p.payFlushes()
 }
 
 // payFlushes answers the flushes of the peer before which everything was accepted.
-func (l *Link) payFlushes(p *peer) {
+func (p *peer) payFlushes() {
 	oldest, some := p.held.Oldest()
 	for len(p.asked) > 0 && p.Handling == 0 && (!some || oldest >= p.asked[0]) {
 		mark := p.asked[0]
@@ -79,7 +79,7 @@ func (l *Link) payFlushes(p *peer) {
 		p.transfers.Answer(wire.KindFlushed, wire.Control{Token: mark})
 	}
 	if len(p.asked) > 0 && p.Handling > 0 {
-		l.attend(p) // until they have returned
+		p.Attend() // until they have returned
 	}
 	p.noteHeld()
 }
@@ -90,16 +90,16 @@ func (p *peer) noteHeld() {
 }
 
 // onFlushed: the peer has accepted all before mark.
-func (l *Link) onFlushed(p *peer, mark uint64) {
+func (p *peer) onFlushed(mark uint64) {
 	if mark > p.Asked {
 		return
 	}
 	p.Flushed = max(p.Flushed, mark)
-	l.flushesDone(p)
+	p.Ended()
 }
 
 // flushesDone ends the flushes that wait for nothing any more: no answer, no put.
-func (l *Link) flushesDone(p *peer) {
+func (p *peer) Ended() {
 	for len(p.flushes) > 0 {
 		op := p.flushes[0]
 		if op.Link.Mark > p.Flushed || !p.transfers.Behind(op.Link.Offset) {

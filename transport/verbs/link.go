@@ -43,16 +43,16 @@ type Link struct {
 	msg   transport.Msg // of a handler
 	turns uint64        // calls of Progress, and looks of C's, since the adapters were asked for events
 
-	active   []*peer // that have something to do in a turn
-	turned   []*peer // the memory of active's last turn
-	starved  []*peer // that wait for what others hold
-	shaking  []*pair // with a timer
-	due      int64   // of the earliest timer; 0: none
-	probeAt  int64   // when peers are probed
-	holding  int     // peers with held messages
-	dead     error   // the last adapter is gone
-	reopened uint8   // a bit for each port that is not where the first address has it
-	gate     int     // stands for the adapters' descriptors; 0: there is none (gate.go)
+	active   []*peer  // that have something to do in a turn
+	turned   []*peer  // the memory of active's last turn
+	starved  []*peer  // that wait for what others hold
+	shaking  []*queue // with a timer
+	due      int64    // of the earliest timer; 0: none
+	probeAt  int64    // when peers are probed
+	holding  int      // peers with held messages
+	dead     error    // the last adapter is gone
+	reopened uint8    // a bit for each port that is not where the first address has it
+	gate     int      // stands for the adapters' descriptors; 0: there is none (gate.go)
 	closed   bool
 }
 
@@ -199,7 +199,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	switch {
 	case old == nil:
 	case !old.gone:
-		l.relocate(old)
+		old.relocate()
 	default:
 		p := l.newPeer(ep)
 		p.life = old.life + 1
@@ -273,7 +273,7 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	if p == nil {
 		p = l.newPeer(ep)
 	}
-	l.giveUp(p, err, err)
+	p.giveUp(err, err)
 	p.held.Clear()
 }
 
@@ -286,7 +286,7 @@ func (l *Link) Close() error {
 	l.leave()
 	l.closed = true
 	for _, p := range l.peers {
-		l.giveUp(p, transport.ErrClosed, transport.ErrClosed)
+		p.giveUp(transport.ErrClosed, transport.ErrClosed)
 	}
 	err := l.closePorts()
 	l.pool.Release()

@@ -21,7 +21,8 @@ type signs struct {
 
 // lost gives up a peer that has failed, and tells the owner. What is under way with it ends with
 // ErrUnreachable; the owner, who hears of it first, may have ended it already by Disconnect.
-func (l *Link) lost(p *peer, err error) {
+func (p *peer) lost(err error) {
+	l := p.link
 	if p.gone {
 		return
 	}
@@ -33,13 +34,13 @@ func (l *Link) lost(p *peer, err error) {
 	if err == transport.ErrAdaptersDown {
 		end = err
 	}
-	l.giveUp(p, end, end)
+	p.giveUp(end, end)
 }
 
 // onBye: the peer has closed in good order. What it has taken it has told by its last credit.
-func (l *Link) onBye(p *peer, credit uint64) {
+func (p *peer) onBye(credit uint64) {
 	p.left, p.taken = true, credit-min(credit, window)
-	l.giveUp(p, transport.ErrUnreachable, nil)
+	p.giveUp(transport.ErrUnreachable, nil)
 }
 
 // missed is the end of a flush of the packets before mark, where the peer has left.
@@ -72,7 +73,7 @@ func (l *Link) Posted(ep transport.Endpoint) bool {
 func (l *Link) Expect(ep transport.Endpoint) {
 	if p, err := l.usable(ep); err == nil && l.cfg.Expected != nil && !p.expects {
 		p.expects = true
-		l.begin(&p.pair)
+		p.queue.begin()
 	}
 }
 
@@ -122,8 +123,8 @@ func (l *Link) probe() {
 	}
 	l.shared.Used = l.slots.trim()
 	for _, p := range l.peers {
-		if l.seeks(p) {
-			l.beginLanes(p)
+		if p.seeks() {
+			p.beginLanes()
 		}
 		p.expects = p.expects && !p.gone && l.cfg.Expected(p.ep)
 		if !p.awaited() {
@@ -134,9 +135,9 @@ func (l *Link) probe() {
 			p.heardOf, p.silent = false, now
 		}
 		if now-p.silent >= l.cfg.Timeout && !l.cfg.NoTimeout {
-			l.silent(p, p.silent, now)
+			p.fallSilent(p.silent, now)
 			continue
 		}
-		_ = l.transmit(p, wire.KindCredit, askSign, nil, 0, 0) // no room: others are on their way
+		_ = p.transmit(wire.KindCredit, askSign, nil, 0, 0) // no room: others are on their way
 	}
 }

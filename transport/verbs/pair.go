@@ -10,7 +10,7 @@ import (
 // pair is a queue pair of this task for a peer, or one that there may be. Of each peer one carries
 // the packets, over any of the ways; beside it there is one for each lane, over which only RDMA
 // goes.
-type pair struct {
+type queue struct {
 	peer *peer
 	bulk.Lane
 	way      // where it is, or would be
@@ -63,10 +63,10 @@ func (l *Link) ways(to *wire.Address) (all []way, lanes int) {
 
 // another has p's packets go over the next way whose port is up, if there is one, or over the spare
 // one where adapters lead nowhere. There is no queue pair.
-func (l *Link) another(p *peer) {
-	if l.wantsSpare(p) {
+func (p *peer) another() {
+	if p.wantsSpare() {
 		p.strayed = 0
-		l.route(&p.pair, p.spared)
+		p.queue.route(p.spared)
 		return
 	}
 	at := 0
@@ -78,21 +78,21 @@ func (l *Link) another(p *peer) {
 	for i := range p.ways {
 		if w := p.ways[(at+1+i)%len(p.ways)]; w.port.state == PortUp {
 			p.strayed++
-			l.route(&p.pair, w)
+			p.queue.route(w)
 			return
 		}
 	}
 }
 
 // route has q, which has no queue pair, be over w.
-func (l *Link) route(q *pair, w way) {
+func (q *queue) route(w way) {
 	if q.way != w {
-		l.freePath(q)
+		q.freePath()
 		q.way = w
 	}
 }
 
-func (l *Link) freePath(q *pair) {
+func (q *queue) freePath() {
 	if q.path != 0 {
 		q.port.adapter.DestroyAH(q.path)
 		q.path = 0
@@ -100,7 +100,7 @@ func (l *Link) freePath(q *pair) {
 }
 
 // makePair makes q's queue pair, and the receive buffers for packets.
-func (l *Link) makePair(q *pair) error {
+func (q *queue) makePair() error {
 	pt := q.port
 	if pt.state == PortGone {
 		return ibv.ErrGone
@@ -123,14 +123,14 @@ func (l *Link) makePair(q *pair) error {
 	pt.want(window + spare)
 	pt.fillReceives()
 	if pt.Receives == 0 {
-		l.destroyPair(q)
+		q.destroyPair()
 		return errNoMemory
 	}
 	return nil
 }
 
 // dropPair ends q's queue pair, after everything that has come over it was taken in.
-func (l *Link) dropPair(q *pair) {
+func (q *queue) dropPair() {
 	if q.qp == 0 {
 		return
 	}
@@ -140,14 +140,14 @@ func (l *Link) dropPair(q *pair) {
 		q.port.drain()
 	}
 	if q.qp == qp { // not given up meanwhile, by a handler
-		l.destroyPair(q)
+		q.destroyPair()
 	}
 }
 
 // destroyPair ends q's queue pair as it is.
-func (l *Link) destroyPair(q *pair) {
+func (q *queue) destroyPair() {
 	if q.lane == 0 {
-		l.reclaim(q.peer)
+		q.peer.reclaim()
 	}
 	q.port.adapter.DestroyQP(q.qp)
 	delete(q.port.pairs, q.qpn)
@@ -163,20 +163,21 @@ func (l *Link) destroyPair(q *pair) {
 }
 
 // fail notes that q's queue pair does not work; the next turn makes another.
-func (l *Link) fail(q *pair) {
+func (q *queue) fail() {
 	q.broken = true
 	if q.lane == 0 {
 		q.peer.Usable = 0
 	}
-	l.attend(q.peer)
+	q.peer.Attend()
 }
 
 // repair replaces the queue pairs of p that have failed.
-func (l *Link) repair(p *peer) {
+func (p *peer) repair() {
+	l := p.link
 	for _, q := range p.lanes {
 		if q != nil && q.broken {
 			l.replaced++
-			l.restLane(q)
+			q.restLane()
 		}
 	}
 	if !p.broken || p.gone {
@@ -185,45 +186,47 @@ func (l *Link) repair(p *peer) {
 	p.failures++
 	l.replaced++
 	stay, last := p.refused, !p.sparable() || p.spares()
-	l.dropPair(&p.pair)
+	p.queue.dropPair()
 	if p.gone || p.qp != 0 { // a handler has begun another
 		return
 	}
 	often := p.failures > failuresMax+len(p.ways)-1
 	if often && last { // where there is a spare port adapters may fail as often as they like
-		l.lost(p, transport.ErrUnreachable)
+		p.lost(transport.ErrUnreachable)
 		return
 	}
 	if !stay || often {
-		l.another(p)
+		p.another()
 	}
-	l.begin(&p.pair)
+	p.queue.begin()
 }
 
 // restLane gives a lane up for a while. What was under way over it goes over others.
-func (l *Link) restLane(q *pair) {
-	l.dropPair(q)
-	l.forgetTimer(q)
+func (q *queue) restLane() {
+	l := q.peer.link
+	q.dropPair()
+	q.forgetTimer()
 	q.rest = l.cfg.Clock() + min(laneRest<<min(q.failures, 8), laneRestMax)
 	q.failures++
-	l.attend(q.peer)
+	q.peer.Attend()
 }
 
 // beginLanes begins those over ports that are up, and that do not rest.
-func (l *Link) beginLanes(p *peer) {
+func (p *peer) beginLanes() {
+	l := p.link
 	for k := range p.lanes {
-		q := l.lane(p, k)
+		q := p.laneOf(k)
 		if q.qp == 0 && q.port != p.port && q.port.state == PortUp && !p.gone &&
 			l.cfg.Clock() >= q.rest {
-			l.begin(q)
+			q.begin()
 		}
 	}
 }
 
 // lane is the pair of a lane, which is made here.
-func (l *Link) lane(p *peer, k int) *pair {
+func (p *peer) laneOf(k int) *queue {
 	if p.lanes[k] == nil {
-		p.lanes[k] = &pair{peer: p, way: p.ways[k], lane: 1 + k}
+		p.lanes[k] = &queue{peer: p, way: p.ways[k], lane: 1 + k}
 		p.lanes[k].Lane.Queue = p.lanes[k]
 	}
 	return p.lanes[k]

@@ -45,18 +45,18 @@ type peer struct {
 	silence
 	sparing
 
-	pair          // carries the packets
-	lanes []*pair // for RDMA; nil as long as not used
-	ways  []way   // over adapters, lanes first
+	queue          // carries the packets
+	lanes []*queue // for RDMA; nil as long as not used
+	ways  []way    // over adapters, lanes first
 }
 
 // newPeer makes ep's peer; its queue pair comes later.
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
 	p := &peer{ep: ep, life: 1, untold: l.reopened, VerbsPeer: l.newShared(ep)}
 	p.Credit, p.Told, p.Window = window, window, window
-	p.link, p.peer, p.Lane.Queue = l, p, &p.pair
+	p.link, p.peer, p.Lane.Queue = l, p, &p.queue
 	p.transfers.Init(l.transfers, p)
-	l.locate(p)
+	p.locate()
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict {
 		l.stats.RetransmittedPackets++
 		return l.handlers[m.ID](&m.Msg)
@@ -66,31 +66,32 @@ func (l *Link) newPeer(ep transport.Endpoint) *peer {
 }
 
 // locate decodes p's address, and has its packets go over a way that not all peers share.
-func (l *Link) locate(p *peer) {
+func (p *peer) locate() {
+	l := p.link
 	p.to.Decode([]byte(l.addresses[p.ep]))
 	var lanes int
 	p.ways, lanes = l.ways(&p.to)
-	p.lanes = make([]*pair, lanes)
-	l.findSpare(p)
-	l.route(&p.pair, p.ways[int(l.own.Task+p.to.Task)%lanes])
+	p.lanes = make([]*queue, lanes)
+	p.findSpare()
+	p.queue.route(p.ways[int(l.own.Task+p.to.Task)%lanes])
 	if p.port.state != PortUp {
-		l.another(p)
+		p.another()
 	}
 }
 
 // relocate has p, which has never answered, be looked for at another address.
-func (l *Link) relocate(p *peer) {
-	l.dropPair(&p.pair)
-	l.freePath(&p.pair)
-	l.locate(p)
+func (p *peer) relocate() {
+	p.queue.dropPair()
+	p.queue.freePath()
+	p.locate()
 	if p.timer != 0 {
-		l.begin(&p.pair)
+		p.queue.begin()
 	}
 }
 
 // allPairs lists p's queue pairs, those that there may be.
-func (p *peer) allPairs() []*pair {
-	all := []*pair{&p.pair}
+func (p *peer) allPairs() []*queue {
+	all := []*queue{&p.queue}
 	for _, q := range p.lanes {
 		if q != nil {
 			all = append(all, q)
@@ -100,7 +101,8 @@ func (p *peer) allPairs() []*pair {
 }
 
 // attend has the next turn look at p.
-func (l *Link) attend(p *peer) {
+func (p *peer) Attend() {
+	l := p.link
 	if !p.queued {
 		p.queued = true
 		l.active = append(l.active, p)
@@ -110,16 +112,16 @@ func (l *Link) attend(p *peer) {
 // giveUp ends everything with p: puts and gets with err, flushes with flushErr or, if that is nil,
 // as one ends towards a peer that has left. The queue pair goes first: from then on nothing touches
 // the memory of operations.
-func (l *Link) giveUp(p *peer, err, flushErr error) {
+func (p *peer) giveUp(err, flushErr error) {
 	p.gone, p.Usable = true, 0
 	p.Life++
 	for _, q := range p.allPairs() {
-		l.dropPair(q)
-		l.forgetTimer(q)
-		l.freePath(q)
+		q.dropPair()
+		q.forgetTimer()
+		q.freePath()
 	}
 	for p.Ring.Count > 0 {
-		l.releaseFirst(p)
+		p.releaseFirst()
 	}
 	flushes := p.flushes
 	p.asked, p.flushes, p.Flushing = nil, nil, 0
@@ -149,7 +151,8 @@ func (r *ring) push(s sent) {
 }
 
 // releaseFirst forgets the oldest packet.
-func (l *Link) releaseFirst(p *peer) {
+func (p *peer) releaseFirst() {
+	l := p.link
 	r := p.ring()
 	l.slots.put(int32(r.at(0).Slot))
 	l.shared.Sending--
@@ -160,7 +163,8 @@ func (l *Link) releaseFirst(p *peer) {
 
 // restart makes the ring ready for another queue pair: what the peer has is forgotten, and what it
 // has not is to be posted again. False: the peer wants what there is not.
-func (l *Link) restart(p *peer, expected uint64) bool {
+func (p *peer) restart(expected uint64) bool {
+	l := p.link
 	r := p.ring()
 	if expected > p.Number {
 		return false

@@ -30,10 +30,10 @@ type port struct {
 	place   wire.Place // where it was opened again
 	refused string     // why it was not, as Changed was told last
 
-	pairs   map[uint32]*pair // by the number of the queue pair
-	small   slots            // for datagrams, datagramsMax of them
-	revived uint64           // how often the datagram queue pair had failed
-	buffers pool.Size        // of its shared receive queue
+	pairs   map[uint32]*queue // by the number of the queue pair
+	small   slots             // for datagrams, datagramsMax of them
+	revived uint64            // how often the datagram queue pair had failed
+	buffers pool.Size         // of its shared receive queue
 
 	// What C also uses: completions that were not looked at yet, and the receive buffers.
 	*layout.VerbsPort
@@ -47,7 +47,7 @@ type port struct {
 
 func newPort(l *Link, index int, a ibv.Device) *port {
 	pt := &port{link: l, index: index, VerbsPort: l.newPort(index, a),
-		pairs: make(map[uint32]*pair)}
+		pairs: make(map[uint32]*queue)}
 	pt.use(a)
 	return pt
 }
@@ -203,10 +203,14 @@ func (pt *port) handle(c *completion) {
 		taken := int(pt.Taken)
 		pt.Receives--
 		pt.Taken = 0
-		if state == ibv.Success {
-			l.receive(q, l.slots.bytes(int32(value))[:c.N], taken)
-		} else if q != nil {
-			l.fail(q)
+		if q == nil {
+			if state == ibv.Success {
+				l.stats.GhostPackets++
+			}
+		} else if state == ibv.Success {
+			q.receive(l.slots.bytes(int32(value))[:c.N], taken)
+		} else {
+			q.fail()
 		}
 		pt.giveBack(int32(value))
 	case idDatagram:
@@ -216,9 +220,9 @@ func (pt *port) handle(c *completion) {
 			return // of a queue pair of before
 		}
 		if state != ibv.Success {
-			l.fail(q)
+			q.fail()
 		} else {
-			l.packetsSent(q.peer, value)
+			q.peer.packetsSent(value)
 		}
 	case idMove:
 		if q != nil {
@@ -379,7 +383,7 @@ func (pt *port) events() {
 			return
 		case ibv.QPFailed:
 			if q := pt.pairs[e.QPN]; q != nil {
-				l.fail(q)
+				q.fail()
 			}
 		case ibv.PortDown:
 			l.onPort(pt, PortDown)
@@ -408,7 +412,7 @@ func (l *Link) onPort(pt *port, state PortState) {
 	up := l.anyUp()
 	for _, q := range pt.pairs {
 		if up || q.peer.sparable() {
-			l.fail(q)
+			q.fail()
 		}
 	}
 }
@@ -433,7 +437,7 @@ func (l *Link) lose(pt *port) {
 	l.transfers.Lose(pt.index)
 	pt.lookAt, pt.pause = l.cfg.Clock()+reopenFirst, 2*reopenFirst
 	for _, q := range pt.pairs {
-		l.fail(q)
+		q.fail()
 	}
 	for _, other := range l.ports {
 		if other.state != PortGone {
@@ -443,7 +447,7 @@ func (l *Link) lose(pt *port) {
 	l.dead = transport.ErrAdaptersDown
 	for _, p := range l.peers {
 		if !p.gone && !p.sparable() {
-			l.lost(p, l.dead)
+			p.lost(l.dead)
 		}
 	}
 }

@@ -259,7 +259,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 	n := newNetOfPorts(t, []int{1, 1}, 1, nil)
 	n.sendNumbers(t, 1, func(int) {})
 	sender, receiver := n.links[0], n.links[1]
-	there, here := &sender.peers[1].pair, &receiver.peers[0].pair
+	there, here := &sender.peers[1].queue, &receiver.peers[0].queue
 	var got []byte
 	receiver.Handle(2, func(m *transport.Msg) transport.Verdict {
 		got = append(got, m.Hdr[0])
@@ -272,7 +272,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 		}
 	}
 	parts := func() { // the sender's queue pair fails; it says so over the next way
-		sender.fail(there)
+		there.fail()
 		sender.Progress(16)
 	}
 	parts()

@@ -47,21 +47,22 @@ func (l *Link) work(max int) (n int) {
 	l.active, l.turned = l.turned[:0], nil
 	for _, p := range now {
 		p.queued = false
-		n += l.workFor(p, max)
+		n += p.workFor(max)
 	}
 	l.turned = now[:0]
 	return n
 }
 
-func (l *Link) workFor(p *peer, max int) (n int) {
+func (p *peer) workFor(max int) (n int) {
+	l := p.link
 	if l.closed {
 		return 0
 	}
 	p.Waits = 0 // who finds no room says so again
 	if p.holding {
-		n = l.offer(p, max)
+		n = p.offer(max)
 		if p.holding {
-			l.attend(p)
+			p.Attend()
 		}
 	}
 	if p.gone {
@@ -69,34 +70,34 @@ func (l *Link) workFor(p *peer, max int) (n int) {
 	}
 	if p.fails() {
 		l.events()
-		if l.repair(p); p.gone {
+		if p.repair(); p.gone {
 			return n
 		}
 	}
 	if p.came {
-		l.sweep(p)
+		p.sweep()
 	}
 	if p.found != nil {
-		l.goBack(p)
+		p.goBack()
 	}
 	if p.gone {
 		return n
 	}
 	if p.untold != 0 {
-		l.tellPlaces(p)
+		p.tellPlaces()
 	}
-	l.payFlushes(p)
+	p.payFlushes()
 	p.transfers.Pay()
-	l.flushesDone(p)
-	l.sayFlushes(p)
+	p.Ended()
+	p.sayFlushes()
 	p.transfers.Pump()
-	l.payCredit(p)
+	p.payCredit()
 	return n
 }
 
 // fails says whether one of p's queue pairs does not work.
 func (p *peer) fails() bool {
-	return p.broken || slices.ContainsFunc(p.lanes, func(q *pair) bool { return q != nil && q.broken })
+	return p.broken || slices.ContainsFunc(p.lanes, func(q *queue) bool { return q != nil && q.broken })
 }
 
 // events asks the adapters what they have to tell.
@@ -121,7 +122,7 @@ func (l *Link) leave() {
 	}
 	for _, p := range l.peers {
 		if p.open && !p.broken {
-			_ = l.transmit(p, wire.KindBye, 0, nil, 0, 0) // no room: it finds out by itself
+			_ = p.transmit(wire.KindBye, 0, nil, 0, 0) // no room: it finds out by itself
 		}
 	}
 	for end := l.cfg.Clock() + lingerMax; waits() && l.cfg.Clock() < end; {
@@ -150,7 +151,7 @@ func (l *Link) sent() (n int) {
 			if c[i].Status != ibv.Success {
 				q.broken = true
 			} else if c[i].ID&idMask == idSend {
-				l.packetsSent(q.peer, c[i].ID&^idMask)
+				q.peer.packetsSent(c[i].ID &^ idMask)
 			}
 		}
 	}
@@ -216,7 +217,7 @@ func (l *Link) NextTimeout() int64 {
 		}
 	}
 	for _, p := range l.peers {
-		if (p.awaited() || l.seeks(p)) && (due == 0 || l.probeAt < due) {
+		if (p.awaited() || p.seeks()) && (due == 0 || l.probeAt < due) {
 			due = max(l.probeAt, 1)
 		}
 	}

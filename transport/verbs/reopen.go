@@ -132,7 +132,7 @@ func (l *Link) dispose(pt *port) {
 	for _, p := range l.peers {
 		for _, q := range p.allPairs() {
 			if q.port == pt {
-				l.freePath(q)
+				q.freePath()
 			}
 		}
 	}
@@ -181,13 +181,14 @@ func (l *Link) announce(pt *port) {
 				q.rest, q.failures = 0, 0
 			}
 		}
-		l.attend(p)
+		p.Attend()
 	}
 	l.onPort(pt, PortUp)
 }
 
 // tellPlaces tells p where ports are that were opened again. A packet that was made arrives.
-func (l *Link) tellPlaces(p *peer) {
+func (p *peer) tellPlaces() {
+	l := p.link
 	for i := range l.own.Places {
 		if p.untold&(1<<i) == 0 || !p.open {
 			continue
@@ -195,31 +196,32 @@ func (l *Link) tellPlaces(p *peer) {
 		var b [wire.MovedSize]byte
 		b[0] = byte(i)
 		l.own.Places[i].Encode(b[8:])
-		if l.transmit(p, wire.KindPlace, 0, b[:], 0, 0) != nil {
+		if p.transmit(wire.KindPlace, 0, b[:], 0, 0) != nil {
 			return // no room: p is looked at again
 		}
 		p.untold &^= 1 << i
 	}
 }
 
-func (l *Link) onPlace(p *peer, b []byte) {
+func (p *peer) onPlace(b []byte) {
 	var at wire.Place
 	at.Decode(b[8:])
 	if int(b[0]) >= len(p.to.Places) {
-		l.lost(p, transport.ErrUnreachable)
+		p.lost(transport.ErrUnreachable)
 		return
 	}
-	l.movedTo(p, int(b[0]), &at)
+	p.movedTo(int(b[0]), &at)
 }
 
 // movedTo: that port of p's is at a place, maybe another than was known. Then what led to where it
 // was is begun anew when it is wanted; keys for it are not valid any more.
-func (l *Link) movedTo(p *peer, his int, at *wire.Place) {
+func (p *peer) movedTo(his int, at *wire.Place) {
+	l := p.link
 	if !at.Follows(&p.to.Places[his]) {
 		return
 	}
 	if at.MTU < wire.MTUMin || at.MTU > wire.MTUMax {
-		l.lost(p, transport.ErrUnreachable)
+		p.lost(transport.ErrUnreachable)
 		return
 	}
 	p.to.Places[his] = *at
@@ -229,17 +231,17 @@ func (l *Link) movedTo(p *peer, his int, at *wire.Place) {
 		if q.his != his {
 			continue
 		}
-		l.freePath(q)
+		q.freePath()
 		if q.lane != 0 { // the packets' may be there already; else it fails by itself
-			l.dropPair(q)
+			q.dropPair()
 			q.rest, q.failures = 0, 0
 		}
 		if p.gone {
 			return
 		}
 	}
-	if l.seeks(p) {
-		l.beginLanes(p)
+	if p.seeks() {
+		p.beginLanes()
 	}
-	l.attend(p)
+	p.Attend()
 }

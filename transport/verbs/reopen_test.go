@@ -361,7 +361,7 @@ func TestLaneOfBefore(t *testing.T) {
 		told = true
 		at := p.to.Places[i]
 		at.Opened++
-		l.movedTo(p, i, &at)
+		p.movedTo(i, &at)
 		if p.lanes[i].qp != 0 {
 			t.Errorf("queue pair %d", p.lanes[i].qp)
 		}
@@ -423,7 +423,7 @@ func TestPlaceThatCannotBe(t *testing.T) {
 		b := make([]byte, wire.MovedSize)
 		b[0] = c.port
 		(&wire.Place{QPN: 1, MTU: c.mtu, Opened: c.opened}).Encode(b[8:])
-		if err := n.links[0].transmit(n.links[0].peers[1], wire.KindPlace, 0, b, 0, 0); err != nil {
+		if err := n.links[0].peers[1].transmit(wire.KindPlace, 0, b, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		p := n.links[1].peers[0]

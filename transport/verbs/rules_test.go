@@ -163,7 +163,7 @@ func TestManyQuestions(t *testing.T) {
 	p := l.peers[0]
 	n.until(t, "the refused one", func() bool { return p.held.Len() == 1 })
 	for i := range uint64(2 * flushesMax) {
-		l.wants(p, p.Expected+i)
+		p.wants(p.Expected + i)
 	}
 	from.Asked = p.Expected + 2*flushesMax - 1
 	if len(p.asked) > flushesMax || p.Held == 0 {
@@ -341,7 +341,7 @@ func TestForgedHello(t *testing.T) {
 	n.devices[0].EndNext(5, false)
 	n.sendNumbers(t, 20, func(int) {}) // the second round
 	p := n.links[1].peers[0]
-	before, round := p.pair, n.links[0].peers[1].round
+	before, round := p.queue, n.links[0].peers[1].round
 	forged := n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round + 1})
 	forged[20]++
 	for what, b := range map[string][]byte{
@@ -353,7 +353,7 @@ func TestForgedHello(t *testing.T) {
 	} {
 		ghosts := n.links[1].stats.GhostPackets
 		n.links[1].onDatagram(b)
-		if p.pair != before || n.links[1].stats.GhostPackets != ghosts+1 {
+		if p.queue != before || n.links[1].stats.GhostPackets != ghosts+1 {
 			t.Errorf("%s changes something", what)
 		}
 	}
@@ -367,7 +367,7 @@ func TestLateHello(t *testing.T) {
 	l := n.links[1]
 	p := l.peers[0]
 	late := n.from(wire.Hello{QPN: p.heard, PSN: 1, Life: 1, Round: p.hisRound})
-	l.dropPair(&p.pair)
+	p.queue.dropPair()
 	ghosts := l.stats.GhostPackets
 	l.onDatagram(late)
 	if p.qp != 0 || l.stats.GhostPackets != ghosts+1 {
@@ -399,11 +399,11 @@ func TestNonsense(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.until(t, "a message", func() bool { return got == 1 })
-	l.onFlushed(l.peers[2], 5)
+	l.peers[2].onFlushed(5)
 	for _, b := range [][]byte{nil, make([]byte, wire.HeadSize-1), make([]byte, wire.HeadSize),
 		make([]byte, 200)} {
 		ghosts := l.stats.GhostPackets
-		if l.receive(&l.peers[2].pair, b, 0); l.stats.GhostPackets != ghosts+1 {
+		if l.peers[2].queue.receive(b, 0); l.stats.GhostPackets != ghosts+1 {
 			t.Errorf("%d zeros are a packet", len(b))
 		}
 	}

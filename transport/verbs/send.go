@@ -31,7 +31,7 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 		p.Waits = 1
 		return transport.Done, transport.ErrBusy
 	}
-	err = l.transmit(p, wire.KindMessage, id, hdr, op.Local, op.N)
+	err = p.transmit(wire.KindMessage, id, hdr, op.Local, op.N)
 	if err == nil {
 		l.stats.DataSent += op.N
 	}
@@ -40,8 +40,9 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 
 // transmit makes a packet and sends it as soon as the peer can receive. It returns ErrBusy if there
 // is no room, or a *FaultError for data.
-func (l *Link) transmit(p *peer, k wire.Kind, id transport.MsgID, header []byte, data transport.Addr,
+func (p *peer) transmit(k wire.Kind, id transport.MsgID, header []byte, data transport.Addr,
 	n uint64) error {
+	l := p.link
 	numbered := k != wire.KindCredit
 	if numbered && p.Number >= p.Credit || p.Ring.Count == ringSize {
 		p.Waits = 1
@@ -50,7 +51,7 @@ func (l *Link) transmit(p *peer, k wire.Kind, id transport.MsgID, header []byte,
 	s, ok := l.sendSlot()
 	if !ok {
 		p.Waits = 1
-		l.starve(p)
+		p.Starve()
 		return transport.ErrBusy
 	}
 	b := l.slots.bytes(s)
@@ -78,10 +79,10 @@ func (l *Link) transmit(p *peer, k wire.Kind, id transport.MsgID, header []byte,
 		p.Asked = p.Number
 	}
 	if !p.open {
-		l.begin(&p.pair)
+		p.queue.begin()
 		return nil
 	}
-	l.post(p)
+	p.post()
 	return nil
 }
 
@@ -94,9 +95,10 @@ func (l *Link) sendSlot() (int32, bool) {
 }
 
 // starve has p look again when another peer has given something back.
-func (l *Link) starve(p *peer) {
+func (p *peer) Starve() {
+	l := p.link
 	if l.shared.Sending == 0 && l.transfers.Moving() == 0 { // nobody will: the kernel gives no memory
-		l.attend(p)
+		p.Attend()
 	} else if !p.starved {
 		p.starved, l.shared.Starved = true, 1
 		l.starved = append(l.starved, p)
@@ -107,13 +109,14 @@ func (l *Link) starve(p *peer) {
 func (l *Link) feed() {
 	for _, p := range l.starved {
 		p.starved = false
-		l.attend(p)
+		p.Attend()
 	}
 	l.starved, l.shared.Starved = l.starved[:0], 0
 }
 
 // post gives the adapter what it does not have yet of p's packets.
-func (l *Link) post(p *peer) {
+func (p *peer) post() {
+	l := p.link
 	r, pt := p.ring(), p.port
 	for p.open && !p.broken && r.Posted < r.Count {
 		s := r.at(r.Posted)
@@ -121,7 +124,7 @@ func (l *Link) post(p *peer) {
 		var h wire.Head
 		b := l.slots.bytes(slot)[:s.N]
 		h.Decode(b)
-		h.Credit = l.grantable(p)
+		h.Credit = p.grantable()
 		h.Encode(b)
 		r.Since++
 		// With few slots left none waits for others to be complete.
@@ -132,7 +135,7 @@ func (l *Link) post(p *peer) {
 		pt.request = ibv.Work{ID: idSend | (r.Done + uint64(r.Posted) + 1), Op: ibv.OpSend,
 			Segments: pt.segment[:], Signaled: signaled, Inline: int(s.N) <= pt.info.MaxInline}
 		if pt.adapter.PostSend(p.qp, &pt.request) != nil {
-			l.fail(&p.pair)
+			p.queue.fail()
 			return
 		}
 		if signaled {
@@ -148,15 +151,16 @@ func (l *Link) post(p *peer) {
 }
 
 // packetsSent: the adapter has brought all packets up to that one to the peer's memory.
-func (l *Link) packetsSent(p *peer, upTo uint64) {
+func (p *peer) packetsSent(upTo uint64) {
+	l := p.link
 	r := p.ring()
 	if upTo <= r.Done || upTo > r.Done+uint64(r.Posted) {
 		return
 	}
 	for ; r.Done < upTo; r.Done++ {
-		l.releaseFirst(p)
+		p.releaseFirst()
 	}
 	p.failures, p.failure = 0, nil
-	l.attend(p)
+	p.Attend()
 	l.feed()
 }

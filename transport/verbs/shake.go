@@ -12,7 +12,8 @@ import (
 func randomPSN() uint32 { return rand.Uint32() & 0xffffff }
 
 // begin makes a queue pair if there is none, and says Hello.
-func (l *Link) begin(q *pair) {
+func (q *queue) begin() {
+	l := q.peer.link
 	if q.qp != 0 || q.peer.gone {
 		return
 	}
@@ -26,35 +27,36 @@ func (l *Link) begin(q *pair) {
 		}
 	}
 	// A failure may pass: the timer tries again.
-	l.sayHello(q, now)
+	q.sayHello(now)
 }
 
 // sayHello sends Hello, and again after a pause. After some that nobody has answered, or for which
 // there was no queue pair, it tries another way, if there is one.
-func (l *Link) sayHello(q *pair, now int64) {
+func (q *queue) sayHello(now int64) {
+	l := q.peer.link
 	if q.lane == 0 && (q.tries >= triesMax || q.port.state == PortGone) &&
 		(len(q.peer.ways) > 1 || q.peer.sparable()) {
-		l.dropPair(q)
+		q.dropPair()
 		if q.peer.gone {
 			return
 		}
 		if q.qp == 0 { // no handler has begun another
-			l.another(q.peer)
+			q.peer.another()
 		}
 	}
 	var err error
 	if q.qp == 0 {
-		err = l.makePair(q)
+		err = q.makePair()
 	}
 	if q.qp != 0 {
-		err = l.hello(q, false)
+		err = q.hello(false)
 	}
 	if q.lane == 0 && !q.port.isSpare() {
 		q.peer.reason = err
 	}
 	q.tries++
 	if q.open || q.peer.gone {
-		l.forgetTimer(q)
+		q.forgetTimer()
 		return
 	}
 	if q.timer == 0 {
@@ -67,10 +69,11 @@ func (l *Link) sayHello(q *pair, now int64) {
 	}
 }
 
-func (l *Link) forgetTimer(q *pair) {
+func (q *queue) forgetTimer() {
+	l := q.peer.link
 	if q.timer != 0 {
 		q.timer = 0
-		l.shaking = slices.DeleteFunc(l.shaking, func(other *pair) bool { return other == q })
+		l.shaking = slices.DeleteFunc(l.shaking, func(other *queue) bool { return other == q })
 	}
 }
 
@@ -84,12 +87,12 @@ func (l *Link) onTimers() {
 		switch {
 		case q.timer == 0 || q.timer > now:
 		case now < q.deadline || q.lane == 0 && l.cfg.NoTimeout:
-			l.sayHello(q, now)
-			l.noteUnanswered(q.peer, now)
+			q.sayHello(now)
+			q.peer.noteUnanswered(now)
 		case q.lane != 0:
-			l.restLane(q)
+			q.restLane()
 		default:
-			l.silent(q.peer, q.peer.since, now)
+			q.peer.fallSilent(q.peer.since, now)
 		}
 	}
 	l.due = 0
@@ -101,7 +104,8 @@ func (l *Link) onTimers() {
 }
 
 // hello sends a Hello. If it is lost, or cannot be sent, another follows.
-func (l *Link) hello(q *pair, answer bool) error {
+func (q *queue) hello(answer bool) error {
+	l := q.peer.link
 	p := q.peer
 	if q.port.state == PortGone {
 		return ibv.ErrGone
@@ -129,7 +133,7 @@ func (l *Link) hello(q *pair, answer bool) error {
 		h.Echo = q.heard
 	}
 	if q.lane == 0 {
-		h.Expected, h.Credit = p.Expected, l.grantable(p)
+		h.Expected, h.Credit = p.Expected, p.grantable()
 	}
 	return q.port.sendDatagram(q.path, to.QPN, to.QKey,
 		h.Encode(l.cfg.Key, l.own.Incarnation, p.to.Incarnation))
@@ -147,25 +151,25 @@ func (l *Link) onDatagram(b []byte) {
 	if p == nil {
 		p = l.newPeer(transport.Endpoint(h.From))
 	}
-	q := l.spokenOf(p, &h)
+	q := p.spokenOf(&h)
 	if q != nil && h.Own != wire.SpareIndex {
-		l.movedTo(p, int(h.Own), &h.At)
+		p.movedTo(int(h.Own), &h.At)
 	}
 	if q == nil || p.gone || q.past(&h) {
 		l.stats.GhostPackets++
 		return
 	}
-	l.onHello(q, &h)
+	q.onHello(&h)
 }
 
 // past says whether h is of a queue pair that the peer, or this task, has parted from.
-func (q *pair) past(h *wire.Hello) bool {
+func (q *queue) past(h *wire.Hello) bool {
 	return h.Round <= q.used || h.Round < q.hisRound || h.Round == q.hisRound && h.QPN != q.heard
 }
 
 // spokenOf is the pair that h is about; nil: none of this connection.
-func (l *Link) spokenOf(p *peer, h *wire.Hello) *pair {
-	if p.gone || !l.exists(p, h) || int(h.Lane) > len(p.lanes) ||
+func (p *peer) spokenOf(h *wire.Hello) *queue {
+	if p.gone || !p.exists(h) || int(h.Lane) > len(p.lanes) ||
 		h.Life <= p.over || h.Life < p.hisLife || h.PeerLife != 0 && h.PeerLife != p.life {
 		return nil
 	}
@@ -174,40 +178,40 @@ func (l *Link) spokenOf(p *peer, h *wire.Hello) *pair {
 	}
 	p.hisLife = h.Life
 	if h.Lane == 0 {
-		return &p.pair
+		return &p.queue
 	}
-	return l.lane(p, int(h.Lane)-1)
+	return p.laneOf(int(h.Lane) - 1)
 }
 
-func (l *Link) onHello(q *pair, h *wire.Hello) {
+func (q *queue) onHello(h *wire.Hello) {
 	p := q.peer
 	if h.Round > q.hisRound && q.joined {
 		if h.QPN == q.heard && !q.open {
 			q.hisRound = h.Round // it has parted from another of before
-		} else if l.disjoin(q); p.gone || q.past(h) {
+		} else if q.disjoin(); p.gone || q.past(h) {
 			return
 		}
 	}
-	if q.lane == 0 && !l.agree(p, h) {
+	if q.lane == 0 && !p.agree(h) {
 		return
 	}
 	if q.qp == 0 {
-		l.begin(q)
+		q.begin()
 	}
 	if q.qp == 0 {
 		return
 	}
 	// One that is joined to a queue pair of before cannot be joined to this one.
 	joins := !q.joined && (h.Echo == 0 || h.Echo == q.qpn)
-	if joins && !l.join(q, h) {
+	if joins && !q.join(h) {
 		return
 	}
 	if h.Echo == q.qpn {
-		l.opened(q)
+		q.opened()
 	}
 	// An answer that has changed nothing is not answered: Hellos would go to and fro for ever.
 	if joins || !h.Answer && (h.Echo != q.qpn || !h.Open) {
-		_ = l.hello(q, true)
+		_ = q.hello(true)
 	}
 }
 
@@ -218,7 +222,7 @@ func (l *Link) onHello(q *pair, h *wire.Hello) {
 // That nothing has gone is known only once its port's completions were taken in: the Hello may have
 // come by another port and so be ahead of packets, whose sender holds them for delivered. In the
 // error state no more can come.
-func (l *Link) disjoin(q *pair) {
+func (q *queue) disjoin() {
 	qp, round := q.qp, q.round
 	q.port.adapter.FailQP(qp)
 	q.port.drain()
@@ -226,7 +230,7 @@ func (l *Link) disjoin(q *pair) {
 		return // a handler, or a Hello after this one, has parted it
 	}
 	if q.open || q.broken || q.port.adapter.ResetQP(qp) != nil {
-		l.dropPair(q)
+		q.dropPair()
 		return
 	}
 	q.used, q.joined = q.hisRound, false
@@ -235,7 +239,8 @@ func (l *Link) disjoin(q *pair) {
 
 // agree has the queue pair for p's packets be where h says. False: not now. Where both have begun
 // at once, by different ways, that of the lower task counts, unless it leads nowhere.
-func (l *Link) agree(p *peer, h *wire.Hello) bool {
+func (p *peer) agree(h *wire.Hello) bool {
+	l := p.link
 	w := way{l.port(h.Peer), int(h.Own)}
 	if w == p.way {
 		return true
@@ -244,26 +249,26 @@ func (l *Link) agree(p *peer, h *wire.Hello) bool {
 		p.qp != 0 && l.own.Task < p.to.Task && p.tries < triesToYield {
 		return false
 	}
-	l.dropPair(&p.pair)
+	p.queue.dropPair()
 	if p.gone || p.qp != 0 { // a handler has begun another
 		return false
 	}
-	l.route(&p.pair, w)
+	p.queue.route(w)
 	return true
 }
 
 // join has q receive from and send to the peer's.
-func (l *Link) join(q *pair, h *wire.Hello) bool {
+func (q *queue) join(h *wire.Hello) bool {
 	p, to := q.peer, q.peer.place(q.his)
 	q.heard, q.hisRound = h.QPN, h.Round
 	err := q.port.adapter.ConnectQP(q.qp, q.psn, ibv.Remote{QPN: h.QPN, PSN: h.PSN, GID: to.GID,
 		LID: to.LID, MTU: min(q.port.info.MTU, int(to.MTU)), Reads: int(to.Reads)})
 	if err != nil {
-		l.fail(q)
+		q.fail()
 		return false
 	}
-	if q.lane == 0 && !l.restart(p, h.Expected) {
-		l.lost(p, transport.ErrUnreachable)
+	if q.lane == 0 && !p.restart(h.Expected) {
+		p.lost(transport.ErrUnreachable)
 		return false
 	}
 	q.joined = true
@@ -274,20 +279,20 @@ func (l *Link) join(q *pair, h *wire.Hello) bool {
 }
 
 // opened: the peer can receive.
-func (l *Link) opened(q *pair) {
+func (q *queue) opened() {
 	if q.open || !q.joined {
 		return
 	}
 	q.open = true
 	q.peer.ever = q.peer.ever || q.lane == 0
-	l.forgetTimer(q)
-	l.noteOpen(q)
+	q.forgetTimer()
+	q.noteOpen()
 	if q.lane == 0 {
 		// Which credit has come of those that were told over queue pairs that failed, and by
 		// Hellos, is not known. With this both have begun.
 		q.peer.Told = window
-		l.post(q.peer)
-		l.offload(q.peer)
+		q.peer.post()
+		q.peer.offload()
 	}
-	l.attend(q.peer)
+	q.peer.Attend()
 }

@@ -37,7 +37,8 @@ func (l *Link) chunkMade(k int) {
 }
 
 // offload lets C use p's queue pair, which is open.
-func (l *Link) offload(p *peer) {
+func (p *peer) offload() {
+	l := p.link
 	if l.tasks == nil || p.broken || p.gone || p.spares() || p.port.Cq == 0 {
 		return
 	}
@@ -52,7 +53,7 @@ func (l *Link) offload(p *peer) {
 }
 
 // reclaim ends that.
-func (l *Link) reclaim(p *peer) {
+func (p *peer) reclaim() {
 	p.Usable, p.Qp = 0, 0
 	if pair := &p.port.Pairs[p.qpn%layout.VerbsPairs]; pair.Qpn == p.qpn {
 		*pair = layout.VerbsPair{}
@@ -95,18 +96,19 @@ func (l *Link) hear() {
 	l.shared.NumNews = 0
 	if n > layout.VerbsNews {
 		for _, p := range l.peers {
-			l.hearOf(p)
+			p.hearOf()
 		}
 		return
 	}
 	for _, task := range l.shared.News[:n] {
 		if p := l.peers[transport.Endpoint(task)]; p != nil {
-			l.hearOf(p)
+			p.hearOf()
 		}
 	}
 }
 
-func (l *Link) hearOf(p *peer) {
+func (p *peer) hearOf() {
+	l := p.link
 	if p.Listed == 0 {
 		return
 	}
@@ -118,22 +120,22 @@ func (l *Link) hearOf(p *peer) {
 	if p.Heard != 0 {
 		p.Heard, p.failures, p.failure, p.heardOf = 0, 0, nil, true
 		if p.transfers.Calls() > 0 {
-			l.attend(p)
+			p.Attend()
 		}
-		l.grant(p)
+		p.grant()
 	}
 	if mark := p.Wanted; mark != 0 {
 		p.Wanted = 0
-		l.wants(p, mark)
+		p.wants(mark)
 	}
 	if len(p.flushes) > 0 { // C may have taken the answer
-		l.attend(p)
+		p.Attend()
 	}
 	if p.Failed != 0 {
 		p.Failed = 0
-		l.fail(&p.pair)
+		p.queue.fail()
 	}
-	l.post(p) // what waited for more messages
+	p.post() // what waited for more messages
 }
 
 // HearOwners tells the owner what C has noted for it of each peer, which it is to clear.
@@ -157,6 +159,6 @@ func (l *Link) TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transp
 	end := wire.HeadSize + int(was.Header)
 	l.msg = transport.Msg{From: ep, Hdr: b[wire.HeadSize:end:end], Data: b[end:]}
 	if h(&l.msg) != transport.Accept && !p.gone {
-		l.keep(p, &was, b[wire.HeadSize:end], b[end:])
+		p.keep(&was, b[wire.HeadSize:end], b[end:])
 	}
 }

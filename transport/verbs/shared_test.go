@@ -164,7 +164,7 @@ func TestUsable(t *testing.T) {
 		}
 	}
 	check("open")
-	l.fail(&p.pair)
+	p.queue.fail()
 	if p.Usable != 0 {
 		t.Error("one that has failed is usable")
 	}
@@ -188,7 +188,7 @@ func TestUsable(t *testing.T) {
 	h := wire.Head{Kind: wire.KindCredit, Credit: p.Credit}
 	h.Encode(b[:])
 	p.Waits = 1
-	if l.receive(&p.pair, b[:], 0); p.Waits != 0 {
+	if p.queue.receive(b[:], 0); p.Waits != 0 {
 		t.Error("there may be room, and C still leaves all to the link")
 	}
 	life := p.Life
@@ -226,7 +226,7 @@ func TestMessagesInOne(t *testing.T) {
 		return append(b, content...)
 	}
 	one := len(parts(1))
-	l.receive(&p.pair, packet(parts(1, 2, 3, 4)), one)
+	p.queue.receive(packet(parts(1, 2, 3, 4)), one)
 	n.until(t, "the refused one", func() bool { return len(got) == 3 })
 	if !slices.Equal(got, []byte{2, 4, 3}) {
 		t.Errorf("% d come", got)
@@ -239,7 +239,7 @@ func TestMessagesInOne(t *testing.T) {
 		b := parts(1, 2)
 		spoil(b)
 		ghosts, expected := l.stats.GhostPackets, p.Expected
-		l.receive(&p.pair, packet(b), 0)
+		p.queue.receive(packet(b), 0)
 		if l.stats.GhostPackets != ghosts+1 || p.Expected != expected || len(got) != 3 {
 			t.Errorf("spoiled %d: it is taken", i)
 		}
@@ -357,7 +357,7 @@ func TestBusyForC(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l := n.links[0]
 	n.until(t, "silence", func() bool { return !l.Busy() })
-	l.attend(l.peers[1])
+	l.peers[1].Attend()
 	if !l.Busy() {
 		t.Error("a peer is to be attended to, and it is not busy")
 	}

@@ -46,7 +46,8 @@ func (p *peer) describe(since, now int64) Silence {
 
 // noteUnanswered notifies the owner, once, of a peer that has not answered Hellos for
 // unansweredAfter. It is called right after a Hello, whose error it takes along.
-func (l *Link) noteUnanswered(p *peer, now int64) {
+func (p *peer) noteUnanswered(now int64) {
+	l := p.link
 	if l.cfg.Unanswered == nil || p.reported || p.open || p.gone || now-p.since < unansweredAfter {
 		return
 	}
@@ -55,10 +56,10 @@ func (l *Link) noteUnanswered(p *peer, now int64) {
 }
 
 // silent gives up a peer that has not responded since that time.
-func (l *Link) silent(p *peer, since, now int64) {
+func (p *peer) fallSilent(since, now int64) {
 	found := p.describe(since, now)
 	p.last = &found
-	l.lost(p, transport.ErrTimeout)
+	p.lost(transport.ErrTimeout)
 }
 
 // Silence is what was known of ep when it was given up for its silence; false: it was not.

@@ -23,11 +23,11 @@ type Carrier = detour.Carrier
 
 // sparing is what is kept of a peer for that.
 type sparing struct {
-	spared  way   // the spare one; without a port: there is none
-	strayed int   // adapters' ways that were tried since a queue pair was open
-	came    bool  // packets have come to go over the spare port just now
-	found   *pair // a lane that has opened since
-	on      bool  // Config.Spared was told that they do
+	spared  way    // the spare one; without a port: there is none
+	strayed int    // adapters' ways that were tried since a queue pair was open
+	came    bool   // packets have come to go over the spare port just now
+	found   *queue // a lane that has opened since
+	on      bool   // Config.Spared was told that they do
 }
 
 // UseSpare has peers be reached over c, under the same endpoints, where no adapter leads to them.
@@ -36,7 +36,7 @@ type sparing struct {
 // transport.MaxMsgID are the Link's.
 func (l *Link) UseSpare(c Carrier) {
 	pt := &port{link: l, index: wire.SpareIndex, adapter: detour.New(c),
-		VerbsPort: new(layout.VerbsPort), pairs: map[uint32]*pair{}}
+		VerbsPort: new(layout.VerbsPort), pairs: map[uint32]*queue{}}
 	pt.info = pt.adapter.Info()
 	pt.srq, _ = pt.adapter.CreateSRQ(0, receivesMax, 1)
 	pt.buffers = pool.New(min(receivesMax, pt.info.MaxReceives), 0)
@@ -88,7 +88,8 @@ func (p *peer) sparable() bool { return p.spared.port != nil }
 func (p *peer) spares() bool { return p.port.isSpare() }
 
 // findSpare looks whether there is a way over the spare port to p, whose address is new.
-func (l *Link) findSpare(p *peer) {
+func (p *peer) findSpare() {
+	l := p.link
 	p.sparing = sparing{on: p.on}
 	if l.spare != nil && len(p.to.Carrier) > 0 {
 		p.spared = way{l.spare, wire.SpareIndex}
@@ -96,7 +97,8 @@ func (l *Link) findSpare(p *peer) {
 }
 
 // exists says whether both ports that h names do.
-func (l *Link) exists(p *peer, h *wire.Hello) bool {
+func (p *peer) exists(h *wire.Hello) bool {
+	l := p.link
 	if h.Own == wire.SpareIndex || h.Peer == wire.SpareIndex {
 		return h.Own == h.Peer && h.Lane == 0 && p.sparable()
 	}
@@ -121,7 +123,8 @@ func (p *peer) place(his int) *wire.Place {
 
 // wantsSpare says whether the spare port is the next to be tried: no adapter's port is up, or all
 // ways over these were tried, or queue pairs over them have failed one after the other.
-func (l *Link) wantsSpare(p *peer) bool {
+func (p *peer) wantsSpare() bool {
+	l := p.link
 	if !p.sparable() || !l.anyUp() {
 		return p.sparable()
 	}
@@ -137,7 +140,8 @@ func (l *Link) wantsSpare(p *peer) bool {
 // noteOpen: q is open. Where packets have come to go over the spare port, lanes that there were
 // before are as dead as the packets' way was. A lane that opens afterwards shows that an adapter
 // leads to the peer again; the next turn goes back to it.
-func (l *Link) noteOpen(q *pair) {
+func (q *queue) noteOpen() {
+	l := q.peer.link
 	p := q.peer
 	switch {
 	case q.lane != 0:
@@ -146,14 +150,15 @@ func (l *Link) noteOpen(q *pair) {
 		}
 	case p.spares():
 		p.came, p.strayed = true, 0
-		l.tellSpared(p, true)
+		p.tellSpared(true)
 	default:
 		p.strayed = 0
-		l.tellSpared(p, false)
+		p.tellSpared(false)
 	}
 }
 
-func (l *Link) tellSpared(p *peer, spared bool) {
+func (p *peer) tellSpared(spared bool) {
+	l := p.link
 	if p.on != spared {
 		p.on = spared
 		if l.cfg.Spared != nil {
@@ -163,22 +168,22 @@ func (l *Link) tellSpared(p *peer, spared bool) {
 }
 
 // sweep ends the lanes of p, whose packets have come to go over the spare port.
-func (l *Link) sweep(p *peer) {
+func (p *peer) sweep() {
 	p.came, p.found = false, nil
 	for _, q := range p.lanes {
 		if q != nil && q.qp != 0 && !p.gone {
-			l.restLane(q)
+			q.restLane()
 		}
 	}
 }
 
 // seeks says whether an adapter's way to p is to be looked for.
-func (l *Link) seeks(p *peer) bool { return !p.gone && p.spares() && p.open && l.anyUp() }
+func (p *peer) seeks() bool { return !p.gone && p.spares() && p.open && p.link.anyUp() }
 
 // hasten looks for the peers that pt, which has come up, may lead to.
 func (l *Link) hasten(pt *port) {
 	for _, p := range l.peers {
-		if !l.seeks(p) {
+		if !p.seeks() {
 			continue
 		}
 		for _, q := range p.lanes {
@@ -186,21 +191,21 @@ func (l *Link) hasten(pt *port) {
 				q.rest, q.failures = 0, 0
 			}
 		}
-		l.beginLanes(p)
+		p.beginLanes()
 	}
 }
 
 // goBack has the packets to p go over the adapter's way that was found.
-func (l *Link) goBack(p *peer) {
+func (p *peer) goBack() {
 	q := p.found
 	p.found = nil
 	if !p.spares() || !p.open || !q.open || q.broken {
 		return
 	}
-	l.dropPair(&p.pair)
+	p.queue.dropPair()
 	if p.gone || p.qp != 0 { // a handler has begun another
 		return
 	}
-	l.route(&p.pair, q.way)
-	l.begin(&p.pair)
+	p.queue.route(q.way)
+	p.queue.begin()
 }

@@ -417,7 +417,7 @@ func TestCarrierGoesOn(t *testing.T) {
 		t.Error(err)
 	}
 	l := n.links[0]
-	l.hello(&l.peers[1].pair, false) // for a datagram's buffer, and a packet
+	l.peers[1].queue.hello(false) // for a datagram's buffer, and a packet
 	if _, err := l.Send(1, 2, make([]byte, 8), &transport.Op{}); err != nil &&
 		err != transport.ErrBusy {
 		t.Fatal(err)

@@ -60,9 +60,6 @@ func movingMost(ports []*port) int {
 
 func (p *peer) Endpoint() transport.Endpoint { return p.ep }
 func (p *peer) Gone() bool                   { return p.gone }
-func (p *peer) Attend()                      { p.link.attend(p) }
-func (p *peer) Starve()                      { p.link.starve(p) }
-func (p *peer) Ended()                       { p.link.flushesDone(p) }
 func (p *peer) Packets() *bulk.Lane          { return &p.Lane }
 func (p *peer) Lanes() int                   { return len(p.lanes) }
 
@@ -70,7 +67,7 @@ func (p *peer) Lanes() int                   { return len(p.lanes) }
 // good as a lane.
 func (p *peer) Spread() {
 	if len(p.lanes) > 1 && p.open {
-		p.link.beginLanes(p)
+		p.beginLanes()
 	}
 }
 
@@ -84,7 +81,7 @@ func (p *peer) LaneAt(i int) *bulk.Lane {
 // Control sends what is no message.
 func (p *peer) Control(k wire.Kind, c *wire.Control, data transport.Addr, n uint64) error {
 	var b [wire.GrantSize]byte
-	return p.link.transmit(p, k, 0, b[:c.Encode(b[:], k)], data, n)
+	return p.transmit(k, 0, b[:c.Encode(b[:], k)], data, n)
 }
 
 // Ports implements bulk.Task. Of the spare port there are no keys.
@@ -100,22 +97,22 @@ func (p *peer) Ports(lanes bool) uint32 {
 
 // A pair is bulk.Queue.
 
-func (q *pair) Works() bool { return q.open && !q.broken }
-func (q *pair) Succeeded()  { q.failures = 0 }
+func (q *queue) Works() bool { return q.open && !q.broken }
+func (q *queue) Succeeded()  { q.failures = 0 }
 
-func (q *pair) Port() (own, his int) {
+func (q *queue) Port() (own, his int) {
 	if q.port.isSpare() {
 		return -1, q.his
 	}
 	return q.port.index, q.his
 }
 
-func (q *pair) Post(w *ibv.Work) error {
+func (q *queue) Post(w *ibv.Work) error {
 	w.ID |= idMove
 	return q.port.adapter.PostSend(q.qp, w)
 }
 
-func (q *pair) Fail(refused bool) {
+func (q *queue) Fail(refused bool) {
 	q.refused = q.refused || refused
-	q.peer.link.fail(q)
+	q.fail()
 }
