@@ -52,7 +52,7 @@ var reopened = []mutation{
 		kill:   "go ./transport/verbs TestReopenedUnknown"},
 	{name: "reopen-hello-from-nowhere",
 		file:   "transport/verbs/shake.go",
-		old:    "\t\tl.movedTo(p, int(h.Own), &h.At)\n",
+		old:    "\t\tp.movedTo(int(h.Own), &h.At)\n",
 		new:    "",
 		broken: "Hello is answered to where the port was",
 		kill:   "go ./transport/verbs TestReopenedUnknown"},

@@ -16,14 +16,13 @@ func TestQueuePairStays(t *testing.T) {
 	l := n.links[1]
 	l.onDatagram(n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: 1}))
 	p := l.peers[0]
-	if p == nil || !p.joined || p.heard != 7 {
+	if p == nil || p.Hello(false).Echo != 7 {
 		t.Fatal("not joined")
 	}
-	first, round := p.qp, p.round
+	first, round := p.qp, p.Round()
 	l.onDatagram(n.from(wire.Hello{QPN: 8, PSN: 1, Life: 1, Round: 2}))
-	if p.qp != first || !p.joined || p.heard != 8 || p.round != round+1 {
-		t.Errorf("queue pair %d becomes %d, joined to %d in round %d after %d", first, p.qp, p.heard,
-			p.round, round)
+	if h := p.Hello(false); p.qp != first || h.Echo != 8 || h.Round != round+1 {
+		t.Errorf("queue pair %d becomes %d, %+v after round %d", first, p.qp, h, round)
 	}
 	n.close(t)
 }
@@ -70,12 +69,15 @@ func TestHelloOfBefore(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 5, func(int) {})
 	l := n.links[1]
-	before := n.from(wire.Hello{QPN: 7, PSN: 1, Life: n.links[0].peers[1].life, Round: 100})
+	h := wire.Hello{QPN: 7, PSN: 1, Round: 100}
+	n.links[0].peers[1].life.Say(&h)
+	h.PeerLife = 0
+	before := n.from(h)
 	l.Disconnect(0, transport.ErrUnreachable)
 	n.again(t, 1)
 	ghosts := l.stats.GhostPackets
 	l.onDatagram(before)
-	if p := l.peers[0]; p.qp != 0 || p.hisLife != 0 || l.stats.GhostPackets != ghosts+1 {
+	if p := l.peers[0]; p.qp != 0 || p.life.Known() || l.stats.GhostPackets != ghosts+1 {
 		t.Error("it is taken")
 	}
 	n.close(t)

@@ -9,7 +9,7 @@
 //	port.go      a port of an adapter: its queues, completions, events
 //	spare.go     the port over another link, for peers that no adapter leads to
 //	reopen.go    a port whose adapter was gone and is there again
-//	pair.go      queue pairs, and the ways that they are over
+//	pair.go      queue pairs: made, ended, replaced; the ways that they are over
 //	params.go    sizes, bounds and times, each with its reason
 //	slots.go     the link's registered memory
 //	peer.go      what is kept of a peer, its packets
@@ -28,10 +28,11 @@
 // Parts with state of their own are packages in internal. Their fields are private, and each knows
 // only what stands to the left of it here (core/walls_test.go holds that):
 //
-//	wire   registration   bulk   verbs
+//	wire   registration   pair   bulk   verbs
 //
 //	wire          the packets, Hellos and addresses, byte by byte
 //	registration  registrations of memory that are kept
+//	pair          the handshake of two queue pairs: states, rounds, timers
 //	bulk          puts and gets: copies, keys, RDMA
 //
 // Abilities: messages, and puts and gets of any length; atomics are made of messages by
@@ -50,17 +51,11 @@
 //	    │                     given up <── failures follow each other ────────────────┤
 //	    └─────────────────────────────────────────────────────────────────────────────┘
 //
-// A queue pair that can receive (joined) is not open before its peer's can, too: what was sent
-// earlier would be lost until the adapter sends it again.
-//
-// A Hello says how many queue pairs its sender has made for the receiver before: the round. It is a
-// ghost if the round is older than what was heard, or that of a queue pair that was joined and has
-// failed. A Hello of a later round tells that the peer's queue pair has failed. This task's is
-// dropped, too, if it was open; else it is reset and joined to the new one, since the peer may know
-// it already. A lane, which carries no packets, has rounds of its own. Packets have numbers that go
-// on over all queue pairs. Hello carries the number that its sender expects; all from there on are
-// sent again, in order, and nothing else. RDMA requests that are not complete are done again:
-// nobody has been told that they were done, and the peer's key lasts until then.
+// Package pair has the states and the rounds of queue pairs. A lane, which carries no packets, has
+// rounds of its own. Packets have numbers that go on over all queue pairs. Hello carries the number
+// that its sender expects; all from there on are sent again, in order, and nothing else. RDMA
+// requests that are not complete are done again: they were not reported as done, and the peer's key
+// lasts until then.
 //
 // # Memory
 //

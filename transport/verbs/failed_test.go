@@ -73,7 +73,7 @@ func TestReportsFailedRequestOnce(t *testing.T) {
 		if c.get {
 			start = n.links[0].Get
 		}
-		qpn := n.links[0].peers[1].qpn
+		qpn := n.links[0].peers[1].QPN()
 		if _, err := start(1, op); err != nil {
 			t.Fatal(err)
 		}

@@ -317,7 +317,7 @@ func TestUnanswered(t *testing.T) {
 			t.Fatalf("given up after %v", time.Duration(now))
 		}
 	}
-	now += helloLast
+	now += int64(time.Second)
 	l.Progress(10)
 	if ended != transport.ErrUnreachable {
 		t.Errorf("the flush ends with %v", ended)
@@ -424,11 +424,11 @@ func TestFatal(t *testing.T) {
 func TestEvent(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 1, func(int) {})
-	qp := n.links[0].peers[1].qpn
+	qp := n.links[0].peers[1].QPN()
 	n.devices[0].Raise(ibv.Event{Kind: ibv.QPFailed, QPN: qp})
 	n.until(t, "another queue pair", func() bool {
 		p := n.links[0].peers[1]
-		return p.open && p.qpn != qp
+		return p.Works() && p.QPN() != qp
 	})
 	n.sendNumbers(t, 10, func(int) {})
 	n.close(t)
@@ -448,8 +448,8 @@ func TestLateHellos(t *testing.T) {
 			}
 		})
 		p := n.links[0].peers[1]
-		if most := 3 * n.links[0].Replaced(); p.round > most || n.links[0].Replaced() == 0 {
-			t.Errorf("seed %d: %d queue pairs were made for %d that failed", seed, p.round,
+		if most := 3 * n.links[0].Replaced(); p.Round() > most || n.links[0].Replaced() == 0 {
+			t.Errorf("seed %d: %d queue pairs were made for %d that failed", seed, p.Round(),
 				n.links[0].Replaced())
 		}
 		n.close(t)

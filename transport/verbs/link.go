@@ -13,6 +13,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/registration"
 	"lapi/transport/verbs/internal/wire"
 )
@@ -43,16 +44,15 @@ type Link struct {
 	msg   transport.Msg // of a handler
 	turns uint64        // calls of Progress, and looks of C's, since the adapters were asked for events
 
-	active   []*peer  // that have something to do in a turn
-	turned   []*peer  // the memory of active's last turn
-	starved  []*peer  // that wait for what others hold
-	shaking  []*queue // with a timer
-	due      int64    // of the earliest timer; 0: none
-	probeAt  int64    // when peers are probed
-	holding  int      // peers with held messages
-	dead     error    // the last adapter is gone
-	reopened uint8    // a bit for each port that is not where the first address has it
-	gate     int      // stands for the adapters' descriptors; 0: there is none (gate.go)
+	active   []*peer // that have something to do in a turn
+	turned   []*peer // the memory of active's last turn
+	starved  []*peer // that wait for what others hold
+	timers   pair.Timers
+	probeAt  int64 // when peers are probed
+	holding  int   // peers with held messages
+	dead     error // the last adapter is gone
+	reopened uint8 // a bit for each port that is not where the first address has it
+	gate     int   // stands for the adapters' descriptors; 0: there is none (gate.go)
 	closed   bool
 }
 
@@ -73,6 +73,7 @@ func New(cfg Config) (*Link, error) {
 	if l.cfg.keyMax == 0 {
 		l.cfg.keyMax = keyMax
 	}
+	l.timers.Init(l.cfg.Timeout, l.cfg.NoTimeout)
 	l.transfers = bulk.New(bulk.Config{Min: l.cfg.BulkMin, KeyMax: l.cfg.keyMax, Stats: &l.stats,
 		Fed: l.feed, Registrations: registration.Config{Bytes: cfg.RegistrationLimit,
 			Off: cfg.KeepNoRegistrations, Say: cfg.Say}})
@@ -189,7 +190,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	}
 	old := l.peers[ep]
 	same := wire.IncarnationOf(l.addresses[ep]) == wire.IncarnationOf(string(a.Bytes))
-	if old != nil && !old.gone && old.hisRound > 0 {
+	if old != nil && !old.gone && old.Met() {
 		return transport.ErrBusy
 	}
 	if err := l.reach(ep, a); err != nil {
@@ -202,10 +203,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 		old.relocate()
 	default:
 		p := l.newPeer(ep)
-		p.life = old.life + 1
-		if same {
-			p.over = max(old.hisLife, old.over)
-		}
+		p.life = old.life.Next(same)
 		if old.holding {
 			old.holding = false
 			l.holding--

@@ -64,7 +64,7 @@ func (l *Link) Posted(ep transport.Endpoint) bool {
 		return true
 	}
 	r := p.ring()
-	return r.Count == 0 || p.open && !p.broken && r.Posted == r.Count
+	return r.Count == 0 || p.Works() && r.Posted == r.Count
 }
 
 // Expect says that the owner waits for something from ep that is no answer to an operation of the
@@ -80,12 +80,7 @@ func (l *Link) Expect(ep transport.Endpoint) {
 // SetTimeout changes Config.Timeout. A peer that does not answer yet has as long from now on.
 func (l *Link) SetTimeout(d time.Duration) {
 	l.cfg.Timeout = int64(d)
-	now := l.cfg.Clock()
-	for _, q := range l.shaking {
-		if q.lane == 0 {
-			q.deadline = now + l.cfg.Timeout
-		}
-	}
+	l.timers.SetTimeout(l.cfg.Clock(), l.cfg.Timeout)
 }
 
 // QueuePairs is how many there are.
@@ -106,7 +101,7 @@ func (l *Link) AddressOf(ep transport.Endpoint) transport.Address {
 
 // awaited says whether an answer, or a sign of life, of p is.
 func (p *peer) awaited() bool {
-	return !p.gone && p.open && (p.expects || len(p.flushes)+p.transfers.Calls() > 0)
+	return !p.gone && p.Works() && (p.expects || len(p.flushes)+p.transfers.Calls() > 0)
 }
 
 // probe asks each peer that something is awaited of for a sign of life: where there is no queue

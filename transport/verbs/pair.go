@@ -1,41 +1,38 @@
 package verbs
 
 import (
+	"math/rand/v2"
+
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/wire"
 )
 
-// pair is a queue pair of this task for a peer, or one that there may be. Of each peer one carries
+// queue is a queue pair of this task for a peer, made or to be made. Of each peer one carries
 // the packets, over any of the ways; beside it there is one for each lane, over which only RDMA
 // goes.
 type queue struct {
-	peer *peer
+	pair.Pair
 	bulk.Lane
-	way      // where it is, or would be
-	lane int // 0: packets; else 1 + the place in peer.lanes
+	peer *peer
+	way  // where it is, or would be
 	qp   ibv.QP
-	qpn  uint32 // its number
-	psn  uint32
 	path ibv.AH
 
-	round    uint64 // counts the queue pairs made
-	heard    uint32 // the peer's queue pair that qp is joined to, or was
-	hisRound uint64 // its round
-	used     uint64 // the last of its rounds that a queue pair of before was joined to
-	joined   bool   // qp can receive
-	open     bool   // so can the peer's
-	broken   bool   // qp has failed
-	noted    bool   // Config.RequestFailed was called for qp
-	refused  bool   // an adapter has refused a request: the way is good
-	failures int    // queue pairs that failed since something was sent or received
-	tries    int    // to say Hello, since there is another queue pair
-	timer    int64  // when Hello goes again; 0: no timer
-	pause    int64  // then
-	deadline int64  // when the peer, or the lane, is given up
-	rest     int64  // of a lane: not before is it tried again
+	noted   bool // Config.RequestFailed was called for qp
+	refused bool // an adapter has refused a request: the way is good
 }
+
+// init makes q ready, whose number is 0 where it carries packets, else 1 + the place in peer.lanes.
+func (q *queue) init(p *peer, number int) {
+	q.peer, q.Lane.Queue = p, q
+	q.Pair.Init(number, &p.link.timers, q)
+}
+
+// packets says whether q carries packets.
+func (q *queue) packets() bool { return q.Number() == 0 }
 
 // way is from a port of this task to one of the peer's.
 type way struct {
@@ -107,17 +104,17 @@ func (q *queue) makePair() error {
 	}
 	attr := ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq, SRQ: pt.srq, MaxRequests: depth,
 		RequestSegments: 1, MaxInline: pt.info.MaxInline}
-	if q.lane != 0 { // only RDMA, whose requests carry nothing themselves
+	if !q.packets() { // only RDMA, whose requests carry nothing themselves
 		attr.MaxRequests, attr.MaxInline = bulk.PiecesMax, 0
 	}
 	qp, qpn, err := pt.adapter.CreateQP(attr)
 	if err != nil {
 		return err
 	}
-	q.qp, q.qpn, q.psn, q.tries = qp, qpn, randomPSN(), 0
-	q.round++
+	q.qp = qp
+	q.Make(qpn, rand.Uint32()&0xffffff)
 	pt.pairs[qpn] = q
-	if q.lane != 0 {
+	if !q.packets() {
 		return nil
 	}
 	pt.want(window + spare)
@@ -146,26 +143,23 @@ func (q *queue) dropPair() {
 
 // destroyPair ends q's queue pair as it is.
 func (q *queue) destroyPair() {
-	if q.lane == 0 {
+	if q.packets() {
 		q.peer.reclaim()
 	}
 	q.port.adapter.DestroyQP(q.qp)
-	delete(q.port.pairs, q.qpn)
-	if q.lane == 0 {
+	delete(q.port.pairs, q.QPN())
+	if q.packets() {
 		q.port.want(-window - spare)
 	}
-	if q.joined {
-		q.used = q.hisRound
-	}
-	q.qp, q.qpn = 0, 0
-	q.joined, q.open, q.broken, q.refused, q.noted = false, false, false, false, false
+	q.Drop()
+	q.qp, q.refused, q.noted = 0, false, false
 	q.peer.transfers.Interrupted(&q.Lane)
 }
 
 // fail notes that q's queue pair does not work; the next turn makes another.
 func (q *queue) fail() {
-	q.broken = true
-	if q.lane == 0 {
+	q.Pair.Fail()
+	if q.packets() {
 		q.peer.Usable = 0
 	}
 	q.peer.Attend()
@@ -175,22 +169,22 @@ func (q *queue) fail() {
 func (p *peer) repair() {
 	l := p.link
 	for _, q := range p.lanes {
-		if q != nil && q.broken {
+		if q != nil && q.Broken() {
 			l.replaced++
 			q.restLane()
 		}
 	}
-	if !p.broken || p.gone {
+	if !p.Broken() || p.gone {
 		return
 	}
-	p.failures++
+	p.Again()
 	l.replaced++
 	stay, last := p.refused, !p.sparable() || p.spares()
 	p.queue.dropPair()
 	if p.gone || p.qp != 0 { // a handler has begun another
 		return
 	}
-	often := p.failures > failuresMax+len(p.ways)-1
+	often := p.Failures() > failuresMax+len(p.ways)-1
 	if often && last { // where there is a spare port adapters may fail as often as they like
 		p.lost(transport.ErrUnreachable)
 		return
@@ -205,9 +199,7 @@ func (p *peer) repair() {
 func (q *queue) restLane() {
 	l := q.peer.link
 	q.dropPair()
-	q.forgetTimer()
-	q.rest = l.cfg.Clock() + min(laneRest<<min(q.failures, 8), laneRestMax)
-	q.failures++
+	q.Suspend(l.cfg.Clock())
 	q.peer.Attend()
 }
 
@@ -217,7 +209,7 @@ func (p *peer) beginLanes() {
 	for k := range p.lanes {
 		q := p.laneOf(k)
 		if q.qp == 0 && q.port != p.port && q.port.state == PortUp && !p.gone &&
-			l.cfg.Clock() >= q.rest {
+			q.Ready(l.cfg.Clock()) {
 			q.begin()
 		}
 	}
@@ -226,8 +218,8 @@ func (p *peer) beginLanes() {
 // lane is the pair of a lane, which is made here.
 func (p *peer) laneOf(k int) *queue {
 	if p.lanes[k] == nil {
-		p.lanes[k] = &queue{peer: p, way: p.ways[k], lane: 1 + k}
-		p.lanes[k].Lane.Queue = p.lanes[k]
+		p.lanes[k] = &queue{way: p.ways[k]}
+		p.lanes[k].init(p, 1+k)
 	}
 	return p.lanes[k]
 }

@@ -41,10 +41,6 @@ const (
 	failuresMax = 5
 	// failuresToSpare is how many may before the spare port is tried, although an adapter's is up.
 	failuresToSpare = 2
-	// triesMax is how many Hellos go unanswered before another way is tried; after
-	// triesToYield the peer's choice is taken for better than this task's.
-	triesMax     = 5
-	triesToYield = 3
 )
 
 // Of a link; less where the adapter has less.
@@ -68,18 +64,11 @@ const (
 
 // Times, in nanoseconds.
 const (
-	helloFirst = int64(10 * time.Millisecond) // pause before the second Hello; then doubled
-	helloLast  = int64(time.Second)
 	// probeEach is how often a peer that an answer is awaited of is sent a packet: its adapter
 	// may have taken the question, and its process ended before it could answer.
 	probeEach = int64(time.Second)
 	// defaultTimeout is how long a peer may leave Hellos unanswered.
 	defaultTimeout = int64(150 * time.Second)
-	// laneTimeout is how long a lane may leave Hellos unanswered; it rests then, and longer each
-	// time that it fails.
-	laneTimeout = int64(5 * time.Second)
-	laneRest    = int64(time.Second)
-	laneRestMax = int64(time.Minute)
 	// reopenFirst is how long after it was lost an adapter is looked for; then less often.
 	reopenFirst = int64(time.Second)
 	reopenLast  = int64(time.Minute)

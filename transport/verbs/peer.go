@@ -6,6 +6,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/bulk"
+	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -14,13 +15,11 @@ type peer struct {
 	link    *Link
 	ep      transport.Endpoint
 	to      wire.Address
-	life    uint32 // counts the connections to it, from 1
-	hisLife uint32 // as the peer counts; 0: not heard yet
-	over    uint32 // what it counts so, or lower, is of a connection of before
-	gone    bool   // given up, disconnected, or left: no operation is taken any more
-	left    bool   // it has closed
-	queued  bool   // in Link.active
-	starved bool   // in Link.starved
+	life    pair.Life
+	gone    bool // given up, disconnected, or left: no operation is taken any more
+	left    bool // it has closed
+	queued  bool // in Link.active
+	starved bool // in Link.starved
 
 	// What C also uses: the numbers of packets, credits, the ring of packets that were sent.
 	*layout.VerbsPeer
@@ -52,9 +51,10 @@ type peer struct {
 
 // newPeer makes ep's peer; its queue pair comes later.
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
-	p := &peer{ep: ep, life: 1, untold: l.reopened, VerbsPeer: l.newShared(ep)}
+	p := &peer{ep: ep, life: pair.Life{}.Next(false), untold: l.reopened, VerbsPeer: l.newShared(ep)}
 	p.Credit, p.Told, p.Window = window, window, window
-	p.link, p.peer, p.Lane.Queue = l, p, &p.queue
+	p.link = l
+	p.queue.init(p, 0)
 	p.transfers.Init(l.transfers, p)
 	p.locate()
 	p.held.Init(&l.pool, func(m *hold.Message) transport.Verdict {
@@ -84,7 +84,7 @@ func (p *peer) relocate() {
 	p.queue.dropPair()
 	p.queue.freePath()
 	p.locate()
-	if p.timer != 0 {
+	if p.Greets() {
 		p.queue.begin()
 	}
 }
@@ -117,7 +117,7 @@ func (p *peer) giveUp(err, flushErr error) {
 	p.Life++
 	for _, q := range p.allPairs() {
 		q.dropPair()
-		q.forgetTimer()
+		q.Stop()
 		q.freePath()
 	}
 	for p.Ring.Count > 0 {

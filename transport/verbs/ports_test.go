@@ -280,7 +280,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 		send(i)
 	}
 	n.until(t, "a joined queue pair", func() bool {
-		return here.joined && here.heard == there.qpn
+		return here.Hello(false).Echo == there.QPN()
 	})
 	first := there.way
 	for end := 0; sender.shared.Sending > 0; end++ { // the receiver looks at nothing meanwhile
@@ -288,7 +288,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 			t.Fatal("the packets never went")
 		}
 	}
-	if here.open {
+	if here.Works() {
 		t.Fatal("the receiver has looked at packets")
 	}
 	if parts(); there.his >= first.his {

@@ -35,8 +35,8 @@ func (l *Link) Progress(max int) int {
 	if len(l.active) > 0 {
 		n += l.work(max)
 	}
-	if l.due != 0 && !l.closed {
-		l.onTimers()
+	if l.timers.Due() != 0 && !l.closed {
+		l.timers.Run(l.cfg.Clock())
 	}
 	return n
 }
@@ -97,7 +97,8 @@ func (p *peer) workFor(max int) (n int) {
 
 // fails says whether one of p's queue pairs does not work.
 func (p *peer) fails() bool {
-	return p.broken || slices.ContainsFunc(p.lanes, func(q *queue) bool { return q != nil && q.broken })
+	return p.Broken() || slices.ContainsFunc(p.lanes,
+		func(q *queue) bool { return q != nil && q.Broken() })
 }
 
 // events asks the adapters what they have to tell.
@@ -114,14 +115,14 @@ func (l *Link) events() {
 func (l *Link) leave() {
 	waits := func() bool {
 		for _, p := range l.peers {
-			if p.open && !p.broken && p.Ring.Count > 0 {
+			if p.Works() && p.Ring.Count > 0 {
 				return true
 			}
 		}
 		return false
 	}
 	for _, p := range l.peers {
-		if p.open && !p.broken {
+		if p.Works() {
 			_ = p.transmit(wire.KindBye, 0, nil, 0, 0) // no room: it finds out by itself
 		}
 	}
@@ -149,7 +150,7 @@ func (l *Link) sent() (n int) {
 				continue
 			}
 			if c[i].Status != ibv.Success {
-				q.broken = true
+				q.Pair.Fail()
 			} else if c[i].ID&idMask == idSend {
 				q.peer.packetsSent(c[i].ID &^ idMask)
 			}
@@ -205,7 +206,7 @@ func (l *Link) Disarm() {
 
 // NextTimeout implements transport.Waiter.
 func (l *Link) NextTimeout() int64 {
-	due := l.due
+	due := l.timers.Due()
 	for _, pt := range l.ports {
 		if at := max(pt.lookAt, l.probeAt, 1); l.isSought(pt) && (due == 0 || at < due) {
 			due = at

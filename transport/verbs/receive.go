@@ -11,13 +11,14 @@ import (
 func (q *queue) receive(b []byte, taken int) {
 	l := q.peer.link
 	var h wire.Head
-	if q.lane != 0 || q.peer.gone || !h.Decode(b) {
+	if !q.packets() || q.peer.gone || !h.Decode(b) {
 		l.stats.GhostPackets++
 		return
 	}
 	p := q.peer
 	q.opened()
-	p.failures, p.failure = 0, nil
+	p.Succeed()
+	p.failure = nil
 	p.Credit = max(p.Credit, h.Credit)
 	p.Waits = 0 // there may be room now
 	if p.transfers.Owes() || p.transfers.Calls() > 0 || p.mustAsk() {
@@ -149,7 +150,7 @@ func (p *peer) grant() {
 
 // payCredit grants credits in a packet of its own.
 func (p *peer) payCredit() {
-	if p.open && (p.signs.due || p.grantable() >= p.Told+window/2) &&
+	if p.Works() && (p.signs.due || p.grantable() >= p.Told+window/2) &&
 		p.transmit(wire.KindCredit, 0, nil, 0, 0) == nil { // no room: p is looked at again
 		p.signs.due = false
 	}

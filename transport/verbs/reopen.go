@@ -178,7 +178,7 @@ func (l *Link) announce(pt *port) {
 		p.untold |= 1 << pt.index
 		for _, q := range p.lanes {
 			if q != nil && q.port == pt {
-				q.rest, q.failures = 0, 0
+				q.Wake()
 			}
 		}
 		p.Attend()
@@ -190,7 +190,7 @@ func (l *Link) announce(pt *port) {
 func (p *peer) tellPlaces() {
 	l := p.link
 	for i := range l.own.Places {
-		if p.untold&(1<<i) == 0 || !p.open {
+		if p.untold&(1<<i) == 0 || !p.Works() {
 			continue
 		}
 		var b [wire.MovedSize]byte
@@ -232,9 +232,9 @@ func (p *peer) movedTo(his int, at *wire.Place) {
 			continue
 		}
 		q.freePath()
-		if q.lane != 0 { // the packets' may be there already; else it fails by itself
+		if !q.packets() { // the packets' may be there already; else it fails by itself
 			q.dropPair()
-			q.rest, q.failures = 0, 0
+			q.Wake()
 		}
 		if p.gone {
 			return

@@ -260,7 +260,7 @@ func TestReopenWaits(t *testing.T) {
 		t.Error("the port was opened again")
 	}
 	pt.lookAt, l.probeAt = 1, l.cfg.Clock()+probeEach // as after a look in vain
-	if at := l.NextTimeout(); at != l.probeAt && at != l.due {
+	if at := l.NextTimeout(); at != l.probeAt && at != l.timers.Due() {
 		t.Errorf("it sleeps until %d, and looks again at %d", at, l.probeAt)
 	}
 	l.slots.put(lost[0])
@@ -355,7 +355,7 @@ func TestLaneOfBefore(t *testing.T) {
 	l, p, told := n.links[0], n.links[0].peers[1], false
 	n.transfer(t, false, 16<<20, func() {
 		i := 1 - p.his // not where the packets go
-		if told || l.transfers.Moving() == 0 || !p.lanes[i].open {
+		if told || l.transfers.Moving() == 0 || !p.lanes[i].Works() {
 			return
 		}
 		told = true

@@ -9,6 +9,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/ibv/fake"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/pool"
 	"lapi/transport/verbs/internal/wire"
 )
@@ -341,7 +342,7 @@ func TestForgedHello(t *testing.T) {
 	n.devices[0].EndNext(5, false)
 	n.sendNumbers(t, 20, func(int) {}) // the second round
 	p := n.links[1].peers[0]
-	before, round := p.queue, n.links[0].peers[1].round
+	before, round := p.queue, n.links[0].peers[1].Round()
 	forged := n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round + 1})
 	forged[20]++
 	for what, b := range map[string][]byte{
@@ -366,7 +367,8 @@ func TestLateHello(t *testing.T) {
 	n.sendNumbers(t, 1, func(int) {})
 	l := n.links[1]
 	p := l.peers[0]
-	late := n.from(wire.Hello{QPN: p.heard, PSN: 1, Life: 1, Round: p.hisRound})
+	there := n.links[0].peers[1]
+	late := n.from(wire.Hello{QPN: there.QPN(), PSN: 1, Life: 1, Round: there.Round()})
 	p.queue.dropPair()
 	ghosts := l.stats.GhostPackets
 	l.onDatagram(late)
@@ -381,7 +383,7 @@ func TestHelloForAnother(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
 	n.links[1].onDatagram(n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: 1, Echo: 99999}))
 	p := n.links[1].peers[0]
-	if p == nil || p.qp == 0 || p.joined {
+	if p == nil || p.qp == 0 || p.State() != pair.Said {
 		t.Fatal("joined, or no answer")
 	}
 	n.sendNumbers(t, 5, func(int) {})

@@ -78,7 +78,7 @@ func (p *peer) transmit(k wire.Kind, id transport.MsgID, header []byte, data tra
 	if h.Asks {
 		p.Asked = p.Number
 	}
-	if !p.open {
+	if !p.Works() {
 		p.queue.begin()
 		return nil
 	}
@@ -118,7 +118,7 @@ func (l *Link) feed() {
 func (p *peer) post() {
 	l := p.link
 	r, pt := p.ring(), p.port
-	for p.open && !p.broken && r.Posted < r.Count {
+	for p.Works() && r.Posted < r.Count {
 		s := r.at(r.Posted)
 		slot := int32(s.Slot)
 		var h wire.Head
@@ -160,7 +160,8 @@ func (p *peer) packetsSent(upTo uint64) {
 	for ; r.Done < upTo; r.Done++ {
 		p.releaseFirst()
 	}
-	p.failures, p.failure = 0, nil
+	p.Succeed()
+	p.failure = nil
 	p.Attend()
 	l.feed()
 }

@@ -1,15 +1,11 @@
 package verbs
 
 import (
-	"math/rand/v2"
-	"slices"
-
 	"lapi/transport"
 	"lapi/transport/ibv"
+	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/wire"
 )
-
-func randomPSN() uint32 { return rand.Uint32() & 0xffffff }
 
 // begin makes a queue pair if there is none, and says Hello.
 func (q *queue) begin() {
@@ -18,13 +14,8 @@ func (q *queue) begin() {
 		return
 	}
 	now := l.cfg.Clock()
-	if q.timer == 0 {
-		q.pause, q.deadline = helloFirst, now+l.cfg.Timeout
-		if q.lane != 0 {
-			q.deadline = now + min(l.cfg.Timeout, laneTimeout)
-		} else {
-			q.peer.since = now
-		}
+	if q.Begin(now) && q.packets() {
+		q.peer.since = now
 	}
 	// A failure may pass: the timer tries again.
 	q.sayHello(now)
@@ -33,8 +24,7 @@ func (q *queue) begin() {
 // sayHello sends Hello, and again after a pause. After some that nobody has answered, or for which
 // there was no queue pair, it tries another way, if there is one.
 func (q *queue) sayHello(now int64) {
-	l := q.peer.link
-	if q.lane == 0 && (q.tries >= triesMax || q.port.state == PortGone) &&
+	if q.packets() && (q.Exhausted() || q.port.state == PortGone) &&
 		(len(q.peer.ways) > 1 || q.peer.sparable()) {
 		q.dropPair()
 		if q.peer.gone {
@@ -51,55 +41,26 @@ func (q *queue) sayHello(now int64) {
 	if q.qp != 0 {
 		err = q.hello(false)
 	}
-	if q.lane == 0 && !q.port.isSpare() {
+	if q.packets() && !q.port.isSpare() {
 		q.peer.reason = err
 	}
-	q.tries++
-	if q.open || q.peer.gone {
-		q.forgetTimer()
-		return
-	}
-	if q.timer == 0 {
-		l.shaking = append(l.shaking, q)
-	}
-	q.timer = now + q.pause
-	q.pause = min(2*q.pause, helloLast)
-	if l.due == 0 || q.timer < l.due {
-		l.due = q.timer
+	if q.peer.gone {
+		q.Stop()
+	} else {
+		q.Say(now)
 	}
 }
 
-func (q *queue) forgetTimer() {
-	l := q.peer.link
-	if q.timer != 0 {
-		q.timer = 0
-		l.shaking = slices.DeleteFunc(l.shaking, func(other *queue) bool { return other == q })
-	}
-}
-
-// onTimers says Hello where it is time, and gives up who never answered.
-func (l *Link) onTimers() {
-	now := l.cfg.Clock()
-	if now < l.due {
-		return
-	}
-	for _, q := range slices.Clone(l.shaking) {
-		switch {
-		case q.timer == 0 || q.timer > now:
-		case now < q.deadline || q.lane == 0 && l.cfg.NoTimeout:
-			q.sayHello(now)
-			q.peer.noteUnanswered(now)
-		case q.lane != 0:
-			q.restLane()
-		default:
-			q.peer.fallSilent(q.peer.since, now)
-		}
-	}
-	l.due = 0
-	for _, q := range l.shaking {
-		if l.due == 0 || q.timer < l.due {
-			l.due = q.timer
-		}
+// OnTimer implements pair.Owner.
+func (q *queue) OnTimer(now int64, over bool) {
+	switch {
+	case !over:
+		q.sayHello(now)
+		q.peer.noteUnanswered(now)
+	case q.packets():
+		q.peer.fallSilent(q.peer.since, now)
+	default:
+		q.restLane()
 	}
 }
 
@@ -116,23 +77,19 @@ func (q *queue) hello(answer bool) error {
 		if err != nil {
 			// Over Ethernet the kernel has asked for the neighbour, and has waited for that for
 			// a second: soon another way is tried, and a lane rests.
-			if q.tries = max(q.tries, triesMax); q.lane != 0 {
-				q.deadline = 0
-			}
+			q.Lost()
 			return err
 		}
 		q.path = path
 	}
-	h := wire.Hello{Lane: uint8(q.lane), Own: uint8(q.port.index), Peer: uint8(q.his),
-		From: l.own.Task, To: p.to.Task, QPN: q.qpn, PSN: q.psn, Open: q.open,
-		Answer: answer, Life: p.life, PeerLife: p.hisLife, Round: q.round}
+	h := q.Hello(answer)
+	p.life.Say(&h)
+	h.From, h.To = l.own.Task, p.to.Task
+	h.Own, h.Peer = uint8(q.port.index), uint8(q.his)
 	if !q.port.isSpare() {
 		h.At = l.own.Places[q.port.index]
 	}
-	if q.joined {
-		h.Echo = q.heard
-	}
-	if q.lane == 0 {
+	if q.packets() {
 		h.Expected, h.Credit = p.Expected, p.grantable()
 	}
 	return q.port.sendDatagram(q.path, to.QPN, to.QKey,
@@ -155,28 +112,19 @@ func (l *Link) onDatagram(b []byte) {
 	if q != nil && h.Own != wire.SpareIndex {
 		p.movedTo(int(h.Own), &h.At)
 	}
-	if q == nil || p.gone || q.past(&h) {
+	if q == nil || p.gone || q.Past(&h) {
 		l.stats.GhostPackets++
 		return
 	}
 	q.onHello(&h)
 }
 
-// past says whether h is of a queue pair that the peer, or this task, has parted from.
-func (q *queue) past(h *wire.Hello) bool {
-	return h.Round <= q.used || h.Round < q.hisRound || h.Round == q.hisRound && h.QPN != q.heard
-}
-
 // spokenOf is the pair that h is about; nil: none of this connection.
 func (p *peer) spokenOf(h *wire.Hello) *queue {
 	if p.gone || !p.exists(h) || int(h.Lane) > len(p.lanes) ||
-		h.Life <= p.over || h.Life < p.hisLife || h.PeerLife != 0 && h.PeerLife != p.life {
+		!p.life.Takes(h, p.Expected > 0 || p.Works()) {
 		return nil
 	}
-	if p.hisLife != 0 && h.Life > p.hisLife && (p.Expected > 0 || p.open) {
-		return nil // the peer has ended this connection; this task is to do so, too
-	}
-	p.hisLife = h.Life
 	if h.Lane == 0 {
 		return &p.queue
 	}
@@ -185,14 +133,12 @@ func (p *peer) spokenOf(h *wire.Hello) *queue {
 
 func (q *queue) onHello(h *wire.Hello) {
 	p := q.peer
-	if h.Round > q.hisRound && q.joined {
-		if h.QPN == q.heard && !q.open {
-			q.hisRound = h.Round // it has parted from another of before
-		} else if q.disjoin(); p.gone || q.past(h) {
+	if q.Parts(h) {
+		if q.disjoin(); p.gone || q.Past(h) {
 			return
 		}
 	}
-	if q.lane == 0 && !p.agree(h) {
+	if q.packets() && !p.agree(h) {
 		return
 	}
 	if q.qp == 0 {
@@ -201,16 +147,14 @@ func (q *queue) onHello(h *wire.Hello) {
 	if q.qp == 0 {
 		return
 	}
-	// One that is joined to a queue pair of before cannot be joined to this one.
-	joins := !q.joined && (h.Echo == 0 || h.Echo == q.qpn)
+	joins := q.Joins(h)
 	if joins && !q.join(h) {
 		return
 	}
-	if h.Echo == q.qpn {
+	if h.Echo == q.QPN() {
 		q.opened()
 	}
-	// An answer that has changed nothing is not answered: Hellos would go to and fro for ever.
-	if joins || !h.Answer && (h.Echo != q.qpn || !h.Open) {
+	if q.Answers(h, joins) {
 		_ = q.hello(true)
 	}
 }
@@ -223,18 +167,17 @@ func (q *queue) onHello(h *wire.Hello) {
 // come by another port and so be ahead of packets, whose sender holds them for delivered. In the
 // error state no more can come.
 func (q *queue) disjoin() {
-	qp, round := q.qp, q.round
+	qp, round := q.qp, q.Round()
 	q.port.adapter.FailQP(qp)
 	q.port.drain()
-	if q.qp != qp || q.round != round || q.peer.gone {
+	if q.qp != qp || q.Round() != round || q.peer.gone {
 		return // a handler, or a Hello after this one, has parted it
 	}
-	if q.open || q.broken || q.port.adapter.ResetQP(qp) != nil {
+	if q.State() != pair.Joined || q.port.adapter.ResetQP(qp) != nil {
 		q.dropPair()
 		return
 	}
-	q.used, q.joined = q.hisRound, false
-	q.round++
+	q.Part()
 }
 
 // agree has the queue pair for p's packets be where h says. False: not now. Where both have begun
@@ -245,8 +188,7 @@ func (p *peer) agree(h *wire.Hello) bool {
 	if w == p.way {
 		return true
 	}
-	if w.port.state == PortGone || p.joined ||
-		p.qp != 0 && l.own.Task < p.to.Task && p.tries < triesToYield {
+	if w.port.state == PortGone || !p.Yields(l.own.Task < p.to.Task) {
 		return false
 	}
 	p.queue.dropPair()
@@ -260,19 +202,19 @@ func (p *peer) agree(h *wire.Hello) bool {
 // join has q receive from and send to the peer's.
 func (q *queue) join(h *wire.Hello) bool {
 	p, to := q.peer, q.peer.place(q.his)
-	q.heard, q.hisRound = h.QPN, h.Round
-	err := q.port.adapter.ConnectQP(q.qp, q.psn, ibv.Remote{QPN: h.QPN, PSN: h.PSN, GID: to.GID,
+	q.Aim(h)
+	err := q.port.adapter.ConnectQP(q.qp, q.PSN(), ibv.Remote{QPN: h.QPN, PSN: h.PSN, GID: to.GID,
 		LID: to.LID, MTU: min(q.port.info.MTU, int(to.MTU)), Reads: int(to.Reads)})
 	if err != nil {
 		q.fail()
 		return false
 	}
-	if q.lane == 0 && !p.restart(h.Expected) {
+	if q.packets() && !p.restart(h.Expected) {
 		p.lost(transport.ErrUnreachable)
 		return false
 	}
-	q.joined = true
-	if q.lane == 0 {
+	q.Join()
+	if q.packets() {
 		p.Credit = max(p.Credit, h.Credit)
 	}
 	return true
@@ -280,14 +222,12 @@ func (q *queue) join(h *wire.Hello) bool {
 
 // opened: the peer can receive.
 func (q *queue) opened() {
-	if q.open || !q.joined {
+	if !q.Open() {
 		return
 	}
-	q.open = true
-	q.peer.ever = q.peer.ever || q.lane == 0
-	q.forgetTimer()
+	q.peer.ever = q.peer.ever || q.packets()
 	q.noteOpen()
-	if q.lane == 0 {
+	if q.packets() {
 		// Which credit has come of those that were told over queue pairs that failed, and by
 		// Hellos, is not known. With this both have begun.
 		q.peer.Told = window

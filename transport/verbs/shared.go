@@ -39,23 +39,23 @@ func (l *Link) chunkMade(k int) {
 // offload lets C use p's queue pair, which is open.
 func (p *peer) offload() {
 	l := p.link
-	if l.tasks == nil || p.broken || p.gone || p.spares() || p.port.Cq == 0 {
+	if l.tasks == nil || !p.Works() || p.gone || p.spares() || p.port.Cq == 0 {
 		return
 	}
 	p.Qp = uint64(p.qp)
 	p.VerbsPeer.Port = addressOf(p.port.VerbsPort)
 	l.tasks[p.ep] = addressOf(p.VerbsPeer)
-	pair := &p.port.Pairs[p.qpn%layout.VerbsPairs]
+	pair := &p.port.Pairs[p.QPN()%layout.VerbsPairs]
 	if pair.Peer == 0 {
-		*pair = layout.VerbsPair{Peer: l.tasks[p.ep], Qpn: p.qpn}
+		*pair = layout.VerbsPair{Peer: l.tasks[p.ep], Qpn: p.QPN()}
 	}
 	p.Usable = 1
 }
 
 // reclaim ends that.
 func (p *peer) reclaim() {
-	p.Usable, p.Qp = 0, 0
-	if pair := &p.port.Pairs[p.qpn%layout.VerbsPairs]; pair.Qpn == p.qpn {
+	p.Usable, p.Qp, p.Failed = 0, 0, 0
+	if pair := &p.port.Pairs[p.QPN()%layout.VerbsPairs]; pair.Qpn == p.QPN() {
 		*pair = layout.VerbsPair{}
 	}
 }
@@ -72,7 +72,7 @@ func (l *Link) Hold(ep transport.Endpoint, held bool) {
 
 // Busy says whether the link has something to do in each turn.
 func (l *Link) Busy() bool {
-	return len(l.active) > 0 || l.due != 0 || l.transfers.Busy() || l.UsesSpare()
+	return len(l.active) > 0 || l.timers.Due() != 0 || l.transfers.Busy() || l.UsesSpare()
 }
 
 // hearCounts takes in what C has counted.
@@ -118,7 +118,8 @@ func (p *peer) hearOf() {
 		l.unheard = append(l.unheard, p)
 	}
 	if p.Heard != 0 {
-		p.Heard, p.failures, p.failure, p.heardOf = 0, 0, nil, true
+		p.Heard, p.failure, p.heardOf = 0, nil, true
+		p.Succeed()
 		if p.transfers.Calls() > 0 {
 			p.Attend()
 		}

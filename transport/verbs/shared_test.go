@@ -141,6 +141,23 @@ func TestFailedPost(t *testing.T) {
 	n.close(t)
 }
 
+// TestFailedPostOfBefore: a post of C's that failed over a queue pair which has ended meanwhile
+// does not end the next.
+func TestFailedPostOfBefore(t *testing.T) {
+	n := newNetForC(t, []int{0, 0}, nil)
+	l, p := n.links[0], n.links[0].peers[1]
+	got := collect(n.links[1])
+	l.made(p, wire.KindMessage, 2, numbered(1), nil)
+	p.Failed = 1
+	p.queue.dropPair()
+	p.queue.begin()
+	n.until(t, "the message", func() bool { return len(*got) == 1 && p.Usable == 1 })
+	if l.Replaced() != 0 {
+		t.Errorf("%d queue pairs were replaced", l.Replaced())
+	}
+	n.close(t)
+}
+
 // TestUsable: C may use a queue pair while it is open and works, finds it by its number, and leaves
 // it alone while something waits for room.
 func TestUsable(t *testing.T) {
@@ -157,7 +174,7 @@ func TestUsable(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		if p.Usable != 1 || !slices.Equal(listed(), []uint32{p.qpn}) ||
+		if p.Usable != 1 || !slices.Equal(listed(), []uint32{p.QPN()}) ||
 			p.Qp != uint64(p.qp) || p.VerbsPeer.Port != addressOf(p.port.VerbsPort) ||
 			l.tasks[1] != addressOf(p.VerbsPeer) {
 			t.Errorf("%s: usable %d, %v are listed, %d is %d", when, p.Usable, listed(), p.qp, p.Qp)
@@ -168,7 +185,7 @@ func TestUsable(t *testing.T) {
 	if p.Usable != 0 {
 		t.Error("one that has failed is usable")
 	}
-	n.until(t, "another", func() bool { return l.Replaced() == 1 && p.open })
+	n.until(t, "another", func() bool { return l.Replaced() == 1 && p.Works() })
 	n.until(t, "another there", func() bool { return p.Usable == 1 })
 	check("another")
 	for l.Hold(1, true); ; {
@@ -344,9 +361,10 @@ func TestHearOwners(t *testing.T) {
 			t.Errorf("it counts %+v", s)
 		}
 	}
-	p.failures, p.heardOf, p.Heard = 3, false, 1
+	p.Again()
+	p.heardOf, p.Heard = false, 1
 	l.news(p)
-	if n.turn(); p.failures != 0 || !p.heardOf || p.Heard != 0 {
+	if n.turn(); p.Failures() != 0 || !p.heardOf || p.Heard != 0 {
 		t.Error("it has not heard of the peer")
 	}
 	n.close(t)

@@ -41,14 +41,14 @@ func (p *peer) describe(since, now int64) Silence {
 	to := p.to.Places[w.his]
 	return Silence{For: time.Duration(now - since), Local: w.port.info,
 		Remote: ibv.Remote{GID: to.GID, LID: to.LID}, Ever: p.ever, Spare: p.sparable(),
-		Heard: p.hisLife != 0 && !p.ever, Reason: p.reason}
+		Heard: p.life.Known() && !p.ever, Reason: p.reason}
 }
 
 // noteUnanswered notifies the owner, once, of a peer that has not answered Hellos for
 // unansweredAfter. It is called right after a Hello, whose error it takes along.
 func (p *peer) noteUnanswered(now int64) {
 	l := p.link
-	if l.cfg.Unanswered == nil || p.reported || p.open || p.gone || now-p.since < unansweredAfter {
+	if l.cfg.Unanswered == nil || p.reported || p.Works() || p.gone || now-p.since < unansweredAfter {
 		return
 	}
 	p.reported = true

@@ -134,7 +134,7 @@ func (p *peer) wantsSpare() bool {
 			up++
 		}
 	}
-	return !p.spares() && (p.strayed >= up || p.failures > failuresToSpare)
+	return !p.spares() && (p.strayed >= up || p.Failures() > failuresToSpare)
 }
 
 // noteOpen: q is open. Where packets have come to go over the spare port, lanes that there were
@@ -144,7 +144,7 @@ func (q *queue) noteOpen() {
 	l := q.peer.link
 	p := q.peer
 	switch {
-	case q.lane != 0:
+	case !q.packets():
 		if p.spares() && l.own.Task < p.to.Task {
 			p.found = q
 		}
@@ -178,7 +178,7 @@ func (p *peer) sweep() {
 }
 
 // seeks says whether an adapter's way to p is to be looked for.
-func (p *peer) seeks() bool { return !p.gone && p.spares() && p.open && p.link.anyUp() }
+func (p *peer) seeks() bool { return !p.gone && p.spares() && p.Works() && p.link.anyUp() }
 
 // hasten looks for the peers that pt, which has come up, may lead to.
 func (l *Link) hasten(pt *port) {
@@ -188,7 +188,7 @@ func (l *Link) hasten(pt *port) {
 		}
 		for _, q := range p.lanes {
 			if q != nil && q.port == pt {
-				q.rest, q.failures = 0, 0
+				q.Wake()
 			}
 		}
 		p.beginLanes()
@@ -199,7 +199,7 @@ func (l *Link) hasten(pt *port) {
 func (p *peer) goBack() {
 	q := p.found
 	p.found = nil
-	if !p.spares() || !p.open || !q.open || q.broken {
+	if !p.spares() || !p.Works() || !q.Works() {
 		return
 	}
 	p.queue.dropPair()

@@ -162,7 +162,9 @@ func TestAdapterFailsOften(t *testing.T) {
 			}
 			for k, l := range n.links {
 				p := l.peers[transport.Endpoint(1-k)]
-				p.failures = failuresMax + len(p.ways)
+				for range failuresMax + len(p.ways) {
+					p.Again()
+				}
 			}
 			n.devices[side].Down(true)
 		})
@@ -231,7 +233,7 @@ func TestSleepBesideSpare(t *testing.T) {
 	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.devices[0].Cut(n.devices[1], true)
 	n.sendNumbers(t, 20, func(int) {})
-	n.until(t, "lanes that rest", func() bool { return n.links[1].due == 0 })
+	n.until(t, "lanes that rest", func() bool { return n.links[1].timers.Due() == 0 })
 	if at := n.links[1].NextTimeout(); at == 0 {
 		t.Error("nothing wakes it to look for an adapter's way")
 	}

@@ -66,7 +66,7 @@ func (p *peer) Lanes() int                   { return len(p.lanes) }
 // Spread begins the lanes of p that it has not, for a long transfer. The way of the packets is as
 // good as a lane.
 func (p *peer) Spread() {
-	if len(p.lanes) > 1 && p.open {
+	if len(p.lanes) > 1 && p.Works() {
 		p.beginLanes()
 	}
 }
@@ -96,9 +96,6 @@ func (p *peer) Ports(lanes bool) uint32 {
 }
 
 // A pair is bulk.Queue.
-
-func (q *queue) Works() bool { return q.open && !q.broken }
-func (q *queue) Succeeded()  { q.failures = 0 }
 
 func (q *queue) Port() (own, his int) {
 	if q.port.isSpare() {

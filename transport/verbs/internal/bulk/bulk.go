@@ -70,7 +70,7 @@ type Queue interface {
 	Works() bool
 	Post(w *ibv.Work) error // the upper byte of its ID is the link's
 	Fail(refused bool)      // a request has failed, or was refused
-	Succeeded()             // a request has been done
+	Succeed()               // a request has been done
 }
 
 // Lane is a queue pair with the RDMA requests that are under way over it.

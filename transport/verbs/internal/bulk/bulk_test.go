@@ -53,7 +53,7 @@ func (q *queue) Port() (own, his int)   { return q.port, q.port }
 func (q *queue) Works() bool            { return q.failed == 0 }
 func (q *queue) Post(w *ibv.Work) error { q.posted = append(q.posted, *w); return nil }
 func (q *queue) Fail(refused bool)      { q.failed++; q.refused = refused }
-func (q *queue) Succeeded()             {}
+func (q *queue) Succeed()               {}
 func (q *queue) id(i int) uint64        { return q.posted[i].ID }
 func (q *queue) keyOf(i int) uint32     { return q.posted[i].RKey }
 func (t *task) queue(i int) *queue      { return t.lanes[i].Queue.(*queue) }

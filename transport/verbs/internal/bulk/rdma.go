@@ -178,7 +178,7 @@ func (s *Set) Moved(q *Lane, request uint64, status ibv.Status) {
 	switch status {
 	case ibv.Success:
 		c.done += p.n
-		q.Succeeded()
+		q.Succeed()
 		if c.get {
 			s.cfg.Stats.DataReceived += p.n
 		} else {
