@@ -103,7 +103,7 @@ func (q *queue) makePair() error {
 		return ibv.ErrGone
 	}
 	attr := ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq, SRQ: pt.srq, MaxRequests: depth,
-		RequestSegments: 1, MaxInline: pt.info.MaxInline}
+		RequestSegments: bulk.Segments(pt.info), MaxInline: pt.info.MaxInline}
 	if !q.packets() { // only RDMA, whose requests carry nothing themselves
 		attr.MaxRequests, attr.MaxInline = bulk.PiecesMax, 0
 	}

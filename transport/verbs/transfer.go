@@ -9,32 +9,41 @@ import (
 
 // Put implements transport.Link.
 func (l *Link) Put(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return l.transfer(ep, op, false, false)
+	return transfer(l, ep, op, false, false)
 }
 
 // Get implements transport.Link.
 func (l *Link) Get(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return l.transfer(ep, op, true, false)
+	return transfer(l, ep, op, true, false)
 }
 
 // PutNotice implements transport.Noticing. RouteSingleCopy is RDMA whatever the length, RouteAny
 // from Config.BulkMin on. Done, and Op.Done, mean that the data is in place.
 func (l *Link) PutNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return l.transfer(ep, op, false, true)
+	return transfer(l, ep, op, false, true)
 }
 
 // GetNotice implements transport.Noticing; the routes are those of PutNotice.
 func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Status, error) {
-	return l.transfer(ep, op, true, true)
+	return transfer(l, ep, op, true, true)
 }
 
-func (l *Link) transfer(ep transport.Endpoint, op *transport.Op, get, tells bool) (transport.Status,
+func transfer(l *Link, ep transport.Endpoint, op *transport.Op, get, tells bool) (transport.Status,
 	error) {
 	p, err := l.usable(ep)
 	if err != nil {
 		return transport.Done, err
 	}
 	return p.transfers.Start(op, get, tells)
+}
+
+// Move implements transport.Mover.
+func (l *Link) Move(ep transport.Endpoint, op *transport.VectorOp) error {
+	p, err := l.usable(ep)
+	if err != nil {
+		return err
+	}
+	return p.transfers.StartList(op)
 }
 
 // HandleNotices implements transport.Noticing.
@@ -45,7 +54,10 @@ func (l *Link) HandleNotices(n transport.NoticeHandler, f transport.FaultHandler
 // BulkMin is from how many bytes on RouteAny is RDMA.
 func (l *Link) BulkMin() uint64 { return l.cfg.BulkMin }
 
-var _ transport.Noticing = (*Link)(nil)
+var (
+	_ transport.Noticing = (*Link)(nil)
+	_ transport.Mover    = (*Link)(nil)
+)
 
 // movingMost is how many RDMA requests may be under way over these ports.
 func movingMost(ports []*port) int {

@@ -23,7 +23,7 @@ func (r *Receiver) fetch(p *peer.Peer, in *incoming) {
 		return
 	}
 	if in.placement != nil && !in.placement.List(&in.tgt,
-		r.cfg.Copier.TargetBlocks(in.placement.Bytes())) {
+		r.cfg.Copier.TargetBlocks(p, in.placement.Bytes())) {
 		r.tellFetched(p, in.am.Token, wire.FetchPlaced)
 		return
 	}

@@ -172,7 +172,12 @@ func (c *Copier) AmBlocks(p *peer.Peer, n uint64, h Hint) uint64 {
 }
 
 // TargetBlocks is how many blocks here may take the n bytes of a rendezvous, if a DGSP says where.
-func (c *Copier) TargetBlocks(n uint64) uint64 { return n / BlockMin * localBlocks }
+func (c *Copier) TargetBlocks(p *peer.Peer, n uint64) uint64 {
+	if p.OverAdapter() {
+		return n / adapterShort
+	}
+	return n / BlockMin * localBlocks
+}
 
 // longBlocks says whether blocks are so long that the kernel's work for each is less than that of
 // copying them twice. far is the vector in the other task's memory, whose every block the kernel

@@ -17,6 +17,8 @@ func (p *Peer) Take(k wire.Kind, header, data []byte) bool {
 		return p.onAsk(&c)
 	case wire.KindWant:
 		p.onWant(&c)
+	case wire.KindWants:
+		p.onWants(&c, data)
 	case wire.KindFinish:
 		p.onFinish(&c)
 	default:
@@ -94,6 +96,9 @@ func (p *Peer) Pay() {
 
 // send sends an answer. Data that cannot be read makes it report the fault.
 func (p *Peer) send(r *reply) error {
+	if r.kind == wire.KindGrants {
+		return p.sendKeys(r)
+	}
 	if !r.data {
 		return p.task.Control(r.kind, &r.Control, 0, 0)
 	}

@@ -5,6 +5,7 @@
 //	bulk.go    what it is made of, and what it asks of the link
 //	call.go    puts and gets of this task
 //	rdma.go    pieces: RDMA requests
+//	list.go    the same between lists of ranges
 //	grant.go   keys that peers have
 //	answer.go  what peers ask for, and the answers
 //	notice.go  puts and gets whose target's owner is notified
@@ -101,12 +102,15 @@ type Set struct {
 	noticed   transport.NoticeHandler
 	faulted   transport.FaultHandler
 
-	request ibv.Work // of Queue.Post
-	segment [1]ibv.Segment
+	request   ibv.Work // of Queue.Post
+	segment   [segmentsMax]ibv.Segment
+	segments  int // that a request may have
+	freeLists []*list
+	ranges    [wire.ListMax]byte // of a list of ranges or keys that is sent
 }
 
 // New makes a Set without ports.
-func New(c Config) *Set { return &Set{cfg: c} }
+func New(c Config) *Set { return &Set{cfg: c, segments: segmentsMax} }
 
 // Handle sets the handlers of notices and of bad addresses.
 func (s *Set) Handle(n transport.NoticeHandler, f transport.FaultHandler) {
@@ -129,6 +133,7 @@ type Peer struct {
 	calls   []*call // in the order of their beginning
 	issued  uint64  // how many there were
 	granted int     // keys that the peer has
+	regions int     // by grants for lists
 	owed    []reply // answers that there was no room for
 	first   int     // of owed, the first that is still there
 	faulty  map[uint64]bool

@@ -45,6 +45,7 @@ type call struct {
 	length     uint64 // of a piece
 	parts      int    // requests under way
 	retry      bool   // copy when the keys have been given back
+	list       *list  // nil: op has one range at each side
 }
 
 type callState uint8
@@ -108,6 +109,7 @@ func (c *call) free() {
 		c.peer.calls = slices.Delete(c.peer.calls, i, i+1)
 	}
 	c.releaseMemory()
+	c.freeList()
 	c.op, c.peer = nil, nil
 	c.set.free = append(c.set.free, c)
 }
@@ -131,12 +133,7 @@ func (c *call) advance() (err error) {
 			err = c.putParts()
 		}
 	case asking:
-		want := wire.Control{Token: c.token, Addr: uint64(c.op.Remote) + c.from, N: c.upTo - c.from,
-			Status: wire.WantWrite, Ports: c.peer.task.Ports(c.op.N >= LanesMin)}
-		if c.get {
-			want.Status = wire.WantRead
-		}
-		if err = c.peer.task.Control(wire.KindWant, &want, 0, 0); err == nil {
+		if err = c.want(); err == nil {
 			c.state = waiting
 		}
 	case moving:
@@ -151,6 +148,24 @@ func (c *call) advance() (err error) {
 		}
 	}
 	return err
+}
+
+// want asks for the keys of what is moved next.
+func (c *call) want() error {
+	if c.list != nil {
+		return c.wantList()
+	}
+	want := wire.Control{Token: c.token, Addr: uint64(c.op.Remote) + c.from, N: c.upTo - c.from,
+		Status: c.wanted(), Ports: c.peer.task.Ports(c.op.N >= LanesMin)}
+	return c.peer.task.Control(wire.KindWant, &want, 0, 0)
+}
+
+// wanted is for what the keys are to be.
+func (c *call) wanted() wire.Status {
+	if c.get {
+		return wire.WantRead
+	}
+	return wire.WantWrite
 }
 
 func (c *call) putParts() error {
@@ -197,8 +212,10 @@ func (p *Peer) onAnswer(k wire.Kind, m *wire.Control, data []byte) {
 		return
 	}
 	switch {
-	case k == wire.KindGrant && c.state == waiting:
+	case k == wire.KindGrant && c.state == waiting && c.list == nil:
 		c.onGrant(m)
+	case k == wire.KindGrants && c.state == waiting && c.list != nil:
+		c.onGrants(m, data)
 	case k == wire.KindFinished && c.state == finished:
 		c.onFinished()
 	case c.state != copying:

@@ -10,7 +10,8 @@ import (
 type grant struct {
 	peer    *Peer // nil: free
 	regions [wire.PortsMax]ibv.Region
-	reads   bool // the peer reads
+	list    [wire.PortsMax][]ibv.Region // or for several ranges
+	reads   bool                        // the peer reads
 }
 
 // onWant gives a peer keys for exactly the range of its operation. Where memory cannot be
@@ -58,6 +59,7 @@ func (s *Set) release(i uint32) {
 		if r != (ibv.Region{}) {
 			s.memory[k].forget(r)
 		}
+		g.releaseList(s, k)
 	}
 	g.peer.granted--
 	*g = grant{}

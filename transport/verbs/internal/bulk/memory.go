@@ -23,6 +23,7 @@ func (s *Set) Open(i int, a ibv.Device, pd ibv.PD) {
 	m.cache = registration.New(m, s.cfg.Registrations)
 	s.cfg.Registrations.Say = nil // once is enough
 	s.memory[i] = m
+	s.segments = min(s.segments, Segments(a.Info()))
 }
 
 // Lose notes that the adapter of port i is gone. Its registrations stay until Drop.
@@ -45,12 +46,10 @@ func (s *Set) Drop(i int) {
 			m.forget(*r)
 			*r = ibv.Region{}
 		}
+		s.grants[k].releaseList(s, i)
 	}
 	for _, c := range s.calls {
-		if e := c.memory[i]; e != nil {
-			m.cache.Release(e)
-			c.memory[i] = nil
-		}
+		c.release(i)
 		c.bad &^= 1 << i
 	}
 	m.cache.Close()
@@ -85,8 +84,14 @@ func (c *call) acquire(port int) bool {
 	}
 	bit := uint8(1) << port
 	if m := c.set.memory[port]; c.memory[port] == nil && c.bad&bit == 0 && !m.gone {
-		e, err := m.cache.Acquire(c.op.Local+transport.Addr(c.from), c.upTo-c.from, 0)
-		if c.memory[port] = e; err != nil {
+		var err error
+		if c.list != nil {
+			c.memory[port], err = c.acquireList(port)
+		} else {
+			c.memory[port], err = m.cache.Acquire(c.op.Local+transport.Addr(c.from),
+				c.upTo-c.from, 0)
+		}
+		if err != nil {
 			c.bad |= bit
 		}
 	}
@@ -95,10 +100,20 @@ func (c *call) acquire(port int) bool {
 
 // releaseMemory ends that with all ports.
 func (c *call) releaseMemory() {
-	for i, e := range c.memory {
-		if e != nil {
-			c.set.memory[i].cache.Release(e)
-			c.memory[i] = nil
-		}
+	for i := range c.memory {
+		c.release(i)
 	}
+}
+
+// release ends it with a port.
+func (c *call) release(port int) {
+	e := c.memory[port]
+	switch {
+	case e == nil:
+	case c.list != nil:
+		c.releaseList(port)
+	default:
+		c.set.memory[port].cache.Release(e)
+	}
+	c.memory[port] = nil
 }

@@ -16,8 +16,13 @@ func (c *call) onGrant(m *wire.Control) {
 	_ = c.advance()
 }
 
-// copyInstead begins c anew with copies. They also find out which address is bad, if one is.
+// copyInstead begins c anew with copies. They also find out which address is bad, if one is. Lists
+// are their owner's to send.
 func (c *call) copyInstead() {
+	if c.list != nil {
+		c.end(transport.ErrNotSupported)
+		return
+	}
 	c.releaseMemory()
 	c.state, c.sent, c.done, c.retry, c.over = copying, 0, 0, false, false
 	if err := c.advance(); err != nil && err != transport.ErrBusy {
@@ -44,6 +49,9 @@ func (c *call) nextPiece() int {
 	}
 	if free >= 0 && c.sent < c.upTo {
 		n := min(c.upTo-c.sent, c.length)
+		if c.list != nil {
+			n = c.pieceOfList(c.sent, n)
+		}
 		c.pieces[free] = piece{offset: c.sent, n: n}
 		c.sent += n
 		return free
@@ -142,9 +150,12 @@ func (c *call) postPiece(q *Lane, i int) error {
 	own, peer := q.Port()
 	w := &s.request
 	*w = ibv.Work{ID: uint64(i)<<32 | uint64(uint32(c.token)), Op: ibv.OpWrite, Signaled: true,
-		Segments: s.segment[:], RemoteAddr: uint64(c.op.Remote) + p.offset, RKey: c.keys[peer]}
+		Segments: s.segment[:1], RemoteAddr: uint64(c.op.Remote) + p.offset, RKey: c.keys[peer]}
 	s.segment[0] = ibv.Segment{Addr: uint64(c.op.Local) + p.offset, N: uint32(p.n),
 		Key: c.memory[own].Handle.LKey}
+	if c.list != nil {
+		c.aimList(w, p, own, peer)
+	}
 	if c.get {
 		w.Op = ibv.OpRead
 	}
@@ -207,6 +218,9 @@ func (s *Set) Describe(request uint64, f *ibv.Failure) {
 	}
 	f.Local, f.N = uint64(c.op.Local)+p.offset, p.n
 	f.Remote = uint64(c.op.Remote) + p.offset
+	if c.list != nil {
+		f.Local, f.Remote = c.whereList(p)
+	}
 }
 
 // Interrupted: q has ended, and its pieces go over others. A piece that is perhaps moved is moved
@@ -263,6 +277,9 @@ func (c *call) onFinished() {
 func (c *call) goOn() {
 	c.releaseMemory()
 	c.from, c.upTo, c.bad = c.upTo, min(c.upTo+c.set.cfg.KeyMax, c.op.N), 0
+	if c.list != nil {
+		c.upTo = c.from + c.list.next(c.from, c.set.cfg.KeyMax)
+	}
 	if !c.acquirePackets() {
 		c.copyInstead()
 		return

@@ -62,6 +62,8 @@ const (
 	KindCredit        // grants credits, and does nothing else
 	KindMessages      // several messages: see Part
 	KindPlace         // a port of the sender's was opened again, and is somewhere else
+	KindWants         // asks for the keys of several ranges, its data
+	KindGrants        // the keys, its data, or none
 	Kinds             // how many there are, with none
 )
 
@@ -118,6 +120,11 @@ func (h *Head) Decode(b []byte) bool {
 		return h.Header == FlushedSize && h.Data == 0
 	case KindPut, KindGot:
 		return h.Header == ControlSize
+	case KindWants:
+		return h.Header == ControlSize && h.Data > 0 && h.Data <= RangesMax*RangeSize &&
+			h.Data%RangeSize == 0
+	case KindGrants:
+		return h.Header == ControlSize && h.Data <= ListMax
 	case KindGrant:
 		return h.Header == GrantSize && h.Data == 0
 	case KindPlace:
@@ -180,7 +187,9 @@ type Control struct {
 	Addr   uint64 // at the target; of a fault, where
 	N      uint64 // bytes of the whole, but of Ask of the part
 	Offset uint64 // of this part; of a grant and a Finish, the grant's name
-	Ports  uint32 // of a Want: a bit for each of the receiver's ports that a key is wanted of
+	// of a Want: a bit for each of the receiver's ports that a key is wanted of; of Grants: those
+	// of the sender's that there are keys of
+	Ports  uint32
 	Status Status // also: which kind of key is wanted
 	Notice transport.Notice
 	Keys   Keys // of a grant
