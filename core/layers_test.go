@@ -50,7 +50,9 @@ var links = []string{"lapi/transport/self", "lapi/transport/shm", "lapi/transpor
 var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/context", "lapi/cshim/cpu",
 	"lapi/cshim/ctest/evd",
 	"lapi/cshim/ctest/ends",
-	"lapi/cshim/dat", "lapi/cshim/dat/api", "lapi/cshim/dat/coll", "lapi/cshim/dat/evd",
+	"lapi/cshim/ctest/verbs",
+	"lapi/cshim/dat", "lapi/cshim/dat/api", "lapi/cshim/dat/coll", "lapi/cshim/dat/dev",
+	"lapi/cshim/dat/evd",
 	"lapi/cshim/dat/rc", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/ibv", "lapi/cshim/lane", "lapi/cshim/lapi",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/packets", "lapi/cshim/pmix", "lapi/cshim/progress",
 	"lapi/cshim/registry", "lapi/cshim/start", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
@@ -89,6 +91,8 @@ func TestLayers(t *testing.T) {
 				uses("lapi/cshim/dat/evd") && (in("lapi/capi") || in("lapi/core/dat")),
 				uses("lapi/cshim/dat/coll") && in("lapi/core/dat"),
 				uses("lapi/cshim/dat/rc") && p.ImportPath == "lapi/core/dat",
+				uses("lapi/cshim/dat/dev") &&
+					(p.ImportPath == "lapi/core/dat" || in("lapi/core/dat/device")),
 				(uses("lapi/cshim/coll") || uses("lapi/cshim/pmix") || uses("lapi/cshim/munge") ||
 					uses("lapi/cshim/ibv")) && in("lapi/capi"),
 				uses("lapi/cshim/ibv") && in("lapi/tests/verbs/rig"):
@@ -96,7 +100,7 @@ func TestLayers(t *testing.T) {
 				imported == "lapi/cshim" && !in("lapi/capi"):
 				t.Errorf("%s imports %s: only capi may import cshim and its coll, munge, pmix "+
 					"and ibv parts, only cshim the others, transport/shm the node part, "+
-					"registration the watch part, and core/dat event queues, groups and the node engine",
+					"registration the watch part, and core/dat event queues, groups and engines",
 					p.ImportPath,
 					imported)
 			case in("lapi/descriptor") && uses("lapi"):

@@ -12,6 +12,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
+	"lapi/cshim/ctest/verbs"
 	"lapi/transport"
 	"lapi/transport/arena"
 	"lapi/transport/ibv/fake"
@@ -48,12 +49,16 @@ func (h *labHost) Unwatch(int)         {}
 
 const labMemory = 1 << 14
 
-func newLab(t *testing.T, n int) *lab {
+// newLab makes n processes. before may change the adapter of each, by number, before it is opened.
+func newLab(t *testing.T, n int, before ...func(i int, d *fake.Device)) *lab {
 	memory.Guard()
 	lab := &lab{t: t, f: fake.New(), now: 1}
 	for i := range n {
 		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
 		h := &labHost{lab: lab, d: lab.f.Add(addr), params: addr.String() + " 0"}
+		for _, f := range before {
+			f(i, h.d)
+		}
 		random := rand.New(rand.NewPCG(uint64(i), 5))
 		h.l = New(Config{Host: h, Random: random.Uint64, Clock: func() int64 { return lab.now },
 			Network: func() (Network, error) {
@@ -63,7 +68,7 @@ func newLab(t *testing.T, n int) *lab {
 			Self: func() (transport.Link, error) {
 				return self.New(func() int64 { return lab.now })
 			},
-			Adapters: lab.f, Timeout: int64(10 * time.Second)})
+			Adapters: verbs.Fabric{Fabric: lab.f}, Timeout: int64(10 * time.Second)})
 		lab.hosts = append(lab.hosts, h)
 		h.open()
 	}
@@ -142,9 +147,6 @@ func (h *labHost) end(change func(a *Attr, p *EPArgs)) *labEnd {
 func (l *lab) turn() {
 	for range 4 {
 		for _, h := range l.hosts {
-			for _, d := range h.l.devices {
-				d.Woken()
-			}
 			h.l.Progress()
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"lapi/transport/ibv"
+	"lapi/cshim/ctest/verbs"
 	"lapi/transport/layout"
 )
 
@@ -16,14 +16,14 @@ type looked struct {
 
 func (l *looked) Look() uintptr { return l.at }
 
-// TestDeviceLook: where C looks at adapters, core is left alone unless something is due; where it
-// cannot, core has a turn each time. Without an adapter there is nothing to look at.
+// TestDeviceLook: C looks at adapters without core unless something is due. Without an adapter there is
+// nothing to look at.
 func TestDeviceLook(t *testing.T) {
 	lab := newLab(t, 1)
 	defer lab.close()
 	addr := netip.AddrFrom4([4]byte{10, 0, 0, 2})
 	lab.f.Add(addr)
-	all := &looked{Adapters: lab.f, at: 0x4000}
+	all := &looked{Adapters: verbs.Fabric{Fabric: lab.f}, at: 0x4000}
 	lane := &layout.DatLane{}
 	l := New(Config{Host: lab.hosts[0], Clock: func() int64 { return lab.now }, Random: lab.hosts[0].l.cfg.Random, Lane: lane,
 		Adapters: all})
@@ -47,23 +47,14 @@ func TestDeviceLook(t *testing.T) {
 	l.Progress()
 	lab.must("close", h.ia.Close(false))
 	all.at = 0
-	want("core looks", 0, 1)
-	all.at = 0x4000
-	want("again", 0x4000, 0)
+	want("C looks by itself", 0, 0)
+	if lane.On != 1 {
+		t.Error("the lane is off")
+	}
 	lab.must("close", ia.Close(false))
 	want("closed", 0, 0)
-}
-
-// TestDeviceSegments: what a post gives the adapter takes no memory of its own.
-func TestDeviceSegments(t *testing.T) {
-	k := &deviceEngine{}
-	p := &posted{triplets: []Triplet{{Addr: 1, N: 2, Context: 3}, {N: 0}, {Addr: 4, N: 5}}}
-	got := k.segments(p)
-	if len(got) != 2 || got[0] != (ibv.Segment{Addr: 1, N: 2, Key: 3}) {
-		t.Errorf("segments %v", got)
-	}
-	if n := testing.AllocsPerRun(10, func() { k.segments(p) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	if lane.On != 0 {
+		t.Error("the lane is on without an adapter")
 	}
 }
 

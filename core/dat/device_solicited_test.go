@@ -59,8 +59,7 @@ func TestDeviceSolicited(t *testing.T) {
 	}
 	receive()
 	l.must("send", a.Post(PostArgs{Op: rc.Send, Flags: Solicited}))
-	b.h.l.devices[0].Woken()
-	b.h.l.devices[0].Progress()
+	b.h.l.devices[0].Progress(false)
 	if b.recv.slot.Ready != 1 {
 		t.Error("what is told of is not taken")
 	}
@@ -105,8 +104,7 @@ func TestDeviceSolicitedSleep(t *testing.T) {
 		if len(b.h.d.Reported()) == 0 {
 			t.Error("the queue of requests is not armed any more")
 		}
-		k.Woken()
-		k.Progress()
+		k.Progress(false)
 	}
 	k.Disarm()
 }

@@ -8,6 +8,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
 	"lapi/transport/ibv"
+	"lapi/transport/ibv/fake"
 )
 
 // windowLab is two hosts with a connection, of which the second has windows.
@@ -17,7 +18,11 @@ type windowLab struct {
 }
 
 func newWindowLab(t *testing.T, change func(a *Attr, p *EPArgs)) *windowLab {
-	l := newLab(t, 2)
+	return newLab(t, 2).windows(change)
+}
+
+func (l *lab) windows(change func(a *Attr, p *EPArgs)) *windowLab {
+	l.t.Helper()
 	a, b := l.pair(change)
 	return &windowLab{l, a, b}
 }
@@ -380,15 +385,12 @@ func windowOrder(t *testing.T, forEP, bound bool) {
 // zone; and a send cannot invalidate.
 func TestWindowsLacking(t *testing.T) {
 	for _, lacks := range [][]string{{"Windows"}, {"OwnWindows"}, {"Windows", "OwnWindows"}} {
-		l := newWindowLab(t, nil)
-		l.hosts[0].d.Lacks["Invalidates"] = true
-		for _, what := range lacks {
-			l.b.h.d.Lacks[what] = true
-		}
-		for _, h := range l.hosts { // as it was opened with
-			info := h.d.Info()
-			h.ia.engine.(*deviceEngine).info, h.ia.limits = info, deviceLimits(&info)
-		}
+		l := newLab(t, 2, func(i int, d *fake.Device) {
+			d.Lacks["Invalidates"] = i == 0
+			for _, what := range lacks {
+				d.Lacks[what] = i == 1
+			}
+		}).windows(nil)
 		for _, forEP := range []bool{false, true} {
 			m := l.rmr(forEP)
 			if m.ForEP != (forEP && len(lacks) == 1 && lacks[0] == "Windows") {

@@ -64,8 +64,11 @@ type identity struct {
 
 // receiveQueue is what an engine has of an SRQ beside C.
 type receiveQueue interface {
-	post(r *rc.Receive) codes.Return
-	waiting() int // receives that are not taken, or may not be
+	address() uint64 // of what C has of it, if an adapter has the receives; else 0
+	post(triplets []Triplet, cookie uint64) codes.Return
+	// counts are the receives that no message has taken yet, as far as that is known, and those that
+	// are not complete.
+	counts() (waiting, posted int)
 	resize(max int32) codes.Return
 	// watch has an adapter report when fewer receives are left. Links look at each message.
 	watch(low int32)
@@ -74,9 +77,9 @@ type receiveQueue interface {
 
 // way is how an endpoint's data goes: a connection of C's or of rc over links, or a queue pair.
 type way interface {
-	// Post adds a request, which completes by EP.completed. False: the connection is over.
+	// Post adds a request, which completes by EP.completed. False: the connection is over. Of an
+	// RDMA adapter binds alone are posted so.
 	Post(r *rc.Request) bool
-	PostReceive(r *rc.Receive)
 	// Opened says whether it was connected.
 	Opened() bool
 	// Disconnect ends a connection, gracefully when what is posted is complete. EP.ended tells.
@@ -92,6 +95,9 @@ type way interface {
 	postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
 		segments []rc.Segment) codes.Return
 }
+
+// receiving is a way to which core posts receives.
+type receiving interface{ PostReceive(r *rc.Receive) }
 
 // attempt is a connection that is being made, until it is over: of cm, or of the RDMA connection
 // manager.
@@ -121,9 +127,4 @@ type arrival struct {
 	local     netip.Addr
 	peer      netip.AddrPort
 	qualifier uint64
-}
-
-// lacks says whether there is no operation such as a request asks for.
-func (l *Limits) lacks(a *PostArgs) bool {
-	return a.Invalidate && !l.Invalidates || a.Op >= rc.CompareSwap && !l.Atomics
 }

@@ -7,6 +7,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
+	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
 
@@ -20,15 +21,16 @@ type deviceEngine struct {
 	info    ibv.Info
 	regions map[uint32]*region // of LMRs, by the key of local memory
 	windows map[uint32]*region // of RMRs, by the key that peers use
-	list    []ibv.Segment      // of a post or a receive
 }
 
 // startDevice makes a device the adapter's engine.
-func (ia *IA) startDevice(d ibv.Adapter) {
+func (ia *IA) startDevice(d ibv.Adapter) (err error) {
 	l, info := ia.library, d.Info()
 	k := &deviceEngine{ia: ia, d: d, info: info, regions: map[uint32]*region{},
 		windows: map[uint32]*region{}}
-	k.Device = device.New(d, deviceHost{ia}, l.cfg.Timeout)
+	if k.Device, err = device.New(d, deviceHost{ia}, l.cfg.Timeout); err != nil {
+		return err
+	}
 	ia.engine, ia.limits = k, deviceLimits(&info)
 	ia.Addr = info.Addr
 	ia.port = Interface{Name: info.Name, Addr: info.Addr, MTU: info.MTU, Running: info.Active}
@@ -36,6 +38,7 @@ func (ia *IA) startDevice(d ibv.Adapter) {
 	for _, fd := range d.Files() {
 		l.host.Watch(fd)
 	}
+	return nil
 }
 
 func deviceLimits(i *ibv.Info) Limits {
@@ -131,20 +134,39 @@ func (k *deviceEngine) register(r *region) codes.Return {
 		return result
 	}
 	r.of, r.keys = of, of.Keys
-	if r.rmr != nil {
-		k.windows[r.keys.Remote] = r
-	} else {
-		k.regions[r.keys.Local] = r
+	if !k.name(r) {
+		r.of.Deregister()
+		return codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	return codes.Success
+}
+
+// name has the contexts of a region, or of a window, name its memory.
+func (k *deviceEngine) name(r *region) bool {
+	m := device.Memory{Addr: r.addr, N: r.n, Start: r.addr, Zone: uint64(r.pz.handle),
+		Context: r.keys.Local, Key: r.keys.Local, Privileges: uint32(r.privileges)}
+	if r.zeroBased {
+		m.Start = 0
+	}
+	of := k.regions
+	if r.rmr != nil {
+		m.Context, m.Window, of = r.keys.Remote, true, k.windows
+	}
+	if !k.AddMemory(&m) {
+		return false
+	}
+	of[m.Context] = r
+	return true
 }
 
 func (k *deviceEngine) deregister(r *region) {
 	switch {
 	case r.rmr == nil:
 		delete(k.regions, r.keys.Local)
+		k.RemoveMemory(r.keys.Local, false)
 	case k.windows[r.keys.Remote] == r:
 		delete(k.windows, r.keys.Remote)
+		k.RemoveMemory(r.keys.Remote, true)
 	}
 	if r.window == nil {
 		r.of.Deregister()
@@ -160,63 +182,41 @@ func (k *deviceEngine) find(context uint32, byRMR bool) *region {
 	return k.regions[context]
 }
 
-// segments are the local memory of what was posted, until the next call.
-func (k *deviceEngine) segments(p *posted) []ibv.Segment {
-	list := k.list[:0]
-	for _, t := range p.triplets {
-		if t.N == 0 {
-			continue
-		}
-		s := ibv.Segment{Addr: t.Addr, N: t.N, Key: t.Context}
-		if p.byRMR {
-			s.Key = k.windows[t.Context].keys.Local
-		}
-		list = append(list, s)
-	}
-	k.list = list
-	return list
-}
-
 // deviceQueue is an SRQ of an adapter. It implements device.QueueOwner.
 type deviceQueue struct {
-	k *deviceEngine
 	s *SRQ
 	*device.Queue
 }
 
 func (k *deviceEngine) openQueue(s *SRQ) (r codes.Return) {
-	q := &deviceQueue{k: k, s: s}
-	q.Queue, r = s.PZ.zone.NewQueue(int(s.Max), int(s.MaxIOV), q)
+	q := &deviceQueue{s: s}
+	q.Queue, r = s.PZ.zone.NewQueue(int(s.Max), int(s.MaxIOV), uint64(s.PZ.handle), q)
 	s.shared = q
 	return r
 }
 
-func (q *deviceQueue) post(r *rc.Receive) codes.Return {
-	result := q.Post(r, q.k.segments(r.Owner.(*posted)))
-	if result == codes.Success {
-		q.s.c.Posted++
-	}
-	return result
+func (q *deviceQueue) address() uint64 { return q.Address() }
+
+func (q *deviceQueue) post(triplets []Triplet, cookie uint64) codes.Return {
+	return q.Post(triplets, cookie)
 }
 
-// waiting counts what has not completed: an adapter does not report which receive a message has
-// taken.
-func (q *deviceQueue) waiting() int { return int(q.s.c.Posted) }
+// counts: what the adapter has completed is taken first. An adapter does not report which receive a
+// message is just coming to.
+func (q *deviceQueue) counts() (waiting, posted int) {
+	q.s.ia.engine.(*deviceEngine).Progress(true)
+	return q.Posted(), q.Posted()
+}
 
 func (q *deviceQueue) resize(max int32) codes.Return { return q.Resize(int(max)) }
 
-// watch: the adapter knows better than waiting. Few receives that no message takes any more it does
+// watch: the adapter knows better than counts. Few receives that no message takes any more it does
 // not report, so SetLow looks, too.
 func (q *deviceQueue) watch(low int32) { q.Watch(int(low)) }
 
 func (q *deviceQueue) close() { q.Close() }
 
 func (q *deviceQueue) Low() { q.s.tellLow() }
-
-func (q *deviceQueue) Lost() {
-	q.s.c.Posted--
-	q.s.checkLow()
-}
 
 // deviceWay is the way of an endpoint over an adapter.
 type deviceWay struct {
@@ -259,7 +259,11 @@ func (k *deviceEngine) openWay(e *EP) codes.Return {
 
 // use makes q the endpoint's way.
 func (k *deviceEngine) use(e *EP, q *device.Pair) {
+	if old, ok := e.way.(deviceWay); ok {
+		old.close(e)
+	}
 	e.way = deviceWay{k, q}
+	e.publish()
 	if e.Attr.Service == ServiceUD {
 		e.ud = newUD(e, q.Number())
 	}
@@ -278,22 +282,53 @@ func (w deviceWay) change(e, to *EP) codes.Return {
 	return r
 }
 
-// Post implements way.
-func (w deviceWay) Post(r *rc.Request) bool {
-	p := r.Owner.(*posted)
-	var b device.Binding
-	if p.bind != nil {
-		b = p.bind
-	}
-	if r.Bad { // a context in it may name nothing
-		return w.Pair.Post(r, nil, b)
-	}
-	return w.Pair.Post(r, w.k.segments(p), b)
+// close frees what was flushed.
+func (w deviceWay) close(e *EP) {
+	collect(&e.counters, w.Counters())
+	e.c.Pair = 0
+	w.Pair.Close()
 }
 
-// PostReceive implements way.
-func (w deviceWay) PostReceive(r *rc.Receive) {
-	w.Pair.PostReceive(r, w.k.segments(r.Owner.(*posted)))
+// publish shows C whose the pair is.
+func (w deviceWay) publish(e *EP) {
+	w.SetOwner(dev.Owner{Endpoint: uint64(e.handle), Zone: uint64(handleOf(e.PZ)),
+		Receives: uint64(handleOf(e.Recv)), Requests: uint64(handleOf(e.Request))})
+	e.c.Pair = w.Address()
+}
+
+// Post implements way: binds alone, as C posts the others.
+func (w deviceWay) Post(r *rc.Request) bool {
+	b := r.Owner.(*posted).bind
+	if !w.PostBind(r, b) {
+		return false
+	}
+	b.ep.c.Requests-- // it is among C's, or was completed
+	return true
+}
+
+// deviceOps are operations as C has them.
+var deviceOps = [...]int{rc.Send: dev.OpSend, rc.Write: dev.OpWrite, rc.Read: dev.OpRead,
+	rc.CompareSwap: dev.OpSwap, rc.FetchAdd: dev.OpAdd}
+
+// post does what C does by itself for the entry points (cshim/dat/rc/judge.c).
+func (w deviceWay) post(a *PostArgs) codes.Return {
+	r := &dev.Request{Op: deviceOps[a.Op], Local: a.Triplets, Cookie: a.Cookie,
+		Completion: uint32(a.Flags), Data: a.Data, Operand: a.Operand, Compare: a.Compare,
+		Remote: a.Remote}
+	switch {
+	case a.Immediate:
+		r.Flags = dev.Immediate
+	case a.Invalidate:
+		r.Flags, r.Data = dev.Invalidate, a.Remote.Context
+	case a.ToRMR:
+		r.Flags = dev.ToRMR
+	}
+	return w.Pair.Post(r)
+}
+
+// postReceive likewise.
+func (w deviceWay) postReceive(triplets []Triplet, cookie uint64) codes.Return {
+	return w.Pair.PostReceive(triplets, cookie)
 }
 
 func (w deviceWay) meet(attempt) codes.Return {
@@ -305,9 +340,8 @@ func (w deviceWay) meet(attempt) codes.Return {
 
 func (w deviceWay) postDatagram(d *datagram, ah *AH, qpn uint32, triplets []Triplet,
 	_ []rc.Segment) codes.Return {
-	p := &posted{triplets: triplets, datagram: d}
-	r := &rc.Request{Owner: p, Solicited: d.flags&Solicited != 0}
-	return w.PostDatagram(r, ah.path, qpn, w.k.segments(p), d.n)
+	r := &dev.Request{Local: triplets, Cookie: d.cookie, Completion: uint32(d.flags)}
+	return w.PostDatagram(r, ah.path, qpn)
 }
 
 // deviceEnd implements device.Endpoint.
@@ -318,19 +352,8 @@ func (o deviceEnd) Pair() *device.Pair { return o.e.way.(deviceWay).Pair }
 func (o deviceEnd) Abandoned() bool { return o.e.abandon }
 
 func (o deviceEnd) Completed(r *rc.Request) {
-	if d := r.Owner.(*posted).datagram; d != nil {
-		o.e.ud.sent(d, r.Status)
-		return
-	}
+	o.e.c.Requests++ // it is among C's no more
 	o.e.completed(r)
-}
-
-func (o deviceEnd) Received(r *rc.Receive) {
-	if o.e.ud != nil {
-		o.e.ud.received(r)
-		return
-	}
-	o.e.received(r)
 }
 
 func (o deviceEnd) Established(active bool, private []byte) { o.e.established(active, private) }

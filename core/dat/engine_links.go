@@ -120,17 +120,26 @@ func (links) openQueue(s *SRQ) codes.Return {
 	return codes.Success
 }
 
-func (q linkQueue) post(r *rc.Receive) codes.Return {
-	p := r.Owner.(*posted)
-	if !node.AddShared(q.s.c, layout.DatReceive{Cookie: p.cookie},
-		segmentsOf(p.triplets, r.Segments)) {
+func (linkQueue) address() uint64 { return 0 }
+
+func (q linkQueue) post(triplets []Triplet, cookie uint64) codes.Return {
+	r, ret := q.s.ia.receive(q.s.PZ, triplets, cookie)
+	if ret != codes.Success {
+		return ret
+	}
+	r.Owner.(*posted).srq = q.s
+	if !node.AddShared(q.s.c, layout.DatReceive{Cookie: cookie},
+		segmentsOf(triplets, r.Segments)) {
 		return codes.InsufficientResources.With(codes.ResourceMemory)
 	}
 	q.s.queue.Offer()
 	return codes.Success
 }
 
-func (q linkQueue) waiting() int            { return int(q.s.c.Queue.Count) }
+func (q linkQueue) counts() (waiting, posted int) {
+	return int(q.s.c.Queue.Count), int(q.s.c.Posted)
+}
+
 func (linkQueue) resize(int32) codes.Return { return codes.Success }
 func (linkQueue) watch(int32)               {}
 func (linkQueue) close()                    {}

@@ -180,6 +180,9 @@ func (e *EP) collectCounters() {
 	if e.node != nil {
 		collect(&e.counters, e.node.Counters[:])
 	}
+	if w, ok := e.way.(deviceWay); ok {
+		collect(&e.counters, w.Counters())
+	}
 }
 
 // openPosts makes the structure by which C judges posts; false: there is no memory.
@@ -223,6 +226,9 @@ func (e *EP) publish() {
 	default:
 		c.State = layout.DatEpIdle
 	}
+	if w, ok := e.way.(deviceWay); ok {
+		w.publish(e)
+	}
 }
 
 // posted are the requests and receives that are not complete.
@@ -231,6 +237,10 @@ func (e *EP) outstanding() (requests, receives int) {
 	if e.node != nil {
 		requests += int(e.node.Tx.Posted)
 		receives += int(e.node.Rx.Queue.Count)
+	}
+	if w, ok := e.way.(deviceWay); ok {
+		r, n := w.Posted()
+		requests, receives = requests+r, receives+n
 	}
 	return requests, receives
 }

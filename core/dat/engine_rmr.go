@@ -44,7 +44,7 @@ func (k *deviceEngine) promise(b *binding) (r codes.Return) {
 }
 
 func (k *deviceEngine) grant(r *region) {
-	k.windows[r.keys.Remote] = r
+	k.name(r) // without memory for that no read of the program's goes to it
 	if r.window != nil {
 		r.window.Bound(r.keys.Remote, boundRMR{r.rmr})
 	}

@@ -257,6 +257,9 @@ func (e *EP) release() {
 	e.leavePeer()
 	e.private.release()
 	e.use(-1)
+	if w, ok := e.way.(deviceWay); ok {
+		w.close(e)
+	}
 	e.closePosts()
 	e.ia.remove(e)
 }

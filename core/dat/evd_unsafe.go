@@ -128,6 +128,9 @@ func (e *EVD) discard() { e.release() }
 
 func (e *EVD) release() {
 	e.collectCounters()
+	for _, d := range e.ia.library.devices {
+		d.ForgetEVD(uint64(e.handle))
+	}
 	evd.Close(uint64(e.handle))
 	e.ia.remove(e)
 	e.queue = new(layout.DatQueue)

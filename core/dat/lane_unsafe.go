@@ -73,9 +73,10 @@ func (l *Library) TellLane() {
 	n.Adapters, n.GoWork = 0, 0
 	for _, d := range l.devices {
 		n.Adapters = uint64(l.cfg.Adapters.Look())
-		n.GoWork |= uint32(flag(n.Adapters == 0 || d.NextTimeout() != 0))
+		n.GoWork |= uint32(flag(d.NextTimeout() != 0))
 	}
-	if l.network == nil { // the lane knows nothing of RDMA adapters
+	if l.network == nil {
+		n.On = uint32(flag(len(l.devices) > 0))
 		return
 	}
 	work := n.GoWork != 0 || l.busy || l.engine.Waiting() || len(l.conns.ended) > 0 ||

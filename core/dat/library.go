@@ -3,6 +3,7 @@ package dat
 import (
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
+	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
 	"lapi/core/progress"
 	"lapi/transport"
@@ -163,8 +164,9 @@ func (l *Library) Descriptors() []int {
 func (l *Library) Progress() (n int) {
 	if len(l.devices) > 0 {
 		memory.Guard()
+		work := device.TakeWork()
 		for _, d := range l.devices {
-			n += d.Progress()
+			n += d.Progress(work)
 		}
 	}
 	if l.network == nil {

@@ -4,6 +4,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/device"
 	"lapi/core/dat/rc"
+	"lapi/cshim/dat/dev"
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
@@ -285,11 +286,7 @@ type RMR struct {
 }
 
 // Triplet names local memory (DAT_LMR_TRIPLET), or a peer's (DAT_RMR_TRIPLET).
-type Triplet struct {
-	Addr    uint64
-	N       uint32
-	Context uint32
-}
+type Triplet = dev.Triplet
 
 // NewRMR is dat_rmr_create, and dat_rmr_create_for_ep.
 func (ia *IA) NewRMR(pz Handle, forEP bool) (*RMR, codes.Return) {

@@ -99,8 +99,7 @@ func (ia *IA) start(params string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", ia.Name, err)
 			}
-			ia.startDevice(d)
-			return nil
+			return ia.startDevice(d)
 		}
 	}
 	ia.engine, ia.limits = links{ia}, linkLimits

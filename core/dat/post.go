@@ -79,8 +79,8 @@ func (e *EP) iovMax(op rc.Op) int32 {
 // (cshim/dat/rc/judge.c): the connection stands or is over.
 func (e *EP) Post(a PostArgs) codes.Return {
 	e.ia.library.nodeConns.collect()
-	if e.ia.limits.lacks(&a) {
-		return codes.ModelNotSupported.With(codes.NoSubtype)
+	if w, ok := e.way.(deviceWay); ok {
+		return w.post(&a)
 	}
 	total := uint64(0)
 	for _, t := range a.Triplets {
@@ -123,6 +123,9 @@ func (ia *IA) receive(pz *PZ, triplets []Triplet, cookie uint64) (*rc.Receive, c
 // PostReceive is dat_ep_post_recv, which C has judged.
 func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlags) codes.Return {
 	e.ia.library.nodeConns.collect()
+	if w, ok := e.way.(deviceWay); ok {
+		return w.postReceive(triplets, cookie)
+	}
 	r, ret := e.ia.receive(e.PZ, triplets, cookie)
 	if ret != codes.Success {
 		return ret
@@ -135,7 +138,7 @@ func (e *EP) PostReceive(triplets []Triplet, cookie uint64, flags CompletionFlag
 		r.Status = rc.Flushed
 		e.received(r)
 	default:
-		e.way.PostReceive(r)
+		e.way.(receiving).PostReceive(r)
 	}
 	return codes.Success
 }

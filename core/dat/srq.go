@@ -68,7 +68,7 @@ func (s *SRQ) discard() { s.Free() }
 
 // open makes C's part.
 func (s *SRQ) open() bool {
-	s.c = node.OpenShared(uint64(s.handle), uint64(s.PZ.handle), s.Max, s.MaxIOV, s.isDevice())
+	s.c = node.OpenShared(uint64(s.handle), uint64(s.PZ.handle), s.Max, s.MaxIOV, s.shared.address())
 	if s.c == nil {
 		return false
 	}
@@ -79,12 +79,6 @@ func (s *SRQ) open() bool {
 	s.queue.Next = s.next
 	s.queue.Waits = func(n int) { s.c.CoreWaits = uint32(n) }
 	return true
-}
-
-// isDevice says whether an RDMA adapter has the receives.
-func (s *SRQ) isDevice() bool {
-	_, is := s.shared.(*deviceQueue)
-	return is
 }
 
 func (s *SRQ) close() {
@@ -113,26 +107,22 @@ func (s *SRQ) next() *rc.Receive {
 
 // Post is dat_srq_post_recv, which C has judged.
 func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
-	r, ret := s.ia.receive(s.PZ, triplets, cookie)
-	if ret != codes.Success {
-		return ret
-	}
-	r.Owner.(*posted).srq = s
-	return s.shared.post(r)
+	return s.shared.post(triplets, cookie)
 }
 
 // Counts are what a query tells: receives that wait, and those that endpoints have taken.
 func (s *SRQ) Counts() (available, outstanding int) {
-	n := s.shared.waiting()
-	return n, int(s.c.Posted) - n
+	waiting, posted := s.shared.counts()
+	return waiting, posted - waiting
 }
 
 // Resize is dat_srq_resize.
 func (s *SRQ) Resize(max int32) codes.Return {
+	_, posted := s.shared.counts()
 	switch {
 	case max <= 0 || max > s.ia.limits.SRQDTOs:
 		return codes.Arg(2)
-	case max < int32(s.c.Posted):
+	case int(max) < posted:
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
 	}
 	if r := s.shared.resize(max); r != codes.Success {
@@ -155,7 +145,7 @@ func (s *SRQ) SetLow(low int32) codes.Return {
 
 // checkLow tells the consumer if few receives are left.
 func (s *SRQ) checkLow() {
-	if s.shared.waiting() < int(s.LowWatermark) {
+	if waiting, _ := s.shared.counts(); waiting < int(s.LowWatermark) {
 		s.tellLow()
 	}
 }

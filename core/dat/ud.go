@@ -222,6 +222,7 @@ func (a *AH) discard() { a.release() }
 func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 	flags CompletionFlags) codes.Return {
 	ah, r := findIn[*AH](e.ia, to, codes.NoSubtype, false)
+	requests, _ := e.outstanding()
 	switch {
 	case e.ud == nil:
 		return codes.InvalidState.With(codes.NoSubtype)
@@ -229,7 +230,7 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 		return codes.Arg(4)
 	case e.Request == nil:
 		return codes.InvalidState.With(codes.InvalidStateEPEVDRequest)
-	case e.c.Requests >= uint32(e.Attr.MaxRequest):
+	case int32(requests) >= e.Attr.MaxRequest:
 		return codes.InsufficientResources.With(codes.ResourceTEP)
 	case int32(len(triplets)) > e.Attr.MaxRequestIOV:
 		return codes.Arg(2)
@@ -246,6 +247,9 @@ func (e *EP) PostUD(triplets []Triplet, to Handle, qpn uint32, cookie uint64,
 		return codes.LengthError.With(codes.NoSubtype)
 	}
 	d := &datagram{e: e, p: ah.peer, cookie: cookie, flags: flags, n: n}
+	if w, ok := e.way.(deviceWay); ok { // C counts
+		return w.postDatagram(d, ah, qpn, triplets, nil)
+	}
 	e.c.Requests++
 	if r = e.way.postDatagram(d, ah, qpn, triplets, segments); r != codes.Success {
 		e.c.Requests--

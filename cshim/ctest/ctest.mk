@@ -8,7 +8,7 @@ CSHIM_INCLUDES := -Icshim -Iinclude
 # Of uDAPL what transfers, waits and posts. Its lane is there twice: the other of two processes.
 CSHIM_TEST_LANE := $(wildcard cshim/dat/*.c cshim/dat/evd/*.c cshim/dat/rc/*.c)
 CSHIM_TEST_SECOND := $(CSHIM_TEST_LANE:cshim/dat/%.c=$(CSHIM_TEST_DIR)/second/%.c)
-CSHIM_TEST_DAT := $(wildcard cshim/dat/coll/*.c) \
+CSHIM_TEST_DAT := $(wildcard cshim/dat/coll/*.c cshim/dat/dev/*.c) \
   $(addprefix cshim/dat/api/,block.c collective_post.c posts.c wait.c) \
   $(CSHIM_TEST_LANE) $(CSHIM_TEST_SECOND) $(wildcard cshim/ctest/dat/fake_*.c)
 # What asks launchers' libraries: the test program is these libraries, and exports their functions.

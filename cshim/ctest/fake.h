@@ -123,6 +123,7 @@ void test_rc_shared(void);
 void test_dat_hostile(void);
 void test_names_hostile(void);
 void test_polls(void);
+void test_dev(void);
 void test_evd(void);
 void test_dat_threads(void);
 void test_completions(void);

@@ -81,6 +81,7 @@ static const struct {
 	{"dat_hostile", test_dat_hostile, EVENTS},
 	{"names_hostile", test_names_hostile, 0},
 	{"polls", test_polls, EVENTS},
+	{"dev", test_dev, EVENTS},
 	{"evd", test_evd, THREADS | EVENTS},
 	{"dat_threads", test_dat_threads, THREADS | EVENTS},
 	{"completions", test_completions, 0},

@@ -11,7 +11,6 @@
 #include "ibv/library.h"
 
 enum {
-	CORE_LOOKS = 8,     /* in vain, to one for what core has to look for beside completions */
 	EVENTS_AT_ONCE = 64 /* acknowledgements take a lock, so they are given many at a time */
 };
 
@@ -53,15 +52,22 @@ int cshim_ibv_create_cq(struct cshim_ibv *a, int entries, cshim_ibv_object *cq)
 	return 0;
 }
 
+void cshim_ibv_leave(cshim_ibv_object cq)
+{
+	struct queue **at = &looked;
+
+	while (*at && NUMBER((*at)->cq) != cq)
+		at = &(*at)->next;
+	if (*at)
+		*at = (*at)->next;
+}
+
 /* A queue that the adapter does not destroy is not asked any more either. */
 int cshim_ibv_destroy_cq(cshim_ibv_object cq)
 {
-	struct queue *q = queue_of(cq), **at = &looked;
+	struct queue *q = queue_of(cq);
 
-	while (*at && *at != q)
-		at = &(*at)->next;
-	if (*at)
-		*at = q->next;
+	cshim_ibv_leave(cq);
 	if (q->events)
 		ibv.ack_cq_events(q->cq, q->events);
 	q->events = 0;
@@ -73,7 +79,6 @@ int cshim_ibv_destroy_cq(cshim_ibv_object cq)
 
 int cshim_ibv_look(void)
 {
-	static uint32_t looks;
 	int some = 0;
 
 	for (struct queue *q = looked; q; q = q->next) {
@@ -85,7 +90,7 @@ int cshim_ibv_look(void)
 		}
 		some |= q->count > 0;
 	}
-	return some || ++looks % CORE_LOOKS == 0;
+	return some;
 }
 
 /*

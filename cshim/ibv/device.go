@@ -70,6 +70,9 @@ func (d *Device) DestroyCQ(cq ibv.CQ) error {
 	return failure("ibv_destroy_cq", C.cshim_ibv_destroy_cq(object(cq)))
 }
 
+// Leave leaves a completion queue to C that polls it by libibverbs: looks ask it no more.
+func (d *Device) Leave(cq ibv.CQ) { C.cshim_ibv_leave(object(cq)) }
+
 // CreateSRQ implements ibv.Device.
 func (d *Device) CreateSRQ(pd ibv.PD, receives, segments int) (ibv.SRQ, error) {
 	var o C.cshim_ibv_object

@@ -173,8 +173,10 @@ int cshim_ibv_create_cq(struct cshim_ibv *, int entries, cshim_ibv_object *);
 int cshim_ibv_destroy_cq(cshim_ibv_object);
 /* How many completions were taken, at most max; negative: it is broken. */
 int cshim_ibv_poll(cshim_ibv_object cq, int max, struct cshim_ibv_completion *);
-/* 1 if there is something in a queue of an adapter that has an address, or core is to look. */
+/* 1 if there is something in a queue of an adapter that has an address. */
 int cshim_ibv_look(void);
+/* A queue that its owner polls by libibverbs: cshim_ibv_look asks it no more. */
+void cshim_ibv_leave(cshim_ibv_object cq);
 int cshim_ibv_arm(cshim_ibv_object cq, int solicited);
 /* The next completion queue that there is something in since it was armed; 0: none. */
 cshim_ibv_object cshim_ibv_armed(struct cshim_ibv *);

@@ -63,7 +63,7 @@ var dat = []mutation{
 		kill:   "go ./core/dat/cm TestCloseAfterAccept"},
 	{name: "device-break-unheard",
 		file:   "core/dat/device/call.go",
-		old:    "	case ibv.Rejected:\n		ep.Pair().finish(rc.ByPeer)\n",
+		old:    "	case ibv.Rejected:\n		ep.Pair().over(rc.ByPeer)\n",
 		new:    "	case ibv.Rejected:\n",
 		broken: "an adapter's connection that the peer rejects late stands for ever",
 		kill:   "go ./core/dat TestDeviceClosedBeforeReady"},

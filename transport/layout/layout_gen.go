@@ -499,6 +499,7 @@ type (
 	}
 	DatEp struct {
 		End           uint64
+		Pair          uint64
 		Recv          uint64
 		Request       uint64
 		Srq           uint64
@@ -525,8 +526,7 @@ type (
 		Low       uint32
 		IsLow     uint32
 		CoreWaits uint32
-		ByCore    uint32
-		Zero      uint32
+		Device    uint64
 	}
 	DatSegment struct {
 		Addr    uint64

@@ -155,9 +155,9 @@ func (k *Device) onEvent(e *ibv.CMEvent) {
 func (c *Call) onBreak(ep Endpoint, e *ibv.CMEvent) {
 	switch e.Kind {
 	case ibv.Rejected:
-		ep.Pair().finish(rc.ByPeer)
+		ep.Pair().over(rc.ByPeer)
 	case ibv.Unreachable, ibv.Failed:
-		ep.Pair().finish(rc.Broken)
+		ep.Pair().over(rc.Broken)
 	}
 }
 
@@ -301,7 +301,7 @@ func (c *Call) onEnd(e *ibv.CMEvent) {
 		if e.Kind == ibv.Removed {
 			how = rc.Broken
 		}
-		ep.Pair().finish(how)
+		ep.Pair().over(how)
 	case c.state == leaving:
 		c.left()
 	case ep != nil:

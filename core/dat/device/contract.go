@@ -62,9 +62,8 @@ type Endpoint interface {
 	Pair() *Pair
 	// Abandoned says whether it is being freed: then it is not notified of the end.
 	Abandoned() bool
-	// Completed and Received: a request, or a receive, is complete.
+	// Completed: a bind is complete.
 	Completed(r *rc.Request)
-	Received(r *rc.Receive)
 	// Established: the connection stands. private is that of the peer's acceptance.
 	Established(active bool, private []byte)
 	// Reached: an attempt for datagrams has found the peer. False: the endpoint has no place for
@@ -100,8 +99,6 @@ type Service interface {
 type QueueOwner interface {
 	// Low: a message has left fewer receives than Watch has set.
 	Low()
-	// Lost: a receive was taken for a pair that is gone; it has no other completion.
-	Lost()
 }
 
 // Waker is woken for all receives that have completed. Wakers are compared.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"lapi/core/dat/codes"
-	"lapi/core/dat/rc"
+	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
 
@@ -103,18 +103,7 @@ func (c *Call) reach(e Endpoint, to datagramEnd, qkey uint32, private []byte) {
 	}
 }
 
-// PostDatagram sends n bytes of local memory, which it does not keep, to the queue pair qpn of a
-// path's process. It completes by Endpoint.Completed with r.
-func (q *Pair) PostDatagram(r *rc.Request, p *Path, qpn uint32, local []ibv.Segment,
-	n uint32) codes.Return {
-	k := q.k
-	w := &k.work
-	*w = ibv.Work{ID: requestID(q.serial, q.sent+uint32(len(q.requests))),
-		Op: ibv.OpSend, Signaled: true, Solicited: r.Solicited, Segments: local,
-		Inline: int(n) <= k.info.MaxInline, AH: p.p, QPN: qpn, QKey: p.qkey}
-	if q.qp == 0 || k.d.PostSend(q.qp, w) != nil {
-		return codes.InsufficientResources.With(codes.ResourceTEP)
-	}
-	q.requests = append(q.requests, request{r, nil, false})
-	return codes.Success
+// PostDatagram sends local memory to the queue pair qpn of a path's process.
+func (q *Pair) PostDatagram(r *dev.Request, p *Path, qpn uint32) codes.Return {
+	return codes.Return(q.c.PostDatagram(r, uintptr(p.p), qpn, p.qkey))
 }

@@ -1,63 +1,70 @@
 package device
 
 import (
+	"errors"
 	"slices"
 
 	"lapi/core/dat/codes"
 	"lapi/core/progress"
+	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
 
-// Device is an RDMA adapter at work: its objects, the completions and events that it takes, and the
-// connections that are being made. All of it is used under its owner's lock.
+// Device is an RDMA adapter at work: its objects, the events that it takes, and the connections that
+// are being made. Posts and completions are C's (cshim/dat/dev), which leaves the unusual to it. All of
+// it is used under its owner's lock.
 type Device struct {
 	d       ibv.Adapter
+	c       dev.Adapter
 	host    Host
 	timeout int64 // ns after which a silent peer is gone
 	info    ibv.Info
 
 	windows map[uint32]*Window // that are bound and in effect, by the key that peers use
 	pools   []*pool
-	quiet   int              // of them are a Waker's
-	armed   bool             // a thread sleeps, or is about to
-	pairs   map[uint32]*Pair // by serial, those that have a queue pair
-	numbers map[uint32]*Pair // by the queue pair's number
-	queues  map[uint32]*Queue
-	serial  uint32 // of the newest pair or queue
+	quiet   int                // of them are a Waker's
+	armed   bool               // a thread sleeps, or is about to
+	pairs   map[dev.Pair]*Pair // those that have a queue pair
+	numbers map[uint32]*Pair   // by the queue pair's number
+	queues  map[*Queue]bool
 
 	calls     map[ibv.ID]*Call
 	listeners map[ibv.ID]*Listener // by each of their two IDs
 	due       int64                // no call has anything to do before; 0: none has at all
-	turns     int                  // until it is looked for events of connections
 	broken    []*Pair              // their connections are about to end
-	found     [foundMax]ibv.Completion
-	work      ibv.Work // of a post; adapters do not keep it
-	recv      [1]ibv.Recv
+	notice    *dev.Notice
 }
 
 const (
-	foundMax   = 32      // completions that are taken at once
-	poolSize   = 1 << 12 // completions that a queue of several pairs holds
-	quietSize  = 1 << 8  // and one of a Waker's receives that are solicited
-	eventTurns = 16      // looks for completions to one for events, which costs a system call
+	poolSize  = 1 << 12 // completions that a queue of several pairs holds
+	quietSize = 1 << 8  // and one of a Waker's receives that are solicited
 )
+
+var errNoMemory = errors.New("uDAPL: there is no memory")
 
 // pool is a completion queue. Each pair that uses it has as much room there as it may post. One of
 // a Waker has its receives that are solicited; see solicited.go.
 type pool struct {
-	c          ibv.CQ
+	c          dev.Pool
+	cq         ibv.CQ
 	size, used int
 	waker      Waker // nil: it is for everything
 	ready      bool  // the adapter has reported completions in it
 	wakes      bool  // there is something solicited
 }
 
-// New makes a Device of an adapter that is open. timeout is in ns.
-func New(d ibv.Adapter, host Host, timeout int64) *Device {
-	return &Device{d: d, host: host, timeout: timeout, info: d.Info(),
-		windows: map[uint32]*Window{}, pairs: map[uint32]*Pair{}, numbers: map[uint32]*Pair{},
-		queues: map[uint32]*Queue{}, calls: map[ibv.ID]*Call{},
-		listeners: map[ibv.ID]*Listener{}}
+// New makes a Device of an adapter that is open, which belongs to it then. timeout is in ns.
+func New(d ibv.Adapter, host Host, timeout int64) (*Device, error) {
+	k := &Device{d: d, host: host, timeout: timeout, info: d.Info(),
+		windows: map[uint32]*Window{}, pairs: map[dev.Pair]*Pair{}, numbers: map[uint32]*Pair{},
+		queues: map[*Queue]bool{}, calls: map[ibv.ID]*Call{},
+		listeners: map[ibv.ID]*Listener{}, notice: new(dev.Notice)}
+	var ok bool
+	if k.c, ok = dev.Open(k.info.MaxInline, k.info.Invalidates, k.info.Atomics); !ok {
+		_ = d.Close()
+		return nil, errNoMemory
+	}
+	return k, nil
 }
 
 // Active says whether the port is up.
@@ -70,8 +77,10 @@ func (k *Device) Close() {
 		k.d.FreeID(id)
 	}
 	for _, p := range k.pools {
-		_ = k.d.DestroyCQ(p.c)
+		k.c.RemovePool(p.c)
+		_ = k.d.DestroyCQ(p.cq)
 	}
+	k.c.Close()
 	_ = k.d.Close()
 }
 
@@ -93,15 +102,23 @@ func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 	if size < n {
 		return nil, none
 	}
-	c, err := k.d.CreateCQ(size)
+	cq, err := k.d.CreateCQ(size)
 	if err != nil {
 		return nil, none
 	}
-	p := &pool{c: c, size: size, used: n, waker: waker}
+	if d, ok := k.d.(interface{ Leave(ibv.CQ) }); ok {
+		d.Leave(cq)
+	}
+	c, ok := k.c.AddPool(uintptr(cq))
+	if !ok {
+		_ = k.d.DestroyCQ(cq)
+		return nil, none
+	}
+	p := &pool{c: c, cq: cq, size: size, used: n, waker: waker}
 	k.pools = append(k.pools, p)
 	if waker != nil {
 		k.quiet++
-		_ = k.d.ArmCQ(c, true)
+		_ = k.d.ArmCQ(cq, true)
 	}
 	return p, codes.Success
 }
@@ -110,22 +127,24 @@ func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 func (k *Device) giveBack(p *pool, n int) {
 	p.used -= max(n, 1)
 	if p.waker != nil && p.used == 0 {
-		_ = k.d.DestroyCQ(p.c)
+		k.c.RemovePool(p.c)
+		_ = k.d.DestroyCQ(p.cq)
 		at := slices.Index(k.pools, p)
 		k.pools = append(k.pools[:at:at], k.pools[at+1:]...)
 		k.quiet--
 	}
 }
 
-// Progress takes completions and events. It returns how many.
-func (k *Device) Progress() (n int) {
-	for _, p := range k.pools {
-		n += k.poll(p)
+// TakeWork says whether C has left something to the devices, once. A turn of all devices begins so.
+func TakeWork() bool { return dev.TakeWork() }
+
+// Progress takes completions and events. It returns how many. work: C has left something.
+func (k *Device) Progress(work bool) (n int) {
+	n = k.drain(nil)
+	if work || dev.Work() {
+		k.collect()
 	}
-	n += k.endBroken()
-	if k.turns--; k.turns < 0 {
-		n += k.events()
-	}
+	n += k.endBroken() + k.events()
 	if k.due != 0 { // to ask for the time costs as much as the rest, where it is a system call
 		if now := k.host.Now(); now >= k.due {
 			k.onTimeout(now)
@@ -134,26 +153,27 @@ func (k *Device) Progress() (n int) {
 	return n + k.endBroken()
 }
 
-// Woken makes the next Progress look for events, which it does not each time.
-func (k *Device) Woken() { k.turns = 0 }
-
-// poll takes completions of a queue. An event says when a queue is broken.
-func (k *Device) poll(p *pool) int {
-	n := max(k.d.PollCQ(p.c, k.found[:]), 0)
-	for i := range n {
-		k.complete(&k.found[i])
+// collect sees to requests that the adapter does not know, to ends that wait for requests, and to
+// queues in which few receives are left.
+func (k *Device) collect() {
+	for _, q := range k.pairs {
+		q.settle()
 	}
-	return n
+	for h := range k.queues {
+		h.collectLow()
+	}
 }
 
-// drain takes all that there are.
+// drain takes all completions of a queue that there are; of all queues if p is nil.
 func (k *Device) drain(p *pool) (n int) {
-	for {
-		found := k.poll(p)
-		if n += found; found < foundMax {
-			return n
-		}
+	c := dev.Pool{}
+	if p != nil {
+		c = p.c
 	}
+	for k.c.Step(c, k.notice, &n) {
+		k.complete(k.notice)
+	}
+	return n
 }
 
 // events takes what has happened to connections, and to the adapter.
@@ -163,10 +183,7 @@ func (k *Device) events() (n int) {
 		if e.Kind == ibv.NoCMEvent {
 			break
 		}
-		// A peer's last data has come before the message that it has left.
-		for _, p := range k.pools {
-			k.drain(p)
-		}
+		k.drain(nil) // a peer's last data has come before the message that it has left
 		k.endBroken()
 		k.onEvent(&e)
 		n++
@@ -179,11 +196,7 @@ func (k *Device) events() (n int) {
 		k.onAsync(a)
 		n++
 	}
-	n += k.wakeSolicited()
-	if k.turns = eventTurns; n > 0 {
-		k.turns = 0
-	}
-	return n
+	return n + k.wakeSolicited()
 }
 
 func (k *Device) onAsync(a ibv.Event) {
@@ -202,7 +215,7 @@ func (k *Device) onAsync(a ibv.Event) {
 			k.endBroken()
 		}
 	case ibv.SRQLow:
-		for _, h := range k.queues {
+		for h := range k.queues {
 			if h.q == a.SRQ {
 				h.owner.Low()
 			}
@@ -217,18 +230,16 @@ func (k *Device) Arm() bool {
 	k.armed = true
 	for _, p := range k.pools {
 		if p.waker == nil {
-			_ = k.d.ArmCQ(p.c, false)
+			_ = k.d.ArmCQ(p.cq, false)
 		}
 	}
-	k.turns = 0
-	return k.Progress() == 0
+	return k.Progress(true) == 0
 }
 
 // Disarm ends what Arm began.
 func (k *Device) Disarm() {
 	k.armed = false
 	k.d.Quiet(k.reported)
-	k.turns = 0
 }
 
 // NextTimeout is when Progress has something to do even if nothing arrives; 0: never.

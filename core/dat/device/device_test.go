@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"lapi/core/dat/codes"
-	"lapi/core/dat/rc"
+	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
 
@@ -19,11 +19,11 @@ func TestNoClock(t *testing.T) {
 	defer l.close()
 	k := l.hosts[0].k
 	k.due, l.asked = 0, 0
-	if k.Progress(); l.asked != 0 {
+	if k.Progress(false); l.asked != 0 {
 		t.Errorf("nothing is due, and the time was asked for %d times", l.asked)
 	}
 	k.wakeAt(1 << 40)
-	if k.Progress(); l.asked != 1 || k.due != 1<<40 {
+	if k.Progress(false); l.asked != 1 || k.due != 1<<40 {
 		t.Errorf("asked %d times, due at %d", l.asked, k.due)
 	}
 }
@@ -45,31 +45,10 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestSerials: no living pair's number in completions is given again.
-func TestSerials(t *testing.T) {
-	l := newLab(t, 1)
-	defer l.close()
-	k := l.hosts[0].k
-	k.serial = 1<<31 - 2
-	first, second := l.hosts[0].end(nil).pair, l.hosts[0].end(nil).pair
-	if first.serial != 1<<31-1 || second.serial != 0 {
-		t.Fatalf("serials %d, %d", first.serial, second.serial)
-	}
-	k.serial = 1<<31 - 2
-	third := l.hosts[0].end(nil).pair
-	if third.serial == first.serial || third.serial == second.serial {
-		t.Errorf("serial %d is given again", third.serial)
-	}
-	for _, q := range []*Pair{first, second, third} {
-		q.Discard()
-	}
-}
-
 // low is a QueueOwner that counts.
-type low struct{ low, lost int }
+type low struct{ low int }
 
-func (o *low) Low()  { o.low++ }
-func (o *low) Lost() { o.lost++ }
+func (o *low) Low() { o.low++ }
 
 // TestLowBeforeCompletions: the owner of a queue is notified that few receives are left before the
 // receives that messages have taken complete; once, and only if it watches.
@@ -77,32 +56,30 @@ func TestLowBeforeCompletions(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
 	h, o := l.hosts[1], &low{}
-	queue, r := h.zone.NewQueue(8, 1, o)
+	queue, r := h.zone.NewQueue(8, 1, 0, o)
 	l.must("queue", r)
 	a := l.hosts[0].end(nil)
 	b := h.end(func(c *PairConfig) { c.Queue = queue })
 	l.connect(a, b)
 	for range 4 {
-		l.must("post", queue.Post(&rc.Receive{}, segment))
+		l.must("post", queue.Post(nil, 0))
 	}
 	queue.Watch(3)
 	for i, want := range []int{0, 1, 1} {
-		if !a.pair.Post(&rc.Request{Op: rc.Send}, segment, nil) {
-			t.Fatal("the pair takes no request")
-		}
-		if h.k.onAsync(h.d.Event()); o.low != want || len(b.received) != 0 {
-			t.Fatalf("after %d messages: notified %d times, %d receives are complete", i+1, o.low,
-				len(b.received))
+		a.send(0)
+		if h.k.onAsync(h.k.d.Event()); o.low != want || queue.Posted() != 4 {
+			t.Fatalf("after %d messages: notified %d times, %d receives are not complete", i+1, o.low,
+				queue.Posted())
 		}
 	}
-	if l.turn(); len(b.received) != 3 || len(a.completed) != 3 {
-		t.Errorf("%d receives and %d requests are complete", len(b.received), len(a.completed))
+	l.turn()
+	a.take()
+	if b.take(); len(b.received) != 3 || len(a.sent) != 3 || queue.Posted() != 1 {
+		t.Errorf("%d receives and %d requests are complete, %d receives are not", len(b.received),
+			len(a.sent), queue.Posted())
 	}
 	l.disconnect(a)
 	queue.Close()
-	if o.lost != 0 || o.low != 1 {
-		t.Errorf("%d receives are lost, notified %d times", o.lost, o.low)
-	}
 }
 
 // bell is a Waker.
@@ -131,7 +108,7 @@ func TestSolicitedQueues(t *testing.T) {
 		t.Errorf("%d queues are left, %d of Wakers, %d places taken", len(k.pools), k.quiet,
 			k.pools[0].used)
 	}
-	h.d.Refuse["CreateCQ"] = errNoPair
+	h.d.Refuse["CreateCQ"] = errNoMemory
 	c := PairConfig{Zone: h.zone, Requests: 1, Receives: 1, Solicited: waker}
 	if _, r := k.NewPair(c, &end{}); r.Type() != codes.InsufficientResources {
 		t.Errorf("without a queue: %#x", uint32(r))
@@ -146,10 +123,12 @@ func TestWakesForWhatNobodyTook(t *testing.T) {
 	waker := &bell{}
 	a, b := l.hosts[0].end(nil), l.hosts[1].end(func(c *PairConfig) { c.Solicited = waker })
 	l.connect(a, b)
-	for i, solicited := range []bool{false, true} {
-		b.pair.PostReceive(&rc.Receive{}, segment)
-		a.pair.Post(&rc.Request{Op: rc.Send, Solicited: solicited}, segment, nil)
-		if l.hosts[1].k.wakeSolicited(); waker.rung != i || len(b.received) != 2*i {
+	const solicited = 2 // DAT_COMPLETION_SOLICITED_WAIT_FLAG
+	for i, flags := range []int{0, solicited} {
+		l.must("receive", b.pair.PostReceive(nil, 0))
+		a.send(uint32(flags))
+		l.hosts[1].k.wakeSolicited()
+		if b.take(); waker.rung != i || len(b.received) != 2*i {
 			t.Errorf("message %d: woken %d times, %d receives are complete", i+1, waker.rung,
 				len(b.received))
 		}
@@ -194,13 +173,18 @@ func TestReportsFailures(t *testing.T) {
 	l.connect(a, b)
 	a.h.d.Vendor = 0x81
 	a.h.d.Fail = func(*ibv.Work) ibv.Status { return ibv.RetryExcErr }
+	at := &dev.Memory{Addr: 0x1000, N: 8, Start: 0x1000, Context: 7, Key: 7}
+	if !a.h.k.AddMemory(at) {
+		t.Fatal("no memory")
+	}
 	for range 3 {
-		a.pair.Post(&rc.Request{Op: rc.Write, Addr: 0x2000,
-			Segments: []rc.Segment{{Addr: 0x1000, N: 8}}}, segment, nil)
+		l.must("write", a.pair.Post(&dev.Request{Op: dev.OpWrite, Remote: dev.Triplet{Addr: 0x2000},
+			Flags: dev.Immediate, // whose data is not inline: nothing is there
+			Local: []dev.Triplet{{Addr: 0x1000, N: 8, Context: 7}}}))
 	}
 	number := a.pair.Number()
 	l.turn()
-	want := fmt.Sprintf("IBV_WC_RETRY_EXC_ERR, vendor_err 0x81: RDMA write of 8 bytes, local address "+
+	want := fmt.Sprintf("IBV_WC_RETRY_EXC_ERR, vendor_err 0x81: RDMA write with immediate data of 8 bytes, local address "+
 		"0x1000, remote address 0x2000; queue pair %#x of adapter fake0, port 1", number)
 	if got := a.h.reports; len(got) != 1 || got[0] != want {
 		t.Errorf("%q", got)
@@ -213,8 +197,7 @@ func TestReportsFailures(t *testing.T) {
 	a.h.d.Raise(ibv.Event{Kind: ibv.QPFailed, Type: 3, QPN: a.pair.Number()})
 	want = fmt.Sprintf("IBV_EVENT_QP_ACCESS_ERR of adapter fake0, port 1, queue pair %#x",
 		a.pair.Number())
-	a.h.k.Woken()
-	if a.h.k.Progress(); len(a.h.reports) != 1 || a.h.reports[0] != want {
+	if a.h.k.Progress(false); len(a.h.reports) != 1 || a.h.reports[0] != want {
 		t.Errorf("%q", a.h.reports)
 	}
 	l.turn()
@@ -230,7 +213,7 @@ func TestRefusedByAdapter(t *testing.T) {
 			return r
 		},
 		"CreateSRQ": func(h *host) codes.Return {
-			_, r := h.zone.NewQueue(1, 1, &low{})
+			_, r := h.zone.NewQueue(1, 1, 0, &low{})
 			return r
 		},
 		"AllocMW": func(h *host) codes.Return {

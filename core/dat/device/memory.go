@@ -2,7 +2,7 @@ package device
 
 import (
 	"lapi/core/dat/codes"
-	"lapi/core/dat/rc"
+	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
 
@@ -53,68 +53,81 @@ func (r *Region) Number() ibv.MR { return r.r }
 // Deregister ends the region: no peer accesses it after that.
 func (r *Region) Deregister() { _ = r.k.d.DeregMR(r.r) }
 
+// Memory is what a context of local triplets names.
+type Memory = dev.Memory
+
+// AddMemory says what a context names; false: there is no memory. RemoveMemory: nothing any more.
+func (k *Device) AddMemory(m *Memory) bool { return k.c.AddMemory(m) }
+
+// RemoveMemory is described at AddMemory.
+func (k *Device) RemoveMemory(context uint32, window bool) { k.c.RemoveMemory(context, window) }
+
+// ForgetEVD says that an EVD is freed, to which receives of pairs that are gone may go.
+func (k *Device) ForgetEVD(evd uint64) { k.c.ForgetEVD(evd) }
+
 // Queue is receives that several pairs share.
 type Queue struct {
-	k        *Device
-	q        ibv.SRQ
-	owner    QueueOwner
-	serial   uint32
-	next     uint32                 // number of the next receive
-	receives map[uint32]*rc.Receive // not complete, by number
+	k     *Device
+	q     ibv.SRQ
+	c     dev.Queue
+	owner QueueOwner
 }
 
-// NewQueue makes a queue for a number of receives, of a number of segments each.
-func (z *Zone) NewQueue(receives, segments int, owner QueueOwner) (*Queue, codes.Return) {
+// NewQueue makes a queue for a number of receives, of a number of segments each. Events and checks
+// name the zone by its handle.
+func (z *Zone) NewQueue(receives, segments int, zone uint64, owner QueueOwner) (*Queue,
+	codes.Return) {
+	none := codes.InsufficientResources.With(codes.ResourceSRQ)
 	q, err := z.k.d.CreateSRQ(z.z, receives, segments)
 	if err != nil {
-		return nil, codes.InsufficientResources.With(codes.ResourceSRQ)
+		return nil, none
 	}
-	h := &Queue{k: z.k, q: q, owner: owner, serial: z.k.newSerial(),
-		receives: map[uint32]*rc.Receive{}}
-	z.k.queues[h.serial] = h
+	h := &Queue{k: z.k, q: q, owner: owner}
+	var ok bool
+	if h.c, ok = z.k.c.OpenQueue(uintptr(q), zone, receives); !ok {
+		_ = z.k.d.DestroySRQ(q)
+		return nil, none
+	}
+	z.k.queues[h] = true
 	return h, codes.Success
-}
-
-// newSerial is a number for a pair or queue. It has 31 bits.
-func (k *Device) newSerial() uint32 {
-	for {
-		k.serial = (k.serial + 1) % (1 << 31)
-		if k.pairs[k.serial] == nil && k.queues[k.serial] == nil {
-			return k.serial
-		}
-	}
 }
 
 // Close ends the queue.
 func (h *Queue) Close() {
 	_ = h.k.d.DestroySRQ(h.q)
-	delete(h.k.queues, h.serial)
+	delete(h.k.queues, h)
+	h.c.Close()
 }
 
 // Resize changes how many receives there is room for.
 func (h *Queue) Resize(receives int) codes.Return {
-	if h.k.d.ResizeSRQ(h.q, receives) != nil {
+	if !h.c.Resize(receives) || h.k.d.ResizeSRQ(h.q, receives) != nil {
 		return codes.InsufficientResources.With(codes.ResourceSRQ)
 	}
 	return codes.Success
 }
+
+// Address is where C's part of it is.
+func (h *Queue) Address() uint64 { return h.c.Address() }
 
 // Post adds a receive.
-func (h *Queue) Post(r *rc.Receive, local []ibv.Segment) codes.Return {
-	if h.k.receive(0, h.q, receiveID(h.serial, h.next), local) != nil {
-		return codes.InsufficientResources.With(codes.ResourceSRQ)
+func (h *Queue) Post(t []dev.Triplet, cookie uint64) codes.Return {
+	return codes.Return(h.c.Post(t, cookie))
+}
+
+// Posted is how many receives are not complete.
+func (h *Queue) Posted() int { return h.c.Posted() }
+
+// Watch has the adapter report, once, when a message leaves fewer receives than that, and C when
+// completions do.
+func (h *Queue) Watch(receives int) {
+	h.c.Watch(receives)
+	_ = h.k.d.LimitSRQ(h.q, receives)
+}
+
+func (h *Queue) collectLow() {
+	if h.c.IsLow() {
+		h.c.Watch(0)
+		h.owner.Low()
 	}
-	h.receives[h.next] = r
-	h.next++
-	return codes.Success
 }
-
-// receive posts one receive.
-func (k *Device) receive(qp ibv.QP, srq ibv.SRQ, id uint64, local []ibv.Segment) error {
-	k.recv[0] = ibv.Recv{ID: id, Segments: local}
-	_, err := k.d.PostRecv(qp, srq, k.recv[:])
-	return err
-}
-
-// Watch has the adapter report, once, when a message leaves fewer receives than that.
-func (h *Queue) Watch(receives int) { _ = h.k.d.LimitSRQ(h.q, receives) }

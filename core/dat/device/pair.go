@@ -1,21 +1,20 @@
 package device
 
 import (
-	"errors"
-
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
+	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
 
-// Pair is a queue pair, the way of an endpoint's data.
+// Pair is a queue pair, the way of an endpoint's data. C posts to it, and takes its completions.
 type Pair struct {
 	k        *Device
 	end      Endpoint
 	config   PairConfig
-	qp       ibv.QP // 0: there is none, before the endpoint is configured and after its end
+	c        dev.Pair // none once it is closed
+	qp       ibv.QP   // 0: there is none, before the endpoint is configured and after its end
 	number   uint32
-	serial   uint32
 	pool     *pool
 	room     int   // of pool
 	quiet    *pool // of receives that are solicited; nil: pool
@@ -28,25 +27,13 @@ type Pair struct {
 	opened   bool
 	readsOut int // that may be under way; 0: none can be posted
 
-	requests []request     // not complete, oldest first
-	receives []*rc.Receive // likewise; of a Queue they are there
-	sent     uint32        // number of requests[0]
-	taken    uint32        // of receives[0]
+	binds []bind // not complete, oldest first
 }
 
-// The ID of a completion has the serial of the pair or queue, and the number there. The highest bit
-// marks receives: the adapter does not say whether a failed completion is of a receive or a request.
-const receiveBit = 1 << 63
-
-func requestID(serial, number uint32) uint64 { return uint64(serial)<<32 | uint64(number) }
-func receiveID(serial, number uint32) uint64 { return receiveBit | requestID(serial, number) }
-
-// request is a posted request. If the adapter does not know it, it is complete when all requests
-// before it are.
-type request struct {
-	*rc.Request
-	binding Binding // of a bind
-	unknown bool
+// bind is a posted bind.
+type bind struct {
+	Binding
+	r *rc.Request
 }
 
 const (
@@ -54,17 +41,56 @@ const (
 	notReady rc.Status = 9 // DAT_DTO_ERR_RECEIVER_NOT_READY
 )
 
-var errNoPair = errors.New("uDAPL: the endpoint has no queue pair")
-
 // NewPair makes a pair for an endpoint. It takes receives at once.
 func (k *Device) NewPair(c PairConfig, end Endpoint) (*Pair, codes.Return) {
 	q := &Pair{k: k, end: end, config: c}
+	receives := c.Receives
+	if c.Queue != nil {
+		receives = 0
+	}
+	var ok bool
+	if q.c, ok = k.c.OpenPair(c.Requests, receives); !ok {
+		return nil, codes.InsufficientResources.With(codes.ResourceMemory)
+	}
 	if c.Zone != nil {
 		if r := q.make(); r != codes.Success {
+			q.Close()
 			return nil, r
 		}
 	}
 	return q, codes.Success
+}
+
+// Close ends a pair that has no queue pair, and of which nothing is posted.
+func (q *Pair) Close() {
+	if q.c != (dev.Pair{}) {
+		q.c.Close()
+		q.c = dev.Pair{}
+	}
+}
+
+// Address is where C's part of it is.
+func (q *Pair) Address() uint64 { return q.c.Address() }
+
+// SetOwner says whose objects events name and go to.
+func (q *Pair) SetOwner(o dev.Owner) {
+	q.c.SetOwner(o, q.config.Datagrams, q.config.Solicited != nil)
+}
+
+// Posted are the requests and receives that are not complete.
+func (q *Pair) Posted() (requests, receives int) {
+	if q.c == (dev.Pair{}) {
+		return 0, 0
+	}
+	return q.c.Posted()
+}
+
+// Counters are the endpoint's, as C has counted: whoever takes them clears them.
+func (q *Pair) Counters() []uint64 {
+	if q.c == (dev.Pair{}) {
+		return nil
+	}
+	return q.c.Counters()
 }
 
 // Config is what it was made for.
@@ -76,23 +102,29 @@ func (q *Pair) make() (r codes.Return) {
 	a := ibv.QPAttr{PD: c.Zone.z, Datagrams: c.Datagrams, MaxInline: k.info.MaxInline, MaxRequests: c.Requests,
 		MaxReceives: c.Receives, RequestSegments: c.RequestSegments,
 		ReceiveSegments: c.ReceiveSegments, QKey: datagramKey}
+	shared := dev.Queue{}
 	if c.Queue != nil {
 		a.SRQ, a.MaxReceives, a.ReceiveSegments = c.Queue.q, 0, 0
+		shared = c.Queue.c
 	}
 	if r = q.reserve(); r != codes.Success {
 		return r
 	}
-	a.SendCQ, a.RecvCQ = q.pool.c, q.pool.c
+	a.SendCQ, a.RecvCQ = q.pool.cq, q.pool.cq
 	if q.quiet != nil {
-		a.RecvCQ = q.quiet.c
+		a.RecvCQ = q.quiet.cq
 	}
 	qp, number, err := k.d.CreateQP(a)
+	if err == nil && !q.c.Begin(uintptr(qp), number, shared) {
+		k.d.DestroyQP(qp)
+		err = errNoMemory
+	}
 	if err != nil {
 		q.giveBack()
 		return codes.RefusedBy(err, codes.Arg(6))
 	}
-	q.qp, q.number, q.serial = qp, number, k.newSerial()
-	k.pairs[q.serial], k.numbers[number] = q, q
+	q.qp, q.number = qp, number
+	k.pairs[q.c], k.numbers[number] = q, q
 	return codes.Success
 }
 
@@ -131,8 +163,9 @@ func (q *Pair) Free() {
 	}
 	q.closeOwn()
 	k.d.DestroyQP(q.qp)
-	delete(k.pairs, q.serial)
+	delete(k.pairs, q.c)
 	delete(k.numbers, q.number)
+	q.c.End()
 	q.giveBack()
 	q.qp = 0
 }
@@ -143,158 +176,121 @@ func (q *Pair) Number() uint32 { return q.number }
 // Configured says whether it has a queue pair.
 func (q *Pair) Configured() bool { return q.qp != 0 }
 
-// ops are requests as adapters know them.
-var ops = [...]ibv.Op{rc.Send: ibv.OpSend, rc.Write: ibv.OpWrite,
-	rc.Read: ibv.OpRead, rc.CompareSwap: ibv.OpCompareSwap,
-	rc.FetchAdd: ibv.OpFetchAdd}
+// Post posts a request, which was judged.
+func (q *Pair) Post(r *dev.Request) codes.Return { return codes.Return(q.c.Post(r)) }
 
-// opOf is the operation of a request that is no bind.
-func opOf(r *rc.Request) ibv.Op {
-	switch {
-	case r.Immediate:
-		return ibv.OpWriteImmediate
-	case r.Invalidate:
-		return ibv.OpSendInvalidate
-	}
-	return ops[r.Op]
+// PostReceive posts a receive, which was judged.
+func (q *Pair) PostReceive(t []dev.Triplet, cookie uint64) codes.Return {
+	return codes.Return(q.c.PostReceive(t, cookie))
 }
 
-// Post adds a request, with its local memory, which it does not keep; b is that of a bind. False:
-// the connection is over.
-func (q *Pair) Post(r *rc.Request, local []ibv.Segment, b Binding) bool {
+// show shows C whether requests go to the adapter.
+func (q *Pair) show() { q.c.SetOpen(q.open && !q.closing && !q.failing, q.readsOut) }
+
+// PostBind posts a bind, which completes by Endpoint.Completed with r. False: the connection is over.
+func (q *Pair) PostBind(r *rc.Request, b Binding) bool {
 	if !q.open || q.closing || q.failing {
 		return false
 	}
-	at := q.sent + uint32(len(q.requests))
-	r.Measure()
-	switch {
-	case r.Bad:
-		r.Status = rc.LocalProtection
-	case r.Op >= rc.Read && r.Op != rc.Bind && q.readsOut == 0:
-		r.Status = localEP
-	case r.Op == rc.Bind && b.Window() != nil:
-		if q.postBind(b, requestID(q.serial, at), r.Fence) == nil {
-			q.requests = append(q.requests, request{r, b, false})
-			return true
-		}
-		r.Status = rc.Transport
-	case r.Op != rc.Bind:
-		w := &q.k.work
-		*w = ibv.Work{ID: requestID(q.serial, at), Op: opOf(r), Signaled: true, Fence: r.Fence,
-			Solicited: r.Solicited, Segments: local, RemoteAddr: r.Addr,
-			RKey: r.Context, Immediate: r.Data, Operand: r.Operand, Compare: r.Compare}
-		w.Inline = (r.Op == rc.Send || r.Op == rc.Write && !r.Immediate) &&
-			r.Bytes() <= uint32(q.k.info.MaxInline)
-		if q.k.d.PostSend(q.qp, w) == nil {
-			q.requests = append(q.requests, request{r, nil, false})
+	id := q.c.Bind()
+	q.binds = append(q.binds, bind{b, r})
+	if b.Window() != nil {
+		if q.postBind(b, id, r.Fence) == nil {
+			q.c.Known()
 			return true
 		}
 		r.Status = rc.Transport
 	}
-	q.requests = append(q.requests, request{r, b, true})
 	q.settle()
 	return true
 }
 
 // settle completes what the adapter does not know, as far as it is its turn.
 func (q *Pair) settle() {
-	for len(q.requests) > 0 && q.requests[0].unknown && !q.failing {
-		q.completed(q.next())
+	for !q.failing && q.qp != 0 {
+		r, ok := q.c.Oldest()
+		if !ok || r.Known {
+			break
+		}
+		q.finish(&r, rc.Status(r.Status))
 	}
-	if q.closing && q.open && len(q.requests) == 0 {
+	if n, _ := q.c.Posted(); q.closing && q.open && n == 0 {
 		q.k.endSoon(q)
 	}
 }
 
-// completed reports a request, and ends the connection soon if it has failed.
-func (q *Pair) completed(r request) {
-	if r.Op == rc.Bind {
-		r.apply()
+// finish completes the oldest request, and ends the connection soon if it has failed.
+func (q *Pair) finish(r *dev.Posted, status rc.Status) {
+	if r.Op == dev.OpBind {
+		q.finishBind(status)
+		return
 	}
-	if r.Status != rc.Success && r.Status != rc.Flushed && !q.config.Datagrams {
+	q.failed(status)
+	q.c.FinishRequest(uint8(status))
+}
+
+func (q *Pair) finishBind(status rc.Status) {
+	b := q.binds[0]
+	q.binds = append(q.binds[:0], q.binds[1:]...)
+	q.c.FinishRequest(0)
+	if b.r.Status == rc.Success {
+		b.r.Status = status
+	}
+	b.apply()
+	q.failed(b.r.Status)
+	q.end.Completed(b.r)
+}
+
+// failed ends the connection soon if status is that of a failure of its own.
+func (q *Pair) failed(status rc.Status) {
+	if status != rc.Success && status != rc.Flushed && !q.config.Datagrams {
 		q.k.breakOff(q)
 	}
-	q.end.Completed(r.Request)
 }
 
-// next takes the oldest request out.
-func (q *Pair) next() request {
-	r := q.requests[0]
-	q.requests[0] = request{}
-	q.requests = q.requests[1:]
-	q.sent++
-	return r
-}
-
-// PostReceive adds a receive, with its memory, which it does not keep.
-func (q *Pair) PostReceive(r *rc.Receive, local []ibv.Segment) {
-	at := q.taken + uint32(len(q.receives))
-	err := error(errNoPair)
-	if q.qp != 0 {
-		err = q.k.receive(q.qp, 0, receiveID(q.serial, at), local)
-	}
-	if err != nil { // it is not known there; the queue pair has room for it, so this cannot be
-		r.Status = rc.Flushed
-		q.end.Received(r)
+// complete takes a completion of a request that C has left. Those of pairs that are gone are
+// dropped.
+func (k *Device) complete(n *dev.Notice) {
+	q := k.pairs[n.Pair()]
+	if n.IsReceive() {
+		k.completeReceive(n, q)
 		return
 	}
-	q.receives = append(q.receives, r)
-}
-
-// complete takes a completion. Those of pairs that are gone are dropped.
-func (k *Device) complete(c *ibv.Completion) {
-	serial, number := uint32(c.ID>>32)&(1<<31-1), uint32(c.ID)
-	if c.ID&receiveBit != 0 {
-		k.completeReceive(c, serial, number)
-		return
-	}
-	q := k.pairs[serial]
 	if q == nil {
 		return
 	}
-	for len(q.requests) > 0 && int32(number-q.sent) >= 0 {
-		last := q.sent == number
-		r := q.next()
+	for {
+		r, ok := q.c.Oldest()
+		if !ok || int32(n.Number()-r.Number) < 0 {
+			break
+		}
+		last, status := r.Number == n.Number(), rc.Status(r.Status)
 		if last {
-			k.reportRequest(c, &r)
+			k.reportRequest(n, &r)
 		}
-		if last && r.Status == rc.Success {
-			r.Status = statusOf(c.Status)
+		if last && status == rc.Success {
+			status = statusOf(ibv.Status(n.Status()))
 		}
-		q.completed(r)
+		if q.finish(&r, status); last {
+			break
+		}
 	}
 	q.settle()
 }
 
-func (k *Device) completeReceive(c *ibv.Completion, serial, number uint32) {
-	q := k.pairs[serial]
-	var r *rc.Receive
-	if h := k.queues[serial]; h != nil {
-		r = h.receives[number]
-		delete(h.receives, number)
-		if q = k.numbers[c.QPN]; q == nil { // its endpoint is gone
-			h.owner.Lost()
-			return
-		}
-	} else if q != nil && len(q.receives) > 0 {
-		r = q.receives[0]
-		q.receives[0] = nil
-		q.receives = q.receives[1:]
-		q.taken++
-	}
-	if r == nil {
+func (k *Device) completeReceive(n *dev.Notice, q *Pair) {
+	r, ok := n.Receive()
+	if !ok || q == nil {
 		return
 	}
-	k.reportReceive(c, r)
-	r.Status, r.N = statusOf(c.Status), c.N
-	r.HasData, r.ByWrite, r.Immediate = c.HasData, c.ByWrite, c.Immediate
-	if c.Invalidated {
-		r.Invalid, r.Context = q.invalidated(c.Key) || !c.Perhaps, c.Key
+	k.reportReceive(n, &r)
+	status := statusOf(ibv.Status(n.Status()))
+	key, perhaps, invalid := n.Invalidated()
+	if invalid {
+		invalid = q.invalidated(key) || !perhaps
 	}
-	if r.Status != rc.Success && r.Status != rc.Flushed && !q.config.Datagrams {
-		k.breakOff(q)
-	}
-	q.end.Received(r)
+	q.failed(status)
+	n.FinishReceive(uint8(status), invalid)
 }
 
 // breakOff: a request or receive has failed. The connection ends once all completions that the
@@ -302,6 +298,7 @@ func (k *Device) completeReceive(c *ibv.Completion, serial, number uint32) {
 func (k *Device) breakOff(q *Pair) {
 	if !q.failing {
 		q.failing = true
+		q.show()
 		k.endSoon(q)
 	}
 }
@@ -320,7 +317,7 @@ func (k *Device) endBroken() (n int) {
 		switch {
 		case q.qp == 0: // it has ended meanwhile
 		case q.open && q.failing:
-			q.finish(rc.Broken)
+			q.over(rc.Broken)
 		case q.open:
 			q.hangUp(true)
 		default: // not connected yet: the call finds out
@@ -333,28 +330,33 @@ func (k *Device) endBroken() (n int) {
 // flush ends what was posted, and the queue pair.
 func (q *Pair) flush() {
 	q.open = false
+	if q.c == (dev.Pair{}) {
+		return
+	}
+	q.show()
 	q.Free()
-	for len(q.requests) > 0 {
-		r := q.next()
-		if r.Status == rc.Success {
-			r.Status = rc.Flushed
+	for {
+		r, ok := q.c.Oldest()
+		if !ok {
+			break
 		}
-		q.completed(r)
+		status := rc.Status(r.Status)
+		if status == rc.Success {
+			status = rc.Flushed
+		}
+		q.finish(&r, status)
 	}
-	for _, r := range q.receives {
-		r.Status = rc.Flushed
-		q.end.Received(r)
-	}
-	q.receives = nil
+	q.c.FlushReceives()
 }
 
 // connected: requests may be posted.
 func (q *Pair) connected(c *Call, readsOut int) {
 	q.call, q.open, q.opened, q.readsOut = c, true, true, readsOut
+	q.show()
 }
 
-// finish ends a connection that stands, other than by the program.
-func (q *Pair) finish(how rc.Ending) {
+// over ends a connection that stands, other than by the program.
+func (q *Pair) over(how rc.Ending) {
 	c := q.call
 	q.flush()
 	c.leave(how == rc.Broken)
@@ -378,14 +380,16 @@ func (q *Pair) Opened() bool { return q.opened }
 // Disconnect ends the connection, gracefully when what is posted is complete. Endpoint.Ended
 // reports that.
 func (q *Pair) Disconnect(graceful bool) {
+	requests, _ := q.Posted()
 	switch {
 	case !q.open:
 		if q.end.Abandoned() && q.call != nil {
 			q.call.end = nil
 		}
 		q.flush()
-	case graceful && len(q.requests) > 0:
+	case graceful && requests > 0:
 		q.closing = true
+		q.c.SetClosing()
 	default:
 		q.hangUp(graceful)
 	}

@@ -14,7 +14,7 @@ const solicitedRounds = 4
 // reported: there are completions in a queue.
 func (k *Device) reported(c ibv.CQ) {
 	for _, p := range k.pools {
-		if p.c == c {
+		if p.cq == c {
 			p.ready = p.waker != nil || k.armed
 		}
 	}
@@ -34,7 +34,7 @@ func (k *Device) wakeSolicited() (n int) {
 		for _, p := range k.pools {
 			if p.ready {
 				p.ready, p.wakes, again = false, p.waker != nil, true
-				_ = k.d.ArmCQ(p.c, p.waker != nil)
+				_ = k.d.ArmCQ(p.cq, p.waker != nil)
 				n += k.drain(p)
 			}
 		}

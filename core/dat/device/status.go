@@ -2,6 +2,7 @@ package device
 
 import (
 	"lapi/core/dat/rc"
+	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
 
@@ -13,37 +14,36 @@ var statuses = map[ibv.Status]rc.Status{ibv.Success: rc.Success, ibv.WRFlushErr:
 	ibv.RemOpErr: rc.RemoteResponder, ibv.RNRRetryErr: notReady}
 
 // report reports a failure, unless it is that of another request.
-func (k *Device) report(c *ibv.Completion, add func(f *ibv.Failure)) {
+func (k *Device) report(n *dev.Notice, r *dev.Posted, add func(f *ibv.Failure)) {
+	c := ibv.Completion{QPN: n.QPN(), Status: ibv.Status(n.Status()), VendorErr: n.VendorErr()}
 	if c.Failed() {
-		f := k.info.Report(c)
+		f := k.info.Report(&c)
+		f.Local, f.Remote, f.N = r.Local, r.Remote, r.N
 		add(&f)
 		k.host.Report(f.String())
 	}
 }
 
+// ops are requests as adapters know them.
+var ops = [...]ibv.Op{dev.OpSend: ibv.OpSend, dev.OpWrite: ibv.OpWrite, dev.OpRead: ibv.OpRead,
+	dev.OpSwap: ibv.OpCompareSwap, dev.OpAdd: ibv.OpFetchAdd, dev.OpBind: ibv.OpBind,
+	dev.OpDatagram: ibv.OpSend}
+
 // reportRequest reports that r has failed.
-func (k *Device) reportRequest(c *ibv.Completion, r *request) {
-	k.report(c, func(f *ibv.Failure) {
-		f.Op, f.N, f.Remote = ibv.OpBind, uint64(r.Bytes()), r.Addr
-		if r.Op != rc.Bind {
-			f.Op = opOf(r.Request)
-		}
-		if len(r.Segments) > 0 {
-			f.Local = uint64(r.Segments[0].Addr)
+func (k *Device) reportRequest(n *dev.Notice, r *dev.Posted) {
+	k.report(n, r, func(f *ibv.Failure) {
+		switch f.Op = ops[r.Op]; {
+		case r.Flags&dev.Immediate != 0:
+			f.Op = ibv.OpWriteImmediate
+		case r.Flags&dev.Invalidate != 0:
+			f.Op = ibv.OpSendInvalidate
 		}
 	})
 }
 
 // reportReceive reports that r has failed.
-func (k *Device) reportReceive(c *ibv.Completion, r *rc.Receive) {
-	k.report(c, func(f *ibv.Failure) {
-		f.Receive = true
-		for i, s := range r.Segments {
-			if f.N += uint64(s.N); i == 0 {
-				f.Local = uint64(s.Addr)
-			}
-		}
-	})
+func (k *Device) reportReceive(n *dev.Notice, r *dev.Posted) {
+	k.report(n, r, func(f *ibv.Failure) { f.Receive = true })
 }
 
 // reportEvent reports an event of the device, or of one of its queue pairs.

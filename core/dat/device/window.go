@@ -69,11 +69,11 @@ func (q *Pair) postBind(b Binding, id uint64, fence bool) error {
 }
 
 // apply has a bind take effect whose turn it is.
-func (r *request) apply() {
+func (b *bind) apply() {
 	switch {
-	case r.Status == rc.Success && r.binding.Apply(), r.Status == rc.Flushed:
+	case b.r.Status == rc.Success && b.Apply(), b.r.Status == rc.Flushed:
 	default:
-		r.Status = rc.BindFailed
+		b.r.Status = rc.BindFailed
 	}
 }
 
@@ -83,12 +83,9 @@ func (q *Pair) invalidated(key uint32) bool {
 		w.owner.Invalidated()
 		return true
 	}
-	for _, r := range q.requests { // the bind is complete, and that will be reported next
-		if r.binding == nil {
-			continue
-		}
-		if k, ok := r.binding.Key(); ok && k == key {
-			r.binding.Invalidated()
+	for _, b := range q.binds { // the bind is complete, and that will be reported next
+		if k, ok := b.Key(); ok && k == key {
+			b.Invalidated()
 			return true
 		}
 	}
@@ -100,9 +97,9 @@ func (q *Pair) closeOwn() {
 	if !q.owner {
 		return
 	}
-	for _, r := range q.requests {
-		if r.binding != nil && r.binding.Window() != nil && r.binding.Window().own {
-			r.binding.Window().Close()
+	for _, b := range q.binds {
+		if b.Window() != nil && b.Window().own {
+			b.Window().Close()
 		}
 	}
 	for _, w := range q.k.windows {

@@ -28,7 +28,7 @@ void second_rc_flush(dat_end *end);
 DAT_RETURN second_rc_post_shared(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
                                  const DAT_LMR_TRIPLET *local_iov, uint64_t cookie);
 dat_srq *second_rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov,
-                               int by_core);
+                               uint64_t device);
 void second_rc_close_shared(dat_srq *srq);
 int second_evd_open(uint64_t evd, uint32_t size, uint32_t flags, uint64_t async);
 void second_evd_close(uint64_t evd);

@@ -40,7 +40,7 @@ typedef struct fake_dat_calls {
 	void (*cut)(dat_end *end, uint32_t how);
 	void (*flush)(dat_end *end);
 	dat_srq *(*open_shared)(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov,
-	                        int by_core);
+	                        uint64_t device);
 	void (*close_shared)(dat_srq *srq);
 	uint32_t (*turn)(void);
 	int (*evd_open)(uint64_t evd, uint32_t size, uint32_t flags, uint64_t async);

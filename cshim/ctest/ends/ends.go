@@ -15,6 +15,7 @@ import (
 	_ "lapi/cshim/cpu"
 	_ "lapi/cshim/dat"
 	_ "lapi/cshim/dat/coll"
+	_ "lapi/cshim/dat/dev"
 	_ "lapi/cshim/dat/evd"
 	_ "lapi/cshim/dat/rc"
 	_ "lapi/cshim/node"

@@ -73,7 +73,7 @@ static uint32_t part_of(const dat_local *local, uint64_t at, uint64_t n, node_ra
 uint64_t rc_copy_part(const dat_end *end, const dat_request *request, uint64_t at, uint64_t n)
 {
 	dat_table *own = (dat_table *)(uintptr_t)dat_the_lane.table;
-	node_range here[DAT_LANE_SEGMENTS], remote[2];
+	node_range here[DAT_SEGMENTS], remote[2];
 	uint32_t ranges = part_of(&request->local, at, n, here);
 	uint64_t last = 0, moved = 0, there;
 

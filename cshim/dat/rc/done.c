@@ -10,46 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void extend_request(dat_completion *c, const dat_request *request)
-{
-	switch (request->op) {
-	case RC_WRITE:
-		if (request->flags & RC_IMMEDIATE) {
-			dat_extend(c, DAT_IB_RDMA_WRITE_IMMED, 1, request->data);
-			c->operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
-		}
-		break;
-	case RC_SWAP:
-		dat_extend(c, DAT_IB_CMP_AND_SWAP, 6, 0);
-		break;
-	case RC_ADD:
-		dat_extend(c, DAT_IB_FETCH_AND_ADD, 5, 0);
-		break;
-	}
-}
-
 void rc_completion(const dat_end *end, const dat_request *request, uint32_t status)
 {
-	static const uint32_t operations[] = {[RC_SEND] = DAT_DTO_SEND,
-	                                      [RC_WRITE] = DAT_DTO_RDMA_WRITE,
-	                                      [RC_READ] = DAT_DTO_RDMA_READ,
-	                                      [RC_SWAP] = DAT_IB_DTO_CMP_SWAP,
-	                                      [RC_ADD] = DAT_IB_DTO_FETCH_ADD};
-	dat_completion full, *c;
-	void *event;
+	const dat_over over = {.evd = end->config.request,
+	                       .ep = end->config.ep,
+	                       .cookie = request->cookie,
+	                       .n = request->local.n,
+	                       .data = request->data,
+	                       .status = status,
+	                       .completion = request->completion,
+	                       .op = request->op,
+	                       .flags = request->flags};
 
-	if (!status && request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
-		return;
-	event = evd_place(end->config.request);
-	c = dat_completion_at(event ? event : &full, end->config.request, end, request->cookie);
-	c->status = status;
-	c->length = status ? 0 : request->local.n;
-	c->operation = operations[request->op];
-	extend_request(c, request);
-	if (event)
-		evd_placed(end->config.request, DCNT_EVD_DTO_CALLBACK, 0);
-	else
-		evd_post(end->config.request, (evd_event *)(void *)&full, 0);
+	dat_request_over(&over);
 }
 
 /* 1 if nothing is missing of a request. */

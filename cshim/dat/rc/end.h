@@ -11,14 +11,7 @@
 
 #include "dat/evd/evd.h"
 #include "dat/lane.h"
-
-#define DAT_LANE_SEGMENTS 256 /* of a request: core/dat's MaxIOV */
-
-/* Flags of a request, as messages have them, */
-#define RC_IMMEDIATE 1u  /* with data: a write takes a receive */
-#define RC_INVALIDATE 2u /* of a send */
-#define RC_SOLICITED 4u
-#define RC_TO_RMR 64u /* of a read: its local memory is an RMR's; in no message */
+#include "dat/request.h"
 
 /* The memory of a context: a copy of core's, made when the context is, and cleared when it ends. */
 typedef struct dat_name {
@@ -133,7 +126,7 @@ typedef struct dat_srq {
 	uint32_t low;    /* core is notified when the queue has fewer; 0: not */
 	uint32_t is_low; /* that is so, and core has not seen it */
 	uint32_t core_waits; /* connections of core's wait for a receive */
-	uint32_t by_core, zero; /* an RDMA adapter has its receives */
+	uint64_t device; /* address of the dev_queue, where an RDMA adapter has the receives; or 0 */
 } dat_srq;
 
 /* state of a dat_ep: legal posts */
@@ -145,6 +138,7 @@ typedef struct dat_srq {
 /* An endpoint, as far as posts are judged by it. Kept true by core. */
 typedef struct dat_ep {
 	uint64_t end; /* address of the dat_end that its connection is; 0: another engine has it */
+	uint64_t pair; /* address of its dev_pair on an RDMA adapter; 0: it is on links */
 	uint64_t recv, request; /* EVDs: handles; 0: none */
 	uint64_t srq;           /* handle; 0: none */
 	uint32_t state;

@@ -4,6 +4,7 @@
  */
 #include "dat/calls.h"
 #include "dat/coll/coll.h"
+#include "dat/dev/dev.h"
 #include "dat/godat.h"
 #include "dat/rc/private.h"
 #include "node/probe.h"
@@ -38,7 +39,7 @@ static inline int readable(const void *at, size_t n)
 /* A list of local segments. */
 static inline DAT_RETURN judge_list(DAT_COUNT count, const DAT_LMR_TRIPLET *list, const params *p)
 {
-	if ((uint32_t)count > DAT_LANE_SEGMENTS)
+	if ((uint32_t)count > DAT_SEGMENTS)
 		return DAT_BAD_ARGUMENT(p->count);
 	if (!readable(list, (size_t)count * sizeof *list) || (count && !list))
 		return DAT_BAD_ARGUMENT(p->local);
@@ -62,10 +63,24 @@ static inline dat_end *end_of(const dat_ep *ep)
 	return (dat_end *)(uintptr_t)ep->end;
 }
 
-/* 1 if no more requests can be posted. */
-static inline int is_full(const dat_ep *ep)
+static inline dev_pair *pair_of(const dat_ep *ep)
 {
-	return ep->requests + (ep->end ? end_of(ep)->tx.posted : 0) >= ep->max_requests;
+	return (dev_pair *)(uintptr_t)ep->pair;
+}
+
+/* Requests, and receives, that are posted and not complete. */
+static inline uint32_t requests_of(const dat_ep *ep)
+{
+	return ep->requests + (ep->pair  ? pair_of(ep)->requests
+	                       : ep->end ? end_of(ep)->tx.posted
+	                                 : 0);
+}
+
+static inline uint32_t receives_of(const dat_ep *ep)
+{
+	return ep->receives + (ep->pair  ? pair_of(ep)->receives
+	                       : ep->end ? end_of(ep)->rx.queue.count
+	                                 : 0);
 }
 
 /* The state and the limits of the endpoint. */
@@ -77,10 +92,10 @@ static inline DAT_RETURN judge_endpoint(const dat_ep *ep)
 		return STATE(EP_NOTREADY);
 	if (!ep->request)
 		return STATE(EP_EVD_REQUEST);
-	if (__builtin_expect(is_full(ep), 0)) {
-		if (ep->end)
+	if (__builtin_expect(requests_of(ep) >= ep->max_requests, 0)) {
+		if (ep->end || ep->pair)
 			rc_turn(); /* some may be complete */
-		if (is_full(ep))
+		if (requests_of(ep) >= ep->max_requests)
 			return RESOURCE(TEP);
 	}
 	return DAT_SUCCESS;
@@ -135,7 +150,7 @@ static void look_between(const dat_post *post)
 		dat_groups_turn();
 }
 
-/* Another engine has the connection, or it is over. */
+/* The engine of the connection is core's, or it is over. */
 static DAT_RETURN post_by_core(DAT_EP_HANDLE ep_handle, const dat_post *post)
 {
 	uint64_t arguments[] = {(uintptr_t)ep_handle, (uint32_t)post->op, post->flags,
@@ -163,6 +178,12 @@ DAT_RETURN rc_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	if ((result = judge_endpoint(ep)) != DAT_SUCCESS ||
 	    (result = judge_data(ep, post, p)) != DAT_SUCCESS)
 		return result;
+	if (ep->pair) {
+		result = dev_post(pair_of(ep), post);
+		if (__builtin_expect(dev_work != 0, 0))
+			godat_progress();
+		return result;
+	}
 	if (ep->end && end_of(ep)->on && !end_of(ep)->closing) {
 		result = rc_post_node(end_of(ep), post);
 		if (result != DAT_QUEUE_EMPTY) /* else it is over meanwhile */
@@ -232,10 +253,12 @@ DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		return STATE(SRQ_IN_USE);
 	if (!ep->recv)
 		return STATE(EP_EVD_RECV);
-	if (ep->receives + (ep->end ? end_of(ep)->rx.queue.count : 0) >= ep->max_receives)
+	if (receives_of(ep) >= ep->max_receives)
 		return RESOURCE(TEP);
 	if ((uint32_t)num_segments > ep->max_receive_iov)
 		return DAT_BAD_ARGUMENT(p.count);
+	if (ep->pair)
+		return dev_post_receive(pair_of(ep), num_segments, local_iov, cookie);
 	if (ep->end && end_of(ep)->on)
 		return receive_node(end_of(ep), num_segments, local_iov, cookie, completion);
 	return godat_call(DAT_CALL_ep_post_recv,
@@ -250,6 +273,7 @@ DAT_RETURN rc_post_shared(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	const dat_slot *slot;
 	DAT_RETURN result = judge_list(num_segments, local_iov, &p);
 	dat_receive receive = {.cookie = cookie};
+	dev_queue *queue;
 	dat_srq *srq;
 
 	if (result != DAT_SUCCESS)
@@ -258,11 +282,14 @@ DAT_RETURN rc_post_shared(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	if (!slot)
 		return DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_SRQ;
 	srq = (dat_srq *)(uintptr_t)slot->lane;
-	if (srq->posted >= srq->max)
+	queue = (dev_queue *)(uintptr_t)srq->device;
+	if ((queue ? queue->posted : srq->posted) >= srq->max)
 		return RESOURCE(SRQ);
 	if ((uint32_t)num_segments > srq->max_iov)
 		return DAT_BAD_ARGUMENT(p.count);
-	if (dat_the_lane.table && !srq->by_core && !srq->core_waits)
+	if (queue)
+		return dev_post_shared(queue, num_segments, local_iov, cookie);
+	if (dat_the_lane.table && !srq->core_waits)
 		return receive_shared(srq, num_segments, local_iov, &receive);
 	return godat_call(DAT_CALL_srq_post_recv,
 	                  (uint64_t[]){(uintptr_t)srq_handle, (uint32_t)num_segments,

@@ -166,33 +166,10 @@ dat_request *rc_new_request(dat_end *end)
 	return request;
 }
 
-static void count(dat_end *end, int counter, uint64_t n)
-{
-	end->counters[counter]++;
-	end->counters[counter + 1] += n;
-}
-
-static void count_post(dat_end *end, const dat_post *post, uint64_t n)
-{
-	static const int counters[] = {[RC_SEND] = DCNT_EP_POST_SEND,
-	                               [RC_WRITE] = DCNT_EP_POST_WRITE,
-	                               [RC_READ] = DCNT_EP_POST_READ};
-
-	if (post->op == RC_SWAP)
-		end->counters[DCNT_EP_POST_CMP_SWAP]++;
-	else if (post->op == RC_ADD)
-		end->counters[DCNT_EP_POST_FETCH_ADD]++;
-	else
-		count(end, post->flags & RC_IMMEDIATE ? DCNT_EP_POST_WRITE_IMM : counters[post->op], n);
-}
-
 /* The own memory; 0: there is no memory for it. A request whose memory is bad fails in its turn. */
 static inline int find_local(const dat_end *end, const dat_post *post, dat_request *request)
 {
-	int access = post->op < RC_READ          ? RC_READ_IT
-	             : post->flags & RC_TO_RMR ? RC_WRITE_WINDOW
-	                                         : RC_WRITE_IT;
-	DAT_RETURN result = rc_find_local(end->config.pz, access, post->num_segments,
+	DAT_RETURN result = rc_find_local(end->config.pz, dat_access_of(post), post->num_segments,
 	                                  post->local_iov, &request->local);
 
 	if (__builtin_expect(result == RC_NOT_ACCESSIBLE, 0))
@@ -241,7 +218,7 @@ DAT_RETURN rc_post_node(dat_end *end, const dat_post *post)
 	if (!find_local(end, post, request))
 		return RC_NO_MEMORY;
 	if (may_copy(request) && rc_direct(end, request) == DAT_DIRECT_DONE) {
-		count_post(end, post, request->local.n);
+		dat_count_post(end->counters, post, request->local.n);
 		rc_release(&request->local);
 		return DAT_SUCCESS;
 	}
@@ -251,7 +228,7 @@ DAT_RETURN rc_post_node(dat_end *end, const dat_post *post)
 	}
 	seq = end->tx.oldest + end->tx.posted++;
 	rc_await(end);
-	count_post(end, post, request->local.n);
+	dat_count_post(end->counters, post, request->local.n);
 	rc_send(end);
 	if (__builtin_expect(end->tx.sent != end->tx.posted, 0))
 		rc_advance(end);

@@ -60,75 +60,7 @@ _Static_assert(DAT_TABLE_ENDS / 64 <= 64, "a bit of some_waiting for each word")
 _Static_assert(sizeof(dat_header) == 48, "as core/dat/rc/wire.go has it");
 _Static_assert(sizeof(((dat_end *)0)->rx.coming) == sizeof(dat_ask), "there is room for it");
 
-/*
- * Clears n bytes, a constant multiple of 8 up to 128. Of an initializer of that size compilers make
- * a string instruction, which takes longer than all else that is done to the memory. No loop, of
- * which they make the same.
- */
-static inline __attribute__((always_inline)) void dat_clear(void *memory, size_t n)
-{
-	typedef uint64_t __attribute__((vector_size(16), aligned(8), may_alias)) two;
-	typedef uint64_t __attribute__((may_alias)) one;
-	const two zero = {0, 0};
-	two *at = memory;
-
-	if (n >= 16)
-		at[0] = zero;
-	if (n >= 32)
-		at[1] = zero;
-	if (n >= 48)
-		at[2] = zero;
-	if (n >= 64)
-		at[3] = zero;
-	if (n >= 80)
-		at[4] = zero;
-	if (n >= 96)
-		at[5] = zero;
-	if (n >= 112)
-		at[6] = zero;
-	if (n >= 128)
-		at[7] = zero;
-	if (n % 16)
-		((one *)memory)[n / 8 - 1] = 0;
-}
-
-/* A completion as events have it (core/dat/event.go). */
-typedef struct dat_completion {
-	uint32_t number, zero;
-	uint64_t evd, ep, cookie;
-	uint32_t status, length, operation, context;
-	uint32_t proposed, proposed_data; /* what the proposal of 2005 has there */
-	uint32_t kind, kind_status, data; /* the extension's */
-	uint32_t rest[13];
-} dat_completion;
-
-_Static_assert(sizeof(dat_completion) == sizeof(evd_event), "it is one");
-
-_Static_assert(sizeof(dat_completion) <= 128 && sizeof(dat_request) <= 128, "dat_clear can");
-
-/* Begins one: all that is not said here is 0. */
-static inline dat_completion *dat_completion_at(void *event, uint64_t evd, const dat_end *end,
-                                                uint64_t cookie)
-{
-	dat_completion *c = event;
-
-	dat_clear(c, sizeof(*c));
-	c->number = DAT_DTO_COMPLETION_EVENT;
-	c->evd = evd;
-	c->ep = end->config.ep;
-	c->cookie = cookie;
-	return c;
-}
-
-/* Makes it an extended one. */
-static inline void dat_extend(dat_completion *c, uint32_t kind, uint32_t proposed, uint32_t data)
-{
-	c->number = DAT_IB_DTO_EVENT;
-	c->kind = kind;
-	c->kind_status = c->status;
-	c->proposed = proposed;
-	c->data = c->proposed_data = data;
-}
+_Static_assert(sizeof(dat_request) <= 128, "dat_clear can");
 
 static inline node_link *dat_link_of(const dat_end *end)
 {
@@ -229,9 +161,6 @@ static inline uint64_t rc_own(uint64_t zone, int window, const dat_segment *s)
 
 #define RC_NOT_ACCESSIBLE (DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_WRITE)
 #define RC_NO_MEMORY (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY)
-
-/* How the program's own memory is accessed: as any of it may be; written; through an RMR. */
-enum { RC_READ_IT, RC_WRITE_IT, RC_WRITE_WINDOW };
 
 /* A segment that a post names, where its memory is; 0: it may not be accessed so. */
 static inline int rc_find_segment(uint64_t pz, int access, const DAT_LMR_TRIPLET *named,

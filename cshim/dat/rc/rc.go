@@ -101,10 +101,11 @@ func Message(e *layout.DatEnd, kind uint32, header, data []byte) {
 		C.uint64_t(len(header)), unsafe.Pointer(unsafe.SliceData(data)), C.uint64_t(len(data)))
 }
 
-// OpenShared makes a shared receive queue; nil: there is no memory.
-func OpenShared(handle, zone uint64, most, segments int32, byCore bool) *layout.DatSrq {
+// OpenShared makes a shared receive queue, whose receives the queue at device has unless that is 0;
+// nil: there is no memory.
+func OpenShared(handle, zone uint64, most, segments int32, device uint64) *layout.DatSrq {
 	return (*layout.DatSrq)(unsafe.Pointer(C.rc_open_shared(C.uint64_t(handle), C.uint64_t(zone),
-		C.uint32_t(most), C.uint32_t(segments), number(byCore))))
+		C.uint32_t(most), C.uint32_t(segments), C.uint64_t(device))))
 }
 
 func shared(s *layout.DatSrq) *C.dat_srq { return (*C.dat_srq)(unsafe.Pointer(s)) }

@@ -7,6 +7,7 @@
 #define DAT_RC_H
 
 #include "dat/common.h"
+#include "dat/post.h"
 #include "dat/rc/end.h"
 
 /*
@@ -29,28 +30,6 @@ int rc_look(uint64_t evd);
 /* done.c: events are news from now on though no thread waits: peers wake this process for them. */
 void rc_watch(void);
 
-/* A post as the entry points pass it. */
-typedef struct dat_post {
-	int op;         /* RC_SEND ... */
-	uint8_t flags;  /* RC_IMMEDIATE ... */
-	uint8_t params; /* RC_PARAMS_... */
-	DAT_COUNT num_segments;
-	const DAT_LMR_TRIPLET *local_iov;
-	uint64_t cookie;
-	const DAT_RMR_TRIPLET *remote_iov; /* of a write or read */
-	uint32_t data;             /* immediate; the context to invalidate */
-	uint64_t operand, compare; /* of an atomic operation */
-	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
-} dat_post;
-
-/* Operations, as messages have them. */
-#define RC_SEND 0
-#define RC_WRITE 1
-#define RC_READ 2
-#define RC_SWAP 3
-#define RC_ADD 4
-#define RC_BIND 5 /* core does it, when its turn comes: no message */
-
 /* Which parameters of the call, from 1, are the count, the local and remote triplets, the flags. */
 enum {
 	RC_PARAMS_SEND,
@@ -68,8 +47,10 @@ DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 DAT_RETURN rc_post_shared(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
                           const DAT_LMR_TRIPLET *local_iov, uint64_t cookie);
 
-/* receives.c: a shared queue; NULL: there is no memory. Core frees it when no endpoint has it. */
-dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov, int by_core);
+/* receives.c: a shared queue, whose receives an adapter's dev_queue has unless device is 0; NULL:
+ * there is no memory. Core frees it when no endpoint has it. */
+dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov,
+                        uint64_t device);
 void rc_close_shared(dat_srq *srq);
 /* A receive, whose list of segments becomes the queue's; 0: there is no memory. */
 int rc_add_shared(dat_srq *srq, const dat_receive *receive);

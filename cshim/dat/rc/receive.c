@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "dat/coll/coll.h"
+#include "dat/dev/dev.h"
 #include "dat/godat.h"
 
 enum {
@@ -430,7 +431,7 @@ static uint32_t go_on(void)
 {
 	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
 		send_waiting();
-	return dat_the_lane.go_work || dat_the_lane.ended ||
+	return dat_the_lane.go_work || dat_the_lane.ended || dev_work ||
 	                       (dat_the_lane.adapters &&
 	                        ((int (*)(void))(uintptr_t)dat_the_lane.adapters)())
 	               ? DAT_LANE_CORE
@@ -441,7 +442,7 @@ uint32_t rc_turn(void)
 {
 	uint32_t flags = receive_rings();
 
-	if (rc_look(0))
+	if (rc_look(0) | dev_poll())
 		flags |= DAT_LANE_MADE;
 	if (dat_groups)
 		flags |= dat_groups_turn();
@@ -496,6 +497,10 @@ int rc_poll(uint64_t evd, DAT_EVENT *event)
 		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
 	due = core_is_due();
 	rc_look(due ? 0 : evd);
+	if (evd)
+		dev_poll_for(evd);
+	else
+		dev_poll();
 	taken = evd_wanted();
 	flags |= go_on();
 	if (flags & DAT_LANE_CORE || due)

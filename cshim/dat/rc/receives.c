@@ -39,7 +39,8 @@ static void drop_oldest(dat_receives *queue)
 	queue->count--;
 }
 
-dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov, int by_core)
+dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max_iov,
+                        uint64_t device)
 {
 	dat_srq *srq = calloc(1, sizeof *srq);
 
@@ -48,7 +49,7 @@ dat_srq *rc_open_shared(uint64_t handle, uint64_t pz, uint32_t max, uint32_t max
 		srq->pz = pz;
 		srq->max = max;
 		srq->max_iov = max_iov;
-		srq->by_core = (uint32_t)by_core;
+		srq->device = device;
 	}
 	return srq;
 }
@@ -172,32 +173,32 @@ static void finish(dat_end *end)
 	rc_done_shared(shared_of(end));
 }
 
+static uint32_t operation_of(const dat_header *header)
+{
+	return header->flags & RC_IMMEDIATE    ? DAT_IB_DTO_RECV_IMMED
+	       : header->flags & RC_INVALIDATE ? DAT_DTO_RECEIVE_WITH_INVALIDATE
+	                                       : DAT_DTO_RECEIVE;
+}
+
 void rc_received(dat_end *end, const dat_header *header, uint32_t status)
 {
-	int immediate = header && (header->flags & RC_IMMEDIATE) != 0, counter;
-	int silent = header && end->config.solicited && !(header->flags & RC_SOLICITED);
-	void *event = evd_place(end->config.recv);
-	dat_completion full, *c = dat_completion_at(event ? event : &full, end->config.recv, end,
-	                                      rc_receive_of(end)->cookie);
+	dat_arrived arrived = {.evd = end->config.recv,
+	                       .ep = end->config.ep,
+	                       .cookie = rc_receive_of(end)->cookie,
+	                       .status = status,
+	                       .operation = DAT_DTO_RECEIVE};
 
-	c->operation = DAT_DTO_RECEIVE;
-	c->status = status;
 	if (header) {
-		c->length = header->total;
-		c->context = header->context;
-		if (header->flags & RC_INVALIDATE)
-			c->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		counter = immediate ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
+		int counter = header->flags & RC_IMMEDIATE ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV;
+
+		arrived.n = header->total;
+		arrived.context = header->context;
+		arrived.operation = operation_of(header);
+		arrived.data = header->immediate;
+		arrived.silent = end->config.solicited && !(header->flags & RC_SOLICITED);
 		end->counters[counter]++;
 		end->counters[counter + 1] += header->total;
 	}
-	if (immediate) {
-		dat_extend(c, DAT_IB_RDMA_WRITE_IMMED_DATA, 3, header->immediate);
-		c->operation = DAT_IB_DTO_RECV_IMMED;
-	}
 	finish(end);
-	if (event)
-		evd_placed(end->config.recv, DCNT_EVD_DTO_CALLBACK, silent);
-	else
-		evd_post(end->config.recv, (evd_event *)(void *)&full, silent);
+	dat_receive_over(&arrived);
 }

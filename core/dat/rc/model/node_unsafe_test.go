@@ -317,7 +317,7 @@ func (n *node) share(process int) {
 	p := n.procs[process]
 	ends.Enter(process)
 	p.srqSlot = n.slot(ends.KindSRQ)
-	p.srq = engine.OpenShared(addressOf(p.srqSlot), nodeZone, nodeEvents, maxSegments, false)
+	p.srq = engine.OpenShared(addressOf(p.srqSlot), nodeZone, nodeEvents, maxSegments, 0)
 	p.srqSlot.Lane = addressOf(p.srq)
 }
 

@@ -1,14 +1,22 @@
 package device
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"testing"
+	"unsafe"
 
 	"lapi/core/dat/codes"
 	"lapi/core/dat/rc"
-	"lapi/transport/ibv"
+	"lapi/cshim/ctest/evd"
+	"lapi/cshim/ctest/verbs"
+	"lapi/cshim/dat/dev"
+	cevd "lapi/cshim/dat/evd"
+	"lapi/transport/arena"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
 )
 
 // lab is processes with an RDMA adapter each, on one fabric and clock.
@@ -56,11 +64,13 @@ func newLab(t *testing.T, n int) *lab {
 	for i := range n {
 		h := &host{l: l, addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})}
 		h.d = l.f.Add(h.addr)
-		d, err := l.f.Open(h.addr)
+		d, err := verbs.Fabric{Fabric: l.f}.Open(h.addr)
+		if err == nil {
+			h.k, err = New(d, h, 10e9)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.k = New(d, h, 10e9)
 		zone, r := h.k.NewZone()
 		l.must("zone", r)
 		h.zone = zone
@@ -80,8 +90,7 @@ func (l *lab) must(what string, r codes.Return) {
 func (l *lab) turn() {
 	for range 4 {
 		for _, h := range l.hosts {
-			h.k.Woken()
-			h.k.Progress()
+			h.k.Progress(true)
 		}
 	}
 }
@@ -98,19 +107,50 @@ func (l *lab) close() {
 	}
 }
 
-// end is an endpoint.
+// end is an endpoint with an EVD for its receives, and one for its requests.
 type end struct {
-	h         *host
-	pair      *Pair
-	completed []*rc.Request
-	received  []*rc.Receive
-	events    []string
+	h              *host
+	pair           *Pair
+	recv, request  uint64
+	binds          []*rc.Request
+	events         []string
+	sent, received []rc.Status // of completions that were taken
 }
 
 func (e *end) Pair() *Pair             { return e.pair }
 func (e *end) Abandoned() bool         { return false }
-func (e *end) Completed(r *rc.Request) { e.completed = append(e.completed, r) }
-func (e *end) Received(r *rc.Receive)  { e.received = append(e.received, r) }
+func (e *end) Completed(r *rc.Request) { e.binds = append(e.binds, r) }
+
+// newEVD makes an EVD without an adapter.
+func (l *lab) newEVD() uint64 {
+	l.t.Helper()
+	b, err := arena.Map(1)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	at := uint64(memory.AddrOf(b))
+	if !cevd.Open(at, 64, layout.QueueDTO, 0) {
+		l.t.Fatal("no memory")
+	}
+	l.t.Cleanup(func() {
+		cevd.Close(at)
+		arena.Unmap(b)
+	})
+	return at
+}
+
+// take takes the events of the endpoint.
+func (e *end) take() {
+	for _, f := range []struct {
+		evd uint64
+		to  *[]rc.Status
+	}{{e.request, &e.sent}, {e.recv, &e.received}} {
+		var b [cevd.EventSize]byte
+		for evd.Take(f.evd, unsafe.Pointer(&b)) == 0 {
+			*f.to = append(*f.to, rc.Status(binary.NativeEndian.Uint32(b[32:])))
+		}
+	}
+}
 
 func (e *end) Established(bool, []byte) { e.events = append(e.events, "established") }
 
@@ -130,10 +170,11 @@ func (h *host) end(change func(c *PairConfig)) *end {
 	if change != nil {
 		change(&c)
 	}
-	e := &end{h: h}
+	e := &end{h: h, recv: h.l.newEVD(), request: h.l.newEVD()}
 	var r codes.Return
 	e.pair, r = h.k.NewPair(c, e)
 	h.l.must("pair", r)
+	e.pair.SetOwner(dev.Owner{Receives: e.recv, Requests: e.request})
 	return e
 }
 
@@ -169,5 +210,8 @@ func (l *lab) disconnect(a *end) {
 	l.turn()
 }
 
-// segment is memory of which nothing is read: no bytes.
-var segment = []ibv.Segment{}
+// send posts a send of no bytes.
+func (e *end) send(flags uint32) {
+	e.h.l.t.Helper()
+	e.h.l.must("send", e.pair.Post(&dev.Request{Op: dev.OpSend, Completion: flags}))
+}

@@ -1,0 +1,100 @@
+/* room.h - what the files of this room share. Private to cshim/dat/dev. */
+#ifndef DAT_DEV_ROOM_H
+#define DAT_DEV_ROOM_H
+
+#include <infiniband/verbs.h>
+#include <stdlib.h>
+
+#include "dat/dev/dev.h"
+
+enum {
+	BATCH = 32,   /* completions that one look takes */
+	BUCKETS = 64, /* of pairs by the number of the queue pair */
+	GONE = 64     /* pairs that are gone and may have receives of shared queues */
+};
+
+/* A completion queue; found[at] to found[count - 1] are not dealt with. */
+struct dev_pool {
+	dev_pool *next;
+	dev_adapter *adapter;
+	struct ibv_cq *cq;
+	uint32_t at, count;
+	struct ibv_wc found[BATCH];
+};
+
+/* A pair that is gone, for the events of its receives. */
+typedef struct gone_pair {
+	uint32_t number, silent;
+	uint64_t ep, recv;
+} gone_pair;
+
+struct dev_adapter {
+	dev_adapter *next;
+	dev_pool *pools;
+	dev_memory *memory; /* by context */
+	uint32_t mask, some;
+	uint32_t max_inline, lacks;
+	dev_pair *by_number[BUCKETS];
+	gone_pair gone[GONE];
+	uint32_t num_gone;
+};
+
+extern dev_adapter *dev_adapters __attribute__((visibility("hidden")));
+
+/*
+ * The number of a completion has the serial of its pair or queue, and the request's or receive's
+ * there. The highest bit marks receives: the adapter does not say whether a failed completion is of
+ * a receive or a request.
+ */
+#define RECEIVE_BIT ((uint64_t)1 << 63)
+
+static inline uint64_t completion_number(uint32_t serial, uint32_t number)
+{
+	return (uint64_t)serial << 32 | number;
+}
+
+/* Pairs and queues by serial: those of one place have different serials, one after the other. */
+typedef struct dev_objects {
+	void **at; /* NULL: the place is free */
+	uint32_t mask, some, last;
+} dev_objects;
+
+extern dev_objects dev_all __attribute__((visibility("hidden")));
+
+/* The object of that kind and serial; NULL: it is gone. */
+static inline void *object_of(uint32_t serial, uint32_t kind)
+{
+	const uint32_t *o = dev_all.at ? dev_all.at[serial & dev_all.mask] : NULL;
+
+	return o && o[0] == kind && o[1] == serial ? (void *)(uintptr_t)o : NULL;
+}
+
+static inline dev_request *request_at(const dev_pair *pair, uint32_t number)
+{
+	return &pair->request_ring[number & pair->request_mask];
+}
+
+static inline dev_receive *receive_at(const dev_pair *pair, uint32_t number)
+{
+	return &pair->receive_ring[number & pair->receive_mask];
+}
+
+static inline uint32_t hash_of(uint32_t context)
+{
+	return (context * 0x9e3779b1u) >> 8; /* keys differ in their middle bits most */
+}
+
+/* The memory of a context; NULL: it names none. */
+static inline const dev_memory *memory_of(const dev_adapter *adapter, uint32_t context, int window)
+{
+	uint32_t i = hash_of(context);
+
+	for (;; i++) {
+		const dev_memory *m = &adapter->memory[i & adapter->mask];
+
+		if (!m->used || (m->context == context && m->window == window))
+			return m->used ? m : NULL;
+	}
+}
+
+#endif
