@@ -183,7 +183,7 @@ var verbsPackets = []mutation{
 		broken: "a queue pair is given up for a post over the one before",
 		kill:   "go ./transport/verbs TestFailedPostOfBefore"},
 	{name: "usable-when-failed",
-		file:   "transport/verbs/pair.go",
+		file:   "transport/verbs/queue.go",
 		old:    "\t\tq.peer.Usable = 0\n",
 		new:    "\t\tq.peer.Usable = 1\n",
 		broken: "C sends over a queue pair that has failed",

@@ -3,6 +3,7 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/ibv"
+	"lapi/transport/verbs/internal/paths"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -67,21 +68,15 @@ type Config struct {
 }
 
 // PortState says what an adapter has told of its port.
-type PortState uint8
+type PortState = paths.State
 
 // States of a port.
 const (
-	PortUp   PortState = iota
-	PortDown           // it may come up again
-	PortGone           // the adapter has failed or was taken away; see Config.Reopen
+	PortUp   = paths.Up
+	PortDown = paths.Down // it may come up again
+	PortGone = paths.Gone // the adapter has failed or was taken away; see Config.Reopen
 )
 
-// PortChange is a port with its new state, or with why it stays PortGone.
-type PortChange struct {
-	Index int // 0: Config.Adapter; from 1 on Config.More
-	Name  string
-	State PortState
-	// Refused is why the adapter, which is there again, cannot be used; else nil. It is told when
-	// the reason changes. The adapter is looked for further on.
-	Refused error
-}
+// PortChange is a port with its new state, or with why it stays PortGone. Index 0 is Config.Adapter;
+// from 1 on Config.More.
+type PortChange = paths.Change

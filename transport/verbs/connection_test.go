@@ -19,10 +19,10 @@ func TestQueuePairStays(t *testing.T) {
 	if p == nil || p.Hello(false).Echo != 7 {
 		t.Fatal("not joined")
 	}
-	first, round := p.qp, p.Round()
+	first, round := p.Handle(), p.Round()
 	l.onDatagram(n.from(wire.Hello{QPN: 8, PSN: 1, Life: 1, Round: 2}))
-	if h := p.Hello(false); p.qp != first || h.Echo != 8 || h.Round != round+1 {
-		t.Errorf("queue pair %d becomes %d, %+v after round %d", first, p.qp, h, round)
+	if h := p.Hello(false); p.Handle() != first || h.Echo != 8 || h.Round != round+1 {
+		t.Errorf("queue pair %d becomes %d, %+v after round %d", first, p.Handle(), h, round)
 	}
 	n.close(t)
 }
@@ -77,7 +77,7 @@ func TestHelloOfBefore(t *testing.T) {
 	n.again(t, 1)
 	ghosts := l.stats.GhostPackets
 	l.onDatagram(before)
-	if p := l.peers[0]; p.qp != 0 || p.life.Known() || l.stats.GhostPackets != ghosts+1 {
+	if p := l.peers[0]; p.Exists() || p.life.Known() || l.stats.GhostPackets != ghosts+1 {
 		t.Error("it is taken")
 	}
 	n.close(t)
@@ -92,13 +92,13 @@ func TestKeysOfOnePort(t *testing.T) {
 		})
 		n.sendNumbers(t, 1, func(int) {})
 		p := n.links[0].peers[1]
-		first := p.his
+		first := p.Far()
 		n.transfer(t, get, bulk.LanesMin-1, func() {
-			if s := n.links[0].Stats(); p.his == first && s.DataSent+s.DataReceived > 1<<10 {
+			if s := n.links[0].Stats(); p.Far() == first && s.DataSent+s.DataReceived > 1<<10 {
 				n.ports[1][first].Down(true)
 			}
 		})
-		if p.his == first {
+		if p.Far() == first {
 			t.Error("packets go over the port that is down")
 		}
 		if keys := n.ports[1][0].Keys() + n.ports[1][1].Keys(); keys != 0 {
@@ -112,12 +112,12 @@ func TestKeysOfOnePort(t *testing.T) {
 func TestCutOffPort(t *testing.T) {
 	n := newNetOfPorts(t, []int{1, 1}, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 5, func(int) {})
-	first := n.links[0].peers[1].way
+	first := n.links[0].peers[1].Way
 	for _, d := range n.ports[1] {
-		n.ports[0][first.port.index].Cut(d, true)
+		n.ports[0][first.Own()].Cut(d, true)
 	}
 	n.sendNumbers(t, 50, func(int) {})
-	if n.links[0].peers[1].way == first {
+	if n.links[0].peers[1].Way == first {
 		t.Error("they go over the same")
 	}
 	n.close(t)

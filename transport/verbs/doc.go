@@ -6,34 +6,34 @@
 //
 //	link.go      the Link: what it is made of, connections, its end
 //	config.go    its configuration
-//	port.go      a port of an adapter: its queues, completions, events
-//	spare.go     the port over another link, for peers that no adapter leads to
-//	reopen.go    a port whose adapter was gone and is there again
-//	pair.go      queue pairs: made, ended, replaced; the ways that they are over
 //	params.go    sizes, bounds and times, each with its reason
-//	slots.go     the link's registered memory
 //	peer.go      what is kept of a peer, its packets
+//	queue.go     its queue pairs: made, ended, replaced
 //	shake.go     the handshake
+//	ports.go     what ports ask of the link; where peers' ports are; the spare port
 //	send.go      messages, packets
-//	receive.go   completions, and what packets ask for
+//	receive.go   what has come, and what packets ask for
 //	transfer.go  puts and gets: what bulk asks of the link
-//	failed.go    requests that have failed, for owners
+//	failed.go    what has become of requests
 //	silence.go   peers that do not respond, for owners
 //	owner.go     what owners say to and ask of peers: silence, leaving
 //	flush.go     flushes, this task's and the peers'
 //	shared.go, shared_unsafe.go  what C does by itself, and where it finds what it needs for that
 //	progress.go  a turn, events, sleep
-//	gate.go      one descriptor for all that a sleeping owner waits for
 //
 // Parts with state of their own are packages in internal. Their fields are private, and each knows
-// only what stands to the left of it here (core/walls_test.go holds that):
+// only what stands to the left of it here (core/walls_test.go holds that); pair, bulk and paths do
+// not know each other:
 //
-//	wire   registration   pair   bulk   verbs
+//	wire   fallback   pool   registration   pair   bulk   paths   verbs
 //
 //	wire          the packets, Hellos and addresses, byte by byte
+//	fallback        an adapter made of messages of another link
+//	pool          how many receive buffers a port has
 //	registration  registrations of memory that are kept
 //	pair          the handshake of two queue pairs: states, rounds, timers
 //	bulk          puts and gets: copies, keys, RDMA
+//	paths         ports, the ways over them, the spare port; slots for packets
 //
 // Abilities: messages, and puts and gets of any length; atomics are made of messages by
 // transport/emul, so that they are the processor's. Limits: a message is a packet, 4072 bytes.

@@ -3,41 +3,47 @@ package verbs
 import (
 	"lapi/transport"
 	"lapi/transport/ibv"
+	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/paths"
+	"lapi/transport/verbs/internal/wire"
 )
 
-// noteFailure reports a request or receive of q that has failed, once for each queue pair: those
-// behind it are flushed. It is kept until the next queue pair works.
-func (pt *port) noteFailure(q *queue, c *completion) {
-	done := ibv.Completion{ID: c.Id, QPN: c.Qpn, Status: ibv.Status(c.Status),
-		VendorErr: c.VendorErr}
-	if q == nil || q.noted || !done.Failed() {
+// Note reports a request or receive of q that has failed, once for each queue pair: those behind it
+// are flushed. It is kept until the next queue pair works.
+func (q *queue) Note(f ibv.Failure, r paths.Request) {
+	if q.noted {
 		return
 	}
 	q.noted = true
-	f := pt.info.Report(&done)
-	pt.locate(&f, q, c)
-	q.peer.failure = &f
-	if pt.link.cfg.RequestFailed != nil {
-		pt.link.cfg.RequestFailed(q.peer.ep, f)
+	l, p, value := q.peer.link, q.peer, r.Value()
+	at := func(slot int32) uint64 { return uint64(memory.AddrOf(l.ports.Bytes(slot))) }
+	switch {
+	case r.IsReceive():
+		f.Receive = true
+		f.Local, f.N = at(int32(value)), wire.PacketMax
+	case r.IsSend():
+		f.Op = ibv.OpSend
+		if r := p.ring(); value > r.Done && value <= r.Done+uint64(r.Posted) {
+			s := r.at(int32(value - r.Done - 1))
+			f.Local, f.N = at(int32(s.Slot)), uint64(s.N)
+		}
+	case r.IsMove():
+		l.transfers.Describe(value, &f)
+	}
+	p.failure = &f
+	if l.cfg.RequestFailed != nil {
+		l.cfg.RequestFailed(p.ep, f)
 	}
 }
 
-// locate adds which request or receive it was, and its addresses.
-func (pt *port) locate(f *ibv.Failure, q *queue, c *completion) {
-	l, value := pt.link, c.Id&^idMask
-	switch c.Id & idMask {
-	case idReceive:
-		f.Receive = true
-		f.Local, f.N = uint64(l.slots.addr(int32(value))), slotSize
-	case idSend:
-		f.Op = ibv.OpSend
-		if r := q.peer.ring(); value > r.Done && value <= r.Done+uint64(r.Posted) {
-			s := r.at(int32(value - r.Done - 1))
-			f.Local, f.N = uint64(l.slots.addr(int32(s.Slot))), uint64(s.N)
-		}
-	case idMove:
-		l.transfers.Describe(value, f)
-	}
+// A queue is paths.Pair.
+
+func (q *queue) Received(b []byte, taken int) { q.receive(b, taken) }
+func (q *queue) Sent(upTo uint64)             { q.peer.packetsSent(upTo) }
+func (q *queue) Broke()                       { q.fail() }
+func (q *queue) Sparable() bool               { return q.peer.routes.Sparable() }
+func (q *queue) Moved(request uint64, s ibv.Status) {
+	q.peer.link.transfers.Moved(&q.Lane, request, s)
 }
 
 // Failure is the last request or receive with ep that has failed, unless a queue pair has worked

@@ -3,9 +3,7 @@ package verbs
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"lapi/transport"
@@ -14,6 +12,7 @@ import (
 	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/bulk"
 	"lapi/transport/verbs/internal/pair"
+	"lapi/transport/verbs/internal/paths"
 	"lapi/transport/verbs/internal/registration"
 	"lapi/transport/verbs/internal/wire"
 )
@@ -22,8 +21,7 @@ import (
 // it. memory.Guard must have run on the calling goroutine.
 type Link struct {
 	cfg      Config
-	ports    []*port
-	spare    *port // over a carrier; nil: there is none
+	ports    *paths.Set
 	own      wire.Address
 	handlers [transport.MaxMsgID + 1]transport.MsgHandler
 	stats    transport.Stats
@@ -33,7 +31,6 @@ type Link struct {
 	peers     map[transport.Endpoint]*peer
 	pool      hold.Pool
 
-	slots     slots
 	transfers *bulk.Set
 
 	shared  *layout.VerbsLink // what C also uses (shared.go)
@@ -44,16 +41,13 @@ type Link struct {
 	msg   transport.Msg // of a handler
 	turns uint64        // calls of Progress, and looks of C's, since the adapters were asked for events
 
-	active   []*peer // that have something to do in a turn
-	turned   []*peer // the memory of active's last turn
-	starved  []*peer // that wait for what others hold
-	timers   pair.Timers
-	probeAt  int64 // when peers are probed
-	holding  int   // peers with held messages
-	dead     error // the last adapter is gone
-	reopened uint8 // a bit for each port that is not where the first address has it
-	gate     int   // stands for the adapters' descriptors; 0: there is none (gate.go)
-	closed   bool
+	active  []*peer // that have something to do in a turn
+	turned  []*peer // the memory of active's last turn
+	starved []*peer // that wait for what others hold
+	timers  pair.Timers
+	probeAt int64 // when peers are probed
+	holding int   // peers with held messages
+	closed  bool
 }
 
 // New opens the queues of its adapters, which it closes when it fails. The error is an adapter's,
@@ -80,18 +74,10 @@ func New(cfg Config) (*Link, error) {
 	if err := l.share(); err != nil {
 		return nil, fmt.Errorf("verbs: %w", err)
 	}
-	adapters := append([]ibv.Device{cfg.Adapter}, cfg.More...)
-	for i, a := range adapters {
-		l.ports = append(l.ports, newPort(l, i, a))
-	}
-	l.shared.Used = math.MaxInt32
-	l.slots = slots{ports: l.ports, size: slotSize, free: l.shared.Free[:], n: &l.shared.NumFree,
-		made: l.chunkMade}
-	err := l.open()
-	if err == nil {
-		err = l.openGate()
-	}
-	if err != nil {
+	l.ports = paths.New(paths.Config{Adapters: append([]ibv.Device{cfg.Adapter}, cfg.More...),
+		Shared: l.shared, Native: l.native(), Map: l.newPort, Clock: l.cfg.Clock,
+		Changed: cfg.Changed, Event: cfg.Event, Reopen: cfg.Reopen}, watcher{l})
+	if err := l.open(); err != nil {
 		_ = l.closePorts()
 		return nil, fmt.Errorf("verbs: %w", err)
 	}
@@ -99,47 +85,29 @@ func New(cfg Config) (*Link, error) {
 }
 
 func (l *Link) open() error {
-	if len(l.ports) > PortsMax {
-		return fmt.Errorf("%d ports, the most are %d", len(l.ports), PortsMax)
-	}
-	limitSend := sendsMax
-	for _, pt := range l.ports {
-		limitSend = min(limitSend, pt.info.MaxCQE/4)
-	}
-	l.shared.LimitSend = int32(limitSend)
-	l.transfers.Limit(movingMost(l.ports))
-	var secret [8 + 4*PortsMax]byte
-	if _, err := rand.Read(secret[:]); err != nil {
-		return err
-	}
+	l.shared.LimitSend = int32(l.ports.Sends())
+	l.transfers.Limit(l.ports.Moves())
+	var secret [8]byte
+	_, err := rand.Read(secret[:])
 	l.own = wire.Address{Task: uint32(l.cfg.Task),
 		Incarnation: binary.LittleEndian.Uint64(secret[:]) | 1}
-	for i, pt := range l.ports {
-		at, err := pt.open(secret[8+4*i:])
-		if err != nil {
-			return err
-		}
-		l.own.Places = append(l.own.Places, at)
-		l.transfers.Open(i, pt.adapter, pt.pd)
+	if err == nil {
+		err = l.ports.Open()
 	}
-	return nil
+	if err == nil {
+		for _, pt := range l.ports.Ports() {
+			watcher{l}.Replaced(pt)
+		}
+	}
+	return err
 }
 
 // closePorts ends the ports, whose queue pairs are gone.
 func (l *Link) closePorts() error {
-	l.closeGate()
-	errs := []error{l.slots.close()}
 	l.transfers.Close()
-	for _, pt := range l.ports {
-		if err := pt.close(); pt.state != PortGone {
-			errs = append(errs, err)
-		}
-	}
-	if l.spare != nil {
-		errs = append(errs, l.spare.close())
-	}
+	err := l.ports.Close()
 	l.unshare()
-	return errors.Join(errs...)
+	return err
 }
 
 // Limits implements transport.Link.
@@ -150,7 +118,10 @@ func (l *Link) Limits() transport.Limits {
 }
 
 // Address implements transport.Link. It changes when a port is opened again.
-func (l *Link) Address() transport.Address { return transport.Address{Bytes: l.own.Encode()} }
+func (l *Link) Address() transport.Address {
+	l.own.Places = l.ports.Places()
+	return transport.Address{Bytes: l.own.Encode()}
+}
 
 // Connect implements transport.Link: it keeps the address, and does nothing else until there is
 // something to send. An endpoint is connected once; Reconnect connects it again.
@@ -164,7 +135,7 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	for int(ep) >= len(l.addresses) {
 		l.addresses = append(l.addresses, "")
 	}
-	if err := l.reach(ep, a); err != nil {
+	if err := l.ports.Reach(ep, a); err != nil {
 		return err
 	}
 	l.addresses[ep] = string(a.Bytes)
@@ -193,7 +164,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	if old != nil && !old.gone && old.Met() {
 		return transport.ErrBusy
 	}
-	if err := l.reach(ep, a); err != nil {
+	if err := l.ports.Reach(ep, a); err != nil {
 		return err
 	}
 	l.addresses[ep] = string(a.Bytes)
@@ -256,7 +227,7 @@ func (l *Link) usable(ep transport.Endpoint) (*peer, error) {
 	if p == nil {
 		p = l.newPeer(ep)
 	}
-	if p.gone || l.dead != nil && !p.sparable() {
+	if p.gone || l.ports.Dead() && !p.routes.Sparable() {
 		return nil, transport.ErrUnreachable
 	}
 	return p, nil
@@ -283,6 +254,7 @@ func (l *Link) Close() error {
 	}
 	l.leave()
 	l.closed = true
+	l.ports.Stop()
 	for _, p := range l.peers {
 		p.giveUp(transport.ErrClosed, transport.ErrClosed)
 	}

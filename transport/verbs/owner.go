@@ -84,12 +84,7 @@ func (l *Link) SetTimeout(d time.Duration) {
 }
 
 // QueuePairs is how many there are.
-func (l *Link) QueuePairs() (n int) {
-	for _, pt := range l.ports {
-		n += len(pt.pairs)
-	}
-	return n
-}
+func (l *Link) QueuePairs() int { return l.ports.QueuePairs() }
 
 // AddressOf is what Connect or Reconnect was told last of ep; without bytes: nothing.
 func (l *Link) AddressOf(ep transport.Endpoint) transport.Address {
@@ -112,11 +107,8 @@ func (l *Link) probe() {
 		return
 	}
 	l.probeAt = now + probeEach
-	l.reopenPorts(now)
-	for _, pt := range l.ports {
-		pt.shrink()
-	}
-	l.shared.Used = l.slots.trim()
+	l.ports.Look(now)
+	l.ports.Shrink()
 	for _, p := range l.peers {
 		if p.seeks() {
 			p.beginLanes()

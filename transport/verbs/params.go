@@ -10,7 +10,6 @@ import (
 
 // Sizes, in bytes.
 const (
-	slotSize = layout.VerbsSlot
 	// bulkMin is from where on puts and gets are RDMA: what the three packets for the key cost
 	// is then less than what copies would.
 	bulkMin = 16 << 10
@@ -39,25 +38,10 @@ const (
 	// failuresMax is how many queue pairs may fail one after the other with nothing sent or
 	// received.
 	failuresMax = 5
-	// failuresToSpare is how many may before the spare port is tried, although an adapter's is up.
-	failuresToSpare = 2
 )
 
 // Of a link; less where the adapter has less.
 const (
-	receivesMax  = 4096        // buffers of the shared receive queue
-	sendsMax     = 2048        // slots for packets to send
-	movingMax    = 1024        // RDMA requests
-	datagramsMax = slotsAtOnce // receive buffers for the handshake
-	// datagramSize is that of such a buffer, datagramMax the longest that is sent.
-	datagramSize = 320
-	datagramMax  = 256
-	// readsMax is how many RDMA reads a port takes at once.
-	readsMax = 16
-	// slotsAtOnce is how many slots are registered together, and spareSlots how many free ones are
-	// kept.
-	slotsAtOnce = layout.VerbsChunkOf
-	spareSlots  = 2 * slotsAtOnce
 	// eventsEach is after how many turns the adapters are asked for events.
 	eventsEach = 1024
 )
@@ -69,9 +53,6 @@ const (
 	probeEach = int64(time.Second)
 	// defaultTimeout is how long a peer may leave Hellos unanswered.
 	defaultTimeout = int64(150 * time.Second)
-	// reopenFirst is how long after it was lost an adapter is looked for; then less often.
-	reopenFirst = int64(time.Second)
-	reopenLast  = int64(time.Minute)
 	// lingerMax bounds Close.
 	lingerMax = int64(70 * time.Millisecond)
 )

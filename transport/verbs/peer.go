@@ -7,6 +7,7 @@ import (
 	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/bulk"
 	"lapi/transport/verbs/internal/pair"
+	"lapi/transport/verbs/internal/paths"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -44,14 +45,14 @@ type peer struct {
 	silence
 	sparing
 
-	queue          // carries the packets
-	lanes []*queue // for RDMA; nil as long as not used
-	ways  []way    // over adapters, lanes first
+	queue           // carries the packets
+	lanes  []*queue // for RDMA; nil as long as not used
+	routes paths.Routes
 }
 
 // newPeer makes ep's peer; its queue pair comes later.
 func (l *Link) newPeer(ep transport.Endpoint) *peer {
-	p := &peer{ep: ep, life: pair.Life{}.Next(false), untold: l.reopened, VerbsPeer: l.newShared(ep)}
+	p := &peer{ep: ep, life: pair.Life{}.Next(false), untold: l.ports.Reopened(), VerbsPeer: l.newShared(ep)}
 	p.Credit, p.Told, p.Window = window, window, window
 	p.link = l
 	p.queue.init(p, 0)
@@ -69,12 +70,10 @@ func (l *Link) newPeer(ep transport.Endpoint) *peer {
 func (p *peer) locate() {
 	l := p.link
 	p.to.Decode([]byte(l.addresses[p.ep]))
-	var lanes int
-	p.ways, lanes = l.ways(&p.to)
-	p.lanes = make([]*queue, lanes)
-	p.findSpare()
-	p.queue.route(p.ways[int(l.own.Task+p.to.Task)%lanes])
-	if p.port.state != PortUp {
+	p.routes, p.sparing = l.ports.To(&p.to), sparing{on: p.on}
+	p.lanes = make([]*queue, p.routes.Lanes())
+	p.queue.Route(p.routes.At(int(l.own.Task+p.to.Task) % len(p.lanes)))
+	if !p.IsUp() {
 		p.another()
 	}
 }
@@ -82,7 +81,7 @@ func (p *peer) locate() {
 // relocate has p, which has never answered, be looked for at another address.
 func (p *peer) relocate() {
 	p.queue.dropPair()
-	p.queue.freePath()
+	p.queue.FreePath()
 	p.locate()
 	if p.Greets() {
 		p.queue.begin()
@@ -118,7 +117,7 @@ func (p *peer) giveUp(err, flushErr error) {
 	for _, q := range p.allPairs() {
 		q.dropPair()
 		q.Stop()
-		q.freePath()
+		q.FreePath()
 	}
 	for p.Ring.Count > 0 {
 		p.releaseFirst()
@@ -154,7 +153,7 @@ func (r *ring) push(s sent) {
 func (p *peer) releaseFirst() {
 	l := p.link
 	r := p.ring()
-	l.slots.put(int32(r.at(0).Slot))
+	l.ports.Free(int32(r.at(0).Slot))
 	l.shared.Sending--
 	r.Head = (r.Head + 1) % ringSize
 	r.Count--
@@ -176,7 +175,7 @@ func (p *peer) restart(expected uint64) bool {
 			again = append(again, s)
 			continue
 		}
-		l.slots.put(int32(s.Slot))
+		l.ports.Free(int32(s.Slot))
 		l.shared.Sending--
 	}
 	l.stats.RetransmittedPackets += uint64(min(int(r.Posted), len(again)))

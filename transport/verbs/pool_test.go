@@ -8,16 +8,6 @@ import (
 	"lapi/transport/verbs/internal/pool"
 )
 
-// chunks is how many chunks of slots l has.
-func (l *Link) chunks() (n int) {
-	for _, c := range l.slots.chunks {
-		if c.memory != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // TestPoolFollows: of many peers, the shared receive queue has the least number of buffers until
 // more packets come at once; it grows then, and shrinks when few come, with the memory given back.
 // Later messages arrive.
@@ -27,7 +17,7 @@ func TestPoolFollows(t *testing.T) {
 	n := newNet(t, 1+peers, 1, func(_ *fake.Fabric, c *Config) {
 		c.Clock = func() int64 { now += 10_000; return now }
 	})
-	hub, pt := n.links[0], n.links[0].ports[0]
+	hub, pt := n.links[0], n.links[0].ports.Ports()[0]
 	came, sent := 0, 0
 	hub.Handle(2, func(*transport.Msg) transport.Verdict { came++; return transport.Accept })
 	round := func(each, of int) {
@@ -53,7 +43,7 @@ func TestPoolFollows(t *testing.T) {
 	for range 4 {
 		round(window/2, peers)
 	}
-	most, chunks := pt.Target, hub.chunks()
+	most, slots := pt.Target, hub.ports.Slots()
 	if most < peers*window/2 {
 		t.Errorf("%d buffers where %d packets come at once", most, peers*window/2)
 	}
@@ -68,8 +58,8 @@ func TestPoolFollows(t *testing.T) {
 	if pt.Target != pool.Floor {
 		t.Errorf("%d buffers when few packets come, there were %d", pt.Target, most)
 	}
-	if left := hub.chunks(); left > chunks/2 {
-		t.Errorf("%d of %d chunks are left", left, chunks)
+	if left := hub.ports.Slots(); left > slots/2 {
+		t.Errorf("%d of %d slots are left", left, slots)
 	}
 	round(window/2, peers)
 	n.close(t)

@@ -94,7 +94,7 @@ func TestPeersShareOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if l.peers[1].port == l.peers[2].port {
+	if l.peers[1].Own() == l.peers[2].Own() {
 		t.Error("both go over one port")
 	}
 	n.close(t)
@@ -221,8 +221,8 @@ func TestChanged(t *testing.T) {
 	n.ports[0][0].Down(false)
 	n.ports[0][1].Vanish()
 	n.links[0].Disarm()
-	want := []PortChange{{0, "fake0", PortDown, nil}, {0, "fake0", PortUp, nil},
-		{1, "fake1", PortGone, nil}}
+	want := []PortChange{{Name: "fake0", State: PortDown}, {Name: "fake0", State: PortUp},
+		{Index: 1, Name: "fake1", State: PortGone}}
 	if len(told) != len(want) {
 		t.Fatalf("told %v", told)
 	}
@@ -282,7 +282,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 	n.until(t, "a joined queue pair", func() bool {
 		return here.Hello(false).Echo == there.QPN()
 	})
-	first := there.way
+	first := there.Way
 	for end := 0; sender.shared.Sending > 0; end++ { // the receiver looks at nothing meanwhile
 		if sender.Progress(16); end > 10_000_000 {
 			t.Fatal("the packets never went")
@@ -291,8 +291,8 @@ func TestHelloOvertakesPackets(t *testing.T) {
 	if here.Works() {
 		t.Fatal("the receiver has looked at packets")
 	}
-	if parts(); there.his >= first.his {
-		t.Fatalf("packets went to port %d, Hello to port %d: it overtakes nothing", first.his, there.his)
+	if parts(); there.Far() >= first.Far() {
+		t.Fatalf("packets went to port %d, Hello to port %d: it overtakes nothing", first.Far(), there.Far())
 	}
 	send(signalEach)
 	n.until(t, "all messages", func() bool { return len(got) == signalEach+1 })

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"lapi/transport/ibv"
-	"lapi/transport/verbs/internal/detour"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -15,21 +13,12 @@ func (l *Link) Progress(max int) int {
 		return 0
 	}
 	l.hear()
-	n := 0
-	for _, pt := range l.ports {
-		n += pt.take(max - n)
-	}
-	if l.spare != nil {
-		n += l.spare.take(max - n)
-	}
-	for _, pt := range l.ports {
-		pt.adapt()
-	}
+	n := l.ports.Take(max)
 	l.turns += 1 + l.shared.Looks
 	l.shared.Looks, l.shared.Wants = 0, 0
 	if l.turns >= eventsEach {
 		l.turns = 0
-		l.events()
+		l.ports.Events()
 		l.probe()
 	}
 	if len(l.active) > 0 {
@@ -69,7 +58,7 @@ func (p *peer) workFor(max int) (n int) {
 		return n
 	}
 	if p.fails() {
-		l.events()
+		l.ports.Events()
 		if p.repair(); p.gone {
 			return n
 		}
@@ -101,16 +90,6 @@ func (p *peer) fails() bool {
 		func(q *queue) bool { return q != nil && q.Broken() })
 }
 
-// events asks the adapters what they have to tell.
-func (l *Link) events() {
-	for _, pt := range l.ports {
-		pt.events()
-	}
-	if l.spare != nil {
-		l.spare.events()
-	}
-}
-
 // leave tells the peers that this task closes.
 func (l *Link) leave() {
 	waits := func() bool {
@@ -127,48 +106,14 @@ func (l *Link) leave() {
 		}
 	}
 	for end := l.cfg.Clock() + lingerMax; waits() && l.cfg.Clock() < end; {
-		if l.sent() == 0 {
+		if l.ports.TakeSent() == 0 {
 			time.Sleep(10 * time.Microsecond)
 		}
 	}
 }
 
-// sent takes in completions of sends, and drops what is received.
-func (l *Link) sent() (n int) {
-	ports := l.ports
-	if l.UsesSpare() {
-		l.spare.adapter.(*detour.Adapter).Drive()
-		ports = append(slices.Clone(ports), l.spare)
-	}
-	for _, pt := range ports {
-		var c [8]ibv.Completion
-		found := max(pt.adapter.PollCQ(pt.cq, c[:]), 0)
-		n += found
-		for i := range found {
-			q := pt.pairs[c[i].QPN]
-			if q == nil {
-				continue
-			}
-			if c[i].Status != ibv.Success {
-				q.Pair.Fail()
-			} else if c[i].ID&idMask == idSend {
-				q.peer.packetsSent(c[i].ID &^ idMask)
-			}
-		}
-	}
-	return n
-}
-
 // Descriptors implements transport.Waiter.
-func (l *Link) Descriptors() (files []int) {
-	if l.gate > 0 {
-		return []int{l.gate}
-	}
-	for _, pt := range l.ports {
-		files = append(files, pt.adapter.Files()...)
-	}
-	return files
-}
+func (l *Link) Descriptors() (files []int) { return l.ports.Files() }
 
 // Arm implements transport.Waiter.
 func (l *Link) Arm() bool {
@@ -176,30 +121,14 @@ func (l *Link) Arm() bool {
 		return false
 	}
 	l.hear()
-	work := len(l.active) > l.holding
-	for _, pt := range l.ports {
-		pt.adapter.Quiet(nil)
-		if work = work || pt.Next < pt.Count; work {
-			return true
-		}
-		if pt.state != PortGone && pt.adapter.ArmCQ(pt.cq, false) != nil {
-			return true
-		}
-		// What came before Arm wakes nobody.
-		if pt.poll(len(pt.Batch)) {
-			return true
-		}
-	}
-	return len(l.active) > l.holding || l.spare != nil && l.spare.poll(len(l.spare.Batch))
+	return len(l.active) > l.holding || !l.ports.Arm() || len(l.active) > l.holding
 }
 
 // Disarm implements transport.Waiter.
 func (l *Link) Disarm() {
 	if !l.closed {
-		for _, pt := range l.ports {
-			pt.adapter.Quiet(nil)
-		}
-		l.events()
+		l.ports.Quiet()
+		l.ports.Events()
 		l.turns = eventsEach - 1 // the next turn also looks at the clock
 	}
 }
@@ -207,10 +136,8 @@ func (l *Link) Disarm() {
 // NextTimeout implements transport.Waiter.
 func (l *Link) NextTimeout() int64 {
 	due := l.timers.Due()
-	for _, pt := range l.ports {
-		if at := max(pt.lookAt, l.probeAt, 1); l.isSought(pt) && (due == 0 || at < due) {
-			due = at
-		}
+	if at := l.ports.NextLook(l.probeAt); at != 0 && (due == 0 || at < due) {
+		due = at
 	}
 	for _, p := range l.active {
 		if at := p.held.Due(); at != 0 && (due == 0 || at < due) {

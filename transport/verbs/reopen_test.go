@@ -61,7 +61,7 @@ func (s *plugs) plug(task, i int) { delete(s.out, [2]int{task, i}) }
 
 // isBack says whether a port works that was pulled out.
 func (s *plugs) isBack(task, i int) bool {
-	return s.n.links[task].ports[i].state == PortUp &&
+	return s.n.links[task].ports.Ports()[i].State() == PortUp &&
 		s.n.ports[task][i] != s.pulled[[2]int{task, i}]
 }
 
@@ -189,7 +189,7 @@ func TestReopenedAtRandom(t *testing.T) {
 				s.plug(out[0], out[1])
 			}
 		}
-		chunks := 0
+		slots := 0
 		for round := 0; round < 2 || pulled < 8; round++ {
 			n.sendNumbers(t, 200, func(i int) {
 				upset()
@@ -198,11 +198,11 @@ func TestReopenedAtRandom(t *testing.T) {
 					n.transferOf(t, i%20 == 0, here[:length], there[:length], upset)
 				}
 			})
-			now := len(n.links[0].slots.chunks) + len(n.links[1].slots.chunks)
-			if round > 0 && now > chunks+4 {
-				t.Errorf("slots take %d chunks, and %d before", now, chunks)
+			now := n.links[0].ports.Slots() + n.links[1].ports.Slots()
+			if round > 0 && now > slots+4*64 {
+				t.Errorf("there are %d slots, and %d before", now, slots)
 			}
-			chunks = now
+			slots = now
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
@@ -216,7 +216,7 @@ func TestReopenGivesSlotsBack(t *testing.T) {
 	s := newPlugs()
 	s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
 	s.n.sendNumbers(t, 100, func(int) {})
-	before := len(s.n.links[1].slots.chunks)
+	before := s.n.links[1].ports.Slots()
 	for range 20 {
 		for i := range 2 {
 			s.pull(1, i)
@@ -226,15 +226,15 @@ func TestReopenGivesSlotsBack(t *testing.T) {
 	}
 	for side, l := range s.n.links {
 		found := int(l.shared.NumFree + l.shared.Sending)
-		for _, pt := range l.ports {
+		for _, pt := range l.ports.Ports() {
 			found += int(pt.Receives)
 		}
-		if all := len(l.slots.chunks) * slotsAtOnce; found != all {
+		if all := l.ports.Slots(); found != all {
 			t.Errorf("task %d: of %d slots %d are free or used", side, all, found)
 		}
 	}
-	if now := len(s.n.links[1].slots.chunks); now > before+2 {
-		t.Errorf("slots take %d chunks, and %d before", now, before)
+	if now := s.n.links[1].ports.Slots(); now > before+2*64 {
+		t.Errorf("there are %d slots, and %d before", now, before)
 	}
 	s.n.close(t)
 }
@@ -246,25 +246,21 @@ func TestReopenWaits(t *testing.T) {
 	s.n = newNetOfPorts(t, []int{1, 1}, 1, s.set)
 	s.n.sendNumbers(t, 10, func(int) {})
 	l := s.n.links[1]
-	pt := l.peers[0].port
-	s.pull(1, pt.index)
-	s.n.until(t, "no queue pair", func() bool { return pt.state == PortGone && len(pt.pairs) == 0 })
-	lost, all := l.lostSlots(pt)
-	if !all || len(lost) == 0 {
-		t.Fatalf("%d slots are lost, all: %v", len(lost), all)
-	}
+	pt := l.ports.Ports()[l.peers[0].Own()]
+	s.pull(1, pt.Number())
+	s.n.until(t, "no queue pair", func() bool { return pt.State() == PortGone && pt.Queues() == 0 })
 	pt.Receives-- // as when C has taken a message out
-	s.plug(1, pt.index)
-	asked := s.asked
-	if l.reopen(pt, 1); pt.state != PortGone || s.asked != asked {
+	s.plug(1, pt.Number())
+	asked, due := s.asked, l.ports.NextLook(0)
+	if l.ports.Look(due); pt.State() != PortGone || s.asked != asked {
 		t.Error("the port was opened again")
 	}
-	pt.lookAt, l.probeAt = 1, l.cfg.Clock()+probeEach // as after a look in vain
+	l.probeAt = due + probeEach // as after a look in vain
 	if at := l.NextTimeout(); at != l.probeAt && at != l.timers.Due() {
 		t.Errorf("it sleeps until %d, and looks again at %d", at, l.probeAt)
 	}
-	l.slots.put(lost[0])
-	if l.reopen(pt, 1); pt.state != PortUp {
+	pt.Receives++
+	if l.ports.Look(due); pt.State() != PortUp {
 		t.Error("the port was not opened again")
 	}
 	s.n.sendNumbers(t, 10, func(int) {})
@@ -317,7 +313,7 @@ func TestReopenRefused(t *testing.T) {
 		s.back(t, 0, 1)
 		s.pull(0, 1)
 		s.n.until(t, "a port that is gone again", func() bool {
-			return s.n.links[0].ports[1].state == PortGone
+			return s.n.links[0].ports.Ports()[1].State() == PortGone
 		})
 	}
 	s.n.close(t)
@@ -333,7 +329,7 @@ func TestReopenedUnknown(t *testing.T) {
 			s.pull(c.side, i)
 		}
 		s.n.until(t, "they are gone", func() bool {
-			return s.n.links[c.side].ports[c.ports-1].state == PortGone
+			return s.n.links[c.side].ports.Ports()[c.ports-1].State() == PortGone
 		})
 		for i := range c.ports {
 			s.back(t, c.side, i)
@@ -342,7 +338,7 @@ func TestReopenedUnknown(t *testing.T) {
 		s.n.transfer(t, true, 1<<20, func() {})
 		l, there := s.n.links[c.side], s.n.links[1-c.side].peers[transport.Endpoint(c.side)]
 		s.n.until(t, "the peer knows all", func() bool {
-			return fmt.Sprint(there.to.Places) == fmt.Sprint(l.own.Places)
+			return fmt.Sprint(there.to.Places) == fmt.Sprint(l.ports.Places())
 		})
 		s.n.close(t)
 	}
@@ -354,7 +350,7 @@ func TestLaneOfBefore(t *testing.T) {
 	n.sendNumbers(t, 1, func(int) {})
 	l, p, told := n.links[0], n.links[0].peers[1], false
 	n.transfer(t, false, 16<<20, func() {
-		i := 1 - p.his // not where the packets go
+		i := 1 - p.Far() // not where the packets go
 		if told || l.transfers.Moving() == 0 || !p.lanes[i].Works() {
 			return
 		}
@@ -362,8 +358,8 @@ func TestLaneOfBefore(t *testing.T) {
 		at := p.to.Places[i]
 		at.Opened++
 		p.movedTo(i, &at)
-		if p.lanes[i].qp != 0 {
-			t.Errorf("queue pair %d", p.lanes[i].qp)
+		if p.lanes[i].Exists() {
+			t.Errorf("queue pair %d", p.lanes[i].Handle())
 		}
 	})
 	if !told {
@@ -386,8 +382,8 @@ func TestReopenTold(t *testing.T) {
 	files := l.Descriptors()
 	s.pull(0, 0)
 	s.n.sendNumbers(t, 10, func(int) {})
-	if at := l.NextTimeout(); at == 0 || at > max(l.ports[0].lookAt, l.probeAt) {
-		t.Errorf("it sleeps until %d, and is to look at %d", at, l.ports[0].lookAt)
+	if at := l.NextTimeout(); at == 0 || at > max(l.ports.NextLook(0), l.probeAt) {
+		t.Errorf("it sleeps until %d, and is to look at %d", at, l.ports.NextLook(0))
 	}
 	s.back(t, 0, 0)
 	if fmt.Sprint(told) != fmt.Sprint([]PortState{PortGone, PortUp}) {
@@ -402,7 +398,7 @@ func TestReopenTold(t *testing.T) {
 	if ready, err := unix.Poll(fds, 0); err != nil || ready != 1 {
 		t.Errorf("the descriptor is ready: %d, %v", ready, err)
 	}
-	if l.Disarm(); l.ports[0].state != PortDown {
+	if l.Disarm(); l.ports.Ports()[0].State() != PortDown {
 		t.Error("the event was not taken")
 	}
 	s.n.close(t)

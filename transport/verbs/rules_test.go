@@ -372,7 +372,7 @@ func TestLateHello(t *testing.T) {
 	p.queue.dropPair()
 	ghosts := l.stats.GhostPackets
 	l.onDatagram(late)
-	if p.qp != 0 || l.stats.GhostPackets != ghosts+1 {
+	if p.Exists() || l.stats.GhostPackets != ghosts+1 {
 		t.Error("it is taken")
 	}
 	n.close(t)
@@ -383,7 +383,7 @@ func TestHelloForAnother(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
 	n.links[1].onDatagram(n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: 1, Echo: 99999}))
 	p := n.links[1].peers[0]
-	if p == nil || p.qp == 0 || p.State() != pair.Said {
+	if p == nil || !p.Exists() || p.State() != pair.Said {
 		t.Fatal("joined, or no answer")
 	}
 	n.sendNumbers(t, 5, func(int) {})

@@ -2,18 +2,8 @@ package verbs
 
 import (
 	"lapi/transport"
-	"lapi/transport/ibv"
 	"lapi/transport/memory"
 	"lapi/transport/verbs/internal/wire"
-)
-
-// The upper byte of a request's ID says what it was.
-const (
-	idSend     = uint64(iota+1) << 56 // the number of posted packets
-	idMove                            // the place of a call; above 32 bits that of a piece
-	idReceive                         // a slot
-	idDatagram                        // a slot of port.small; above 16 bits port.revived
-	idMask     = uint64(0xff) << 56
 )
 
 // Send implements transport.Link. The data is copied: the operation is done on return.
@@ -54,10 +44,10 @@ func (p *peer) transmit(k wire.Kind, id transport.MsgID, header []byte, data tra
 		p.Starve()
 		return transport.ErrBusy
 	}
-	b := l.slots.bytes(s)
+	b := l.ports.Bytes(s)
 	if err := memory.CopyOut(b[wire.HeadSize+len(header):wire.HeadSize+len(header)+int(n)],
 		data); err != nil {
-		l.slots.put(s)
+		l.ports.Free(s)
 		return err
 	}
 	laden := k == wire.KindMessage || k == wire.KindPut
@@ -91,7 +81,7 @@ func (l *Link) sendSlot() (int32, bool) {
 	if l.shared.Sending >= l.shared.LimitSend {
 		return 0, false
 	}
-	return l.slots.get()
+	return l.ports.Slot()
 }
 
 // starve has p look again when another peer has given something back.
@@ -117,12 +107,12 @@ func (l *Link) feed() {
 // post gives the adapter what it does not have yet of p's packets.
 func (p *peer) post() {
 	l := p.link
-	r, pt := p.ring(), p.port
+	r := p.ring()
 	for p.Works() && r.Posted < r.Count {
 		s := r.at(r.Posted)
 		slot := int32(s.Slot)
 		var h wire.Head
-		b := l.slots.bytes(slot)[:s.N]
+		b := l.ports.Bytes(slot)[:s.N]
 		h.Decode(b)
 		h.Credit = p.grantable()
 		h.Encode(b)
@@ -130,11 +120,7 @@ func (p *peer) post() {
 		// With few slots left none waits for others to be complete.
 		signaled := r.Since >= signalEach || l.shared.Sending > l.shared.LimitSend/4 ||
 			h.Kind == wire.KindBye || h.Kind == wire.KindCredit
-		pt.segment[0] = ibv.Segment{Addr: uint64(l.slots.addr(slot)), N: s.N,
-			Key: l.slots.key(slot, pt)}
-		pt.request = ibv.Work{ID: idSend | (r.Done + uint64(r.Posted) + 1), Op: ibv.OpSend,
-			Segments: pt.segment[:], Signaled: signaled, Inline: int(s.N) <= pt.info.MaxInline}
-		if pt.adapter.PostSend(p.qp, &pt.request) != nil {
+		if p.Packet(l.ports, slot, s.N, r.Done+uint64(r.Posted)+1, signaled) != nil {
 			p.queue.fail()
 			return
 		}

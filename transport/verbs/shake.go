@@ -4,13 +4,14 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/verbs/internal/pair"
+	"lapi/transport/verbs/internal/paths"
 	"lapi/transport/verbs/internal/wire"
 )
 
 // begin makes a queue pair if there is none, and says Hello.
 func (q *queue) begin() {
 	l := q.peer.link
-	if q.qp != 0 || q.peer.gone {
+	if q.Exists() || q.peer.gone {
 		return
 	}
 	now := l.cfg.Clock()
@@ -24,24 +25,24 @@ func (q *queue) begin() {
 // sayHello sends Hello, and again after a pause. After some that nobody has answered, or for which
 // there was no queue pair, it tries another way, if there is one.
 func (q *queue) sayHello(now int64) {
-	if q.packets() && (q.Exhausted() || q.port.state == PortGone) &&
-		(len(q.peer.ways) > 1 || q.peer.sparable()) {
+	if q.packets() && (q.Exhausted() || q.IsGone()) &&
+		(q.peer.routes.Len() > 1 || q.peer.routes.Sparable()) {
 		q.dropPair()
 		if q.peer.gone {
 			return
 		}
-		if q.qp == 0 { // no handler has begun another
+		if !q.Exists() { // no handler has begun another
 			q.peer.another()
 		}
 	}
 	var err error
-	if q.qp == 0 {
+	if !q.Exists() {
 		err = q.makePair()
 	}
-	if q.qp != 0 {
+	if q.Exists() {
 		err = q.hello(false)
 	}
-	if q.packets() && !q.port.isSpare() {
+	if q.packets() && !q.IsSpare() {
 		q.peer.reason = err
 	}
 	if q.peer.gone {
@@ -68,32 +69,25 @@ func (q *queue) OnTimer(now int64, over bool) {
 func (q *queue) hello(answer bool) error {
 	l := q.peer.link
 	p := q.peer
-	if q.port.state == PortGone {
+	if q.IsGone() {
 		return ibv.ErrGone
 	}
-	to := p.place(q.his)
-	if q.path == 0 {
-		path, err := q.port.adapter.CreateAH(q.port.pd, to.GID, to.LID)
-		if err != nil {
-			// Over Ethernet the kernel has asked for the neighbour, and has waited for that for
-			// a second: soon another way is tried, and a lane rests.
-			q.Lost()
-			return err
-		}
-		q.path = path
+	to := p.place(q.Far())
+	if err := q.FindPath(to); err != nil {
+		q.Lost()
+		return err
 	}
 	h := q.Hello(answer)
 	p.life.Say(&h)
 	h.From, h.To = l.own.Task, p.to.Task
-	h.Own, h.Peer = uint8(q.port.index), uint8(q.his)
-	if !q.port.isSpare() {
-		h.At = l.own.Places[q.port.index]
+	h.Own, h.Peer = uint8(q.Own()), uint8(q.Far())
+	if !q.IsSpare() {
+		h.At = l.ports.Places()[q.Own()]
 	}
 	if q.packets() {
 		h.Expected, h.Credit = p.Expected, p.grantable()
 	}
-	return q.port.sendDatagram(q.path, to.QPN, to.QKey,
-		h.Encode(l.cfg.Key, l.own.Incarnation, p.to.Incarnation))
+	return q.Greet(to, h.Encode(l.cfg.Key, l.own.Incarnation, p.to.Incarnation))
 }
 
 // onDatagram takes in what has come to a datagram queue pair.
@@ -121,7 +115,7 @@ func (l *Link) onDatagram(b []byte) {
 
 // spokenOf is the pair that h is about; nil: none of this connection.
 func (p *peer) spokenOf(h *wire.Hello) *queue {
-	if p.gone || !p.exists(h) || int(h.Lane) > len(p.lanes) ||
+	if _, ok := p.between(h); p.gone || !ok || int(h.Lane) > len(p.lanes) ||
 		!p.life.Takes(h, p.Expected > 0 || p.Works()) {
 		return nil
 	}
@@ -141,10 +135,10 @@ func (q *queue) onHello(h *wire.Hello) {
 	if q.packets() && !p.agree(h) {
 		return
 	}
-	if q.qp == 0 {
+	if !q.Exists() {
 		q.begin()
 	}
-	if q.qp == 0 {
+	if !q.Exists() {
 		return
 	}
 	joins := q.Joins(h)
@@ -167,45 +161,49 @@ func (q *queue) onHello(h *wire.Hello) {
 // come by another port and so be ahead of packets, whose sender holds them for delivered. In the
 // error state no more can come.
 func (q *queue) disjoin() {
-	qp, round := q.qp, q.Round()
-	q.port.adapter.FailQP(qp)
-	q.port.drain()
-	if q.qp != qp || q.Round() != round || q.peer.gone {
+	round := q.Round()
+	q.Break()
+	q.Drain()
+	if !q.Exists() || q.Round() != round || q.peer.gone {
 		return // a handler, or a Hello after this one, has parted it
 	}
-	if q.State() != pair.Joined || q.port.adapter.ResetQP(qp) != nil {
+	if q.State() != pair.Joined || q.Reset() != nil {
 		q.dropPair()
 		return
 	}
 	q.Part()
 }
 
+// between is the way that h is about; false: there is none such.
+func (p *peer) between(h *wire.Hello) (paths.Way, bool) {
+	w, ok := p.link.ports.Between(h.Peer, h.Own, &p.to)
+	return w, ok && (!w.IsSpare() || h.Lane == 0)
+}
+
 // agree has the queue pair for p's packets be where h says. False: not now. Where both have begun
 // at once, by different ways, that of the lower task counts, unless it leads nowhere.
 func (p *peer) agree(h *wire.Hello) bool {
 	l := p.link
-	w := way{l.port(h.Peer), int(h.Own)}
-	if w == p.way {
+	w, _ := p.between(h)
+	if w == p.Way {
 		return true
 	}
-	if w.port.state == PortGone || !p.Yields(l.own.Task < p.to.Task) {
+	if w.IsGone() || !p.Yields(l.own.Task < p.to.Task) {
 		return false
 	}
 	p.queue.dropPair()
-	if p.gone || p.qp != 0 { // a handler has begun another
+	if p.gone || p.Exists() { // a handler has begun another
 		return false
 	}
-	p.queue.route(w)
+	p.queue.Route(w)
 	return true
 }
 
 // join has q receive from and send to the peer's.
 func (q *queue) join(h *wire.Hello) bool {
-	p, to := q.peer, q.peer.place(q.his)
+	p := q.peer
 	q.Aim(h)
-	err := q.port.adapter.ConnectQP(q.qp, q.PSN(), ibv.Remote{QPN: h.QPN, PSN: h.PSN, GID: to.GID,
-		LID: to.LID, MTU: min(q.port.info.MTU, int(to.MTU)), Reads: int(to.Reads)})
-	if err != nil {
+	if q.Connect(q.PSN(), h, p.place(q.Far())) != nil {
 		q.fail()
 		return false
 	}

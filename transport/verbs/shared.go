@@ -4,7 +4,6 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
-	"lapi/transport/memory"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -12,10 +11,6 @@ import (
 // it finds the peers, their rings, the slots and the completions in memory that is the link's own,
 // and changes it as the link would. So whatever enters the link finds all that C did, and the link
 // has but to hear what follows from it. Under the owner's lock, as everything.
-
-// Native is an adapter that C can use by itself: its objects are addresses of libibverbs' structs.
-// cshim/ibv has it.
-type Native interface{ Native() }
 
 // native says whether C can use all of the link's adapters.
 func (l *Link) native() bool {
@@ -27,37 +22,23 @@ func (l *Link) native() bool {
 	return 1+len(l.cfg.More) <= PortsMax
 }
 
-// chunkMade tells C where the slots of a new chunk are, the k-th.
-func (l *Link) chunkMade(k int) {
-	c, at := &l.slots.chunks[k], &l.shared.Chunks[k]
-	at.Memory = uint64(memory.AddrOf(c.memory))
-	for i, r := range c.regions {
-		at.Lkey[i] = r.Local
-	}
-}
-
 // offload lets C use p's queue pair, which is open.
 func (p *peer) offload() {
 	l := p.link
-	if l.tasks == nil || !p.Works() || p.gone || p.spares() || p.port.Cq == 0 {
+	if l.tasks == nil || !p.Works() || p.gone {
 		return
 	}
-	p.Qp = uint64(p.qp)
-	p.VerbsPeer.Port = addressOf(p.port.VerbsPort)
-	l.tasks[p.ep] = addressOf(p.VerbsPeer)
-	pair := &p.port.Pairs[p.QPN()%layout.VerbsPairs]
-	if pair.Peer == 0 {
-		*pair = layout.VerbsPair{Peer: l.tasks[p.ep], Qpn: p.QPN()}
+	if port := p.Share(addressOf(p.VerbsPeer)); port != nil {
+		p.Qp, p.VerbsPeer.Port = uint64(p.Handle()), addressOf(port)
+		l.tasks[p.ep] = addressOf(p.VerbsPeer)
+		p.Usable = 1
 	}
-	p.Usable = 1
 }
 
 // reclaim ends that.
 func (p *peer) reclaim() {
 	p.Usable, p.Qp, p.Failed = 0, 0, 0
-	if pair := &p.port.Pairs[p.QPN()%layout.VerbsPairs]; pair.Qpn == p.QPN() {
-		*pair = layout.VerbsPair{}
-	}
+	p.Unshare()
 }
 
 // Hold has C send nothing to ep, as messages wait in front, or permits it again.
@@ -153,7 +134,7 @@ func (l *Link) HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32)) {
 // run: h says what came of it, and is offered it again if that refuses it.
 func (l *Link) TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transport.MsgHandler) {
 	var was wire.Head
-	p, b := l.peers[ep], l.slots.bytes(slot)[:n]
+	p, b := l.peers[ep], l.ports.Bytes(slot)[:n]
 	if p == nil || p.gone || !was.Decode(b) {
 		return
 	}

@@ -65,8 +65,8 @@ func TestConformForC(t *testing.T) {
 
 // made does what C does to make a packet, but for the post.
 func (l *Link) made(p *peer, k wire.Kind, id transport.MsgID, header, data []byte) {
-	s, _ := l.slots.get()
-	b := l.slots.bytes(s)
+	s, _ := l.ports.Slot()
+	b := l.ports.Bytes(s)
 	h := wire.Head{Kind: k, ID: id, Header: uint16(len(header)), Data: uint32(len(data)),
 		Number: p.Number}
 	h.Encode(b)
@@ -165,7 +165,7 @@ func TestUsable(t *testing.T) {
 	l, p := n.links[0], n.links[0].peers[1]
 	collect(n.links[1])
 	listed := func() (of []uint32) {
-		for _, q := range p.port.Pairs {
+		for _, q := range l.ports.Ports()[p.Own()].Pairs {
 			if q.Peer == addressOf(p.VerbsPeer) {
 				of = append(of, q.Qpn)
 			}
@@ -175,9 +175,9 @@ func TestUsable(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		if p.Usable != 1 || !slices.Equal(listed(), []uint32{p.QPN()}) ||
-			p.Qp != uint64(p.qp) || p.VerbsPeer.Port != addressOf(p.port.VerbsPort) ||
+			p.Qp != uint64(p.Handle()) || p.VerbsPeer.Port != addressOf(l.ports.Ports()[p.Own()].VerbsPort) ||
 			l.tasks[1] != addressOf(p.VerbsPeer) {
-			t.Errorf("%s: usable %d, %v are listed, %d is %d", when, p.Usable, listed(), p.qp, p.Qp)
+			t.Errorf("%s: usable %d, %v are listed, %d is %d", when, p.Usable, listed(), p.Handle(), p.Qp)
 		}
 	}
 	check("open")
@@ -301,10 +301,10 @@ func TestTakeHandled(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l := n.links[1]
 	got := collect(l)
-	s, _ := l.slots.get()
+	s, _ := l.ports.Slot()
 	h := wire.Head{Kind: wire.KindMessage, ID: 2, Header: 8}
-	h.Encode(l.slots.bytes(s))
-	copy(l.slots.bytes(s)[wire.HeadSize:], numbered(9))
+	h.Encode(l.ports.Bytes(s))
+	copy(l.ports.Bytes(s)[wire.HeadSize:], numbered(9))
 	verdicts := []transport.Verdict{transport.Refuse, transport.Accept}
 	for i, verdict := range verdicts {
 		l.TakeHandled(0, s, wire.HeadSize+8, func(m *transport.Msg) transport.Verdict {
@@ -318,7 +318,7 @@ func TestTakeHandled(t *testing.T) {
 			t.Error("an accepted one is offered again")
 		}
 	}
-	l.slots.put(s)
+	l.ports.Free(s)
 	n.close(t)
 }
 
@@ -405,8 +405,7 @@ func TestCompletionsOfC(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pt := l.ports[0]
-	n.until(t, "completions", func() bool { return len(*got) == 3 || pt.poll(len(pt.Batch)) })
+	n.until(t, "completions", func() bool { return len(*got) == 3 || !l.ports.Arm() })
 	if len(*got) == 0 && !l.Arm() {
 		t.Error("there is something, and the thread may sleep")
 	}

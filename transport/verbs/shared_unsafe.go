@@ -5,7 +5,6 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/arena"
-	"lapi/transport/ibv"
 	"lapi/transport/layout"
 )
 
@@ -34,9 +33,7 @@ func (l *Link) unshare() {
 	for _, p := range l.peers {
 		p.VerbsPeer = copied(p.VerbsPeer)
 	}
-	for _, pt := range l.ports {
-		pt.VerbsPort = copied(pt.VerbsPort)
-	}
+	l.ports.Unshare()
 	l.shared = copied(l.shared)
 	for _, b := range l.pages {
 		arena.Unmap(b)
@@ -50,17 +47,15 @@ func copied[T any](of *T) *T {
 }
 
 // newPort is what of a port C also uses.
-func (l *Link) newPort(index int, a ibv.Device) *layout.VerbsPort {
-	pt := new(layout.VerbsPort)
+func (l *Link) newPort(int) *layout.VerbsPort {
 	if l.native() {
 		if m, err := mapped[layout.VerbsPort](l); err == nil {
-			pt = m
-			l.shared.Port[l.shared.Ports] = addressOf(pt)
+			l.shared.Port[l.shared.Ports] = addressOf(m)
 			l.shared.Ports++
+			return m
 		}
 	}
-	pt.Index, pt.MaxInline = uint32(index), uint32(max(a.Info().MaxInline, 0))
-	return pt
+	return new(layout.VerbsPort)
 }
 
 // newShared is what of ep's peer C also uses. The one of before, whose connection has ended, keeps

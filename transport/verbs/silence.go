@@ -34,13 +34,13 @@ type silence struct {
 
 // describe is the peer's silence, which has begun at that time, up to now.
 func (p *peer) describe(since, now int64) Silence {
-	w := p.way
-	if p.spares() {
-		w = p.ways[0]
+	w := p.Way
+	if w.IsSpare() {
+		w = p.routes.At(0)
 	}
-	to := p.to.Places[w.his]
-	return Silence{For: time.Duration(now - since), Local: w.port.info,
-		Remote: ibv.Remote{GID: to.GID, LID: to.LID}, Ever: p.ever, Spare: p.sparable(),
+	to := p.to.Places[w.Far()]
+	return Silence{For: time.Duration(now - since), Local: w.Info(),
+		Remote: ibv.Remote{GID: to.GID, LID: to.LID}, Ever: p.ever, Spare: p.routes.Sparable(),
 		Heard: p.life.Known() && !p.ever, Reason: p.reason}
 }
 

@@ -162,7 +162,7 @@ func TestAdapterFailsOften(t *testing.T) {
 			}
 			for k, l := range n.links {
 				p := l.peers[transport.Endpoint(1-k)]
-				for range failuresMax + len(p.ways) {
+				for range failuresMax + p.routes.Len() {
 					p.Again()
 				}
 			}

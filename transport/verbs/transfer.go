@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"lapi/transport"
-	"lapi/transport/ibv"
 	"lapi/transport/verbs/internal/bulk"
 	"lapi/transport/verbs/internal/wire"
 )
@@ -59,15 +58,6 @@ var (
 	_ transport.Mover    = (*Link)(nil)
 )
 
-// movingMost is how many RDMA requests may be under way over these ports.
-func movingMost(ports []*port) int {
-	n := movingMax
-	for _, pt := range ports {
-		n = min(n, pt.info.MaxCQE/8)
-	}
-	return n
-}
-
 // A peer is bulk.Task.
 
 func (p *peer) Endpoint() transport.Endpoint { return p.ep }
@@ -98,28 +88,16 @@ func (p *peer) Control(k wire.Kind, c *wire.Control, data transport.Addr, n uint
 
 // Ports implements bulk.Task. Of the spare port there are no keys.
 func (p *peer) Ports(lanes bool) uint32 {
-	mask := uint32(1) << p.his
+	mask := uint32(1) << p.Far()
 	if lanes {
 		for k := range p.lanes {
-			mask |= 1 << p.ways[k].his
+			mask |= 1 << p.routes.At(k).Far()
 		}
 	}
 	return mask
 }
 
 // A pair is bulk.Queue.
-
-func (q *queue) Port() (own, his int) {
-	if q.port.isSpare() {
-		return -1, q.his
-	}
-	return q.port.index, q.his
-}
-
-func (q *queue) Post(w *ibv.Work) error {
-	w.ID |= idMove
-	return q.port.adapter.PostSend(q.qp, w)
-}
 
 func (q *queue) Fail(refused bool) {
 	q.refused = q.refused || refused

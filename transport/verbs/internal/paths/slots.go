@@ -1,8 +1,7 @@
-package verbs
+package paths
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 
@@ -11,24 +10,23 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/memory"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // slots is registered memory in pieces of one size, which lies outside the Go heap. It grows.
 type slots struct {
-	ports  []*port // that it is registered with
+	ports  []*Port // that it is registered with
 	size   int
 	chunks []chunk
 	free   []int32 // [:*n]; nil: made here
 	n      *int32
-	made   func(at int) // told of each chunk's place; may be nil
+	made   func(at int) // called with each chunk's place; may be nil
 	holder []uint8      // of each slot: the port that it was given to last, to receive into
 }
 
-var errNoMemory = errors.New("verbs: out of memory or of objects")
-
 type chunk struct {
-	memory  []byte               // nil: given back
-	regions [PortsMax]ibv.Region // by port; zero where the port was gone
+	memory  []byte                    // nil: given back
+	regions [wire.PortsMax]ibv.Region // by port; zero where the port was gone
 }
 
 // get takes a slot; false if no more memory can be had.
@@ -38,6 +36,15 @@ func (s *slots) get() (int32, bool) {
 	}
 	*s.n--
 	return s.free[*s.n], true
+}
+
+func (s *slots) total() (n int) {
+	for _, c := range s.chunks {
+		if c.memory != nil {
+			n += slotsAtOnce
+		}
+	}
+	return n
 }
 
 func (s *slots) put(i int32) {
@@ -52,7 +59,7 @@ func (s *slots) grow() error {
 	}
 	at := slices.IndexFunc(s.chunks, func(c chunk) bool { return c.memory == nil })
 	if at < 0 && (len(s.chunks)+1)*slotsAtOnce > len(s.free) {
-		return errNoMemory
+		return ErrNoMemory
 	}
 	b, err := unix.Mmap(-1, 0, slotsAtOnce*s.size, unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -86,7 +93,7 @@ func (s *slots) grow() error {
 
 func (s *slots) register(c *chunk) error {
 	for _, pt := range s.ports {
-		if pt.state == PortGone || pt.isSpare() {
+		if pt.state == Gone || pt.isSpare() {
 			continue
 		}
 		r, err := pt.register(c.memory)
@@ -98,9 +105,9 @@ func (s *slots) register(c *chunk) error {
 	return nil
 }
 
-// registerWith registers all that there is with the adapter of a port. What it has done when it
-// fails, it returns with the error.
-func (s *slots) registerWith(pt *port) (done []ibv.Region, err error) {
+// registerWith registers all that there is with the adapter of a port. When it
+// fails, it returns the regions that there are with the error.
+func (s *slots) registerWith(pt *Port) (done []ibv.Region, err error) {
 	for i := range s.chunks {
 		b := s.chunks[i].memory
 		if b == nil {
@@ -123,7 +130,7 @@ func (s *slots) release(c *chunk) (first error) {
 			continue
 		}
 		if r := c.regions[pt.index]; r != (ibv.Region{}) {
-			if err := pt.adapter.DeregMR(r.MR); err != nil && pt.state != PortGone {
+			if err := pt.adapter.DeregMR(r.MR); err != nil && pt.state != Gone {
 				first = cmp.Or(first, err)
 				continue
 			}
@@ -136,16 +143,32 @@ func (s *slots) release(c *chunk) (first error) {
 	return first
 }
 
+// chunkMade tells C where the slots of a new chunk are, the k-th.
+func (s *Set) chunkMade(k int) {
+	c, at := &s.slots.chunks[k], &s.cfg.Shared.Chunks[k]
+	at.Memory = uint64(memory.AddrOf(c.memory))
+	for i, r := range c.regions {
+		at.Lkey[i] = r.Local
+	}
+}
+
+// Slot takes a slot; false: no more memory can be had.
+func (s *Set) Slot() (int32, bool) { return s.slots.get() }
+
+// Free gives a slot back.
+func (s *Set) Free(slot int32) { s.slots.put(slot) }
+
+// Slots is how many slots there are.
+func (s *Set) Slots() int { return s.slots.total() }
+
+// Bytes is a slot.
+func (s *Set) Bytes(slot int32) []byte { return s.slots.bytes(slot) }
+
 // trim gives chunks back of which no slot is in use, but for spareSlots free ones. From then on the
 // lowest slots are taken first. It returns from where on slots are to go out of use, so that later
 // more chunks can be given back.
 func (s *slots) trim() (used int32) {
-	total := 0
-	for k := range s.chunks {
-		if s.chunks[k].memory != nil {
-			total += slotsAtOnce
-		}
-	}
+	total := s.total()
 	all := s.free[:*s.n]
 	if len(all) < spareSlots+slotsAtOnce {
 		return math.MaxInt32
@@ -189,7 +212,7 @@ func (s *slots) bytes(i int32) []byte {
 
 func (s *slots) addr(i int32) transport.Addr { return memory.AddrOf(s.bytes(i)) }
 
-func (s *slots) key(i int32, pt *port) uint32 {
+func (s *slots) key(i int32, pt *Port) uint32 {
 	if pt.isSpare() {
 		return 0
 	}

@@ -1,10 +1,10 @@
-// Package detour is an adapter made of messages: its queue pairs and datagrams go over another link
+// Package fallback is an adapter made of messages: its queue pairs and datagrams go over another link
 // between the same tasks, which need no RDMA adapter for it. The link over verbs has it as a port
 // that is used where no adapter leads to a peer.
 //
-//	detour.go  ibv.Device: buffers, completions, datagrams
-//	pair.go    queue pairs
-//	wire.go    the messages
+//	fallback.go  ibv.Device: buffers, completions, datagrams
+//	pair.go      queue pairs
+//	wire.go      the messages
 //
 // A queue pair is what adapters' are: packets arrive once and in order, each in a receive buffer; a
 // request is complete when its packet has; there is no RDMA. The carrier loses nothing, but has no
@@ -15,7 +15,7 @@
 // Environment variables: none. Nothing happens outside calls, among them the carrier's Progress,
 // inside which messages come. What waits for the carrier to have room is tried again in Poll. The
 // owner's lock, which is also the carrier's, protects all.
-package detour
+package fallback
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package verbs
+package paths
 
 import (
 	"golang.org/x/sys/unix"
@@ -10,42 +10,42 @@ import (
 // opened again, and who waits for the link has asked for its descriptors once.
 
 // openGate makes the descriptor that stands for those of all adapters, where these can change.
-func (l *Link) openGate() (err error) {
-	if l.cfg.Reopen == nil {
+func (s *Set) openGate() (err error) {
+	if s.cfg.Reopen == nil {
 		return nil
 	}
-	if l.gate, err = descriptor.Own(descriptor.Epoll()); err != nil {
+	if s.gate, err = descriptor.Own(descriptor.Epoll()); err != nil {
 		return err
 	}
-	for _, pt := range l.ports {
-		l.watch(pt)
+	for _, pt := range s.ports {
+		s.watch(pt)
 	}
 	return nil
 }
 
-func (l *Link) closeGate() {
-	if l.gate > 0 {
-		_ = unix.Close(l.gate)
-		l.gate = 0
+func (s *Set) closeGate() {
+	if s.gate > 0 {
+		_ = unix.Close(s.gate)
+		s.gate = 0
 	}
 }
 
 // watch has the gate become readable when pt's adapter has something.
-func (l *Link) watch(pt *port) {
+func (s *Set) watch(pt *Port) {
 	for _, file := range pt.adapter.Files() {
-		if l.gate > 0 {
+		if s.gate > 0 {
 			// It fails for lack of memory only; then Arm's look and the timers remain.
-			_ = unix.EpollCtl(l.gate, unix.EPOLL_CTL_ADD, file,
+			_ = unix.EpollCtl(s.gate, unix.EPOLL_CTL_ADD, file,
 				&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(file)})
 		}
 	}
 }
 
 // unwatch ends that. A file of an adapter that is gone is readable for ever.
-func (l *Link) unwatch(pt *port) {
+func (s *Set) unwatch(pt *Port) {
 	for _, file := range pt.adapter.Files() {
-		if l.gate > 0 {
-			_ = unix.EpollCtl(l.gate, unix.EPOLL_CTL_DEL, file, nil)
+		if s.gate > 0 {
+			_ = unix.EpollCtl(s.gate, unix.EPOLL_CTL_DEL, file, nil)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package detour
+package fallback
 
 import "encoding/binary"
 

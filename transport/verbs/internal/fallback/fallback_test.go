@@ -1,4 +1,4 @@
-package detour
+package fallback
 
 import (
 	"math/rand/v2"

@@ -1,0 +1,28 @@
+package paths
+
+import (
+	"time"
+
+	"lapi/transport/layout"
+)
+
+// Of a link; less where the adapter has less.
+const (
+	receivesMax  = 4096        // buffers of the shared receive queue
+	sendsMax     = 2048        // slots for packets to send
+	movingMax    = 1024        // RDMA requests
+	datagramsMax = slotsAtOnce // receive buffers for the handshake
+	// datagramSize is that of such a buffer, datagramMax the longest that is sent.
+	datagramSize = 320
+	datagramMax  = 256
+	// readsMax is how many RDMA reads a port takes at once.
+	readsMax = 16
+	// slotsAtOnce is how many slots are registered together, and spareSlots how many free ones are
+	// kept.
+	slotsAtOnce = layout.VerbsChunkOf
+	spareSlots  = 2 * slotsAtOnce
+	// reopenFirst is how long after it was lost an adapter is looked for, in nanoseconds; then less
+	// often.
+	reopenFirst = int64(time.Second)
+	reopenLast  = int64(time.Minute)
+)
