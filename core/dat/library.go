@@ -111,12 +111,25 @@ func (l *Library) drain() {
 		}
 		l.peers.progress()
 	}
+	for end := l.cfg.Clock() + drainTime; len(l.groups.railed) > 0 && l.cfg.Clock() < end; {
+		l.groups.turnRails()
+		l.peers.progress()
+		l.collectEnds()
+	}
 	l.drainWithdrawn()
 	pending := 0
 	l.peers.flush(&pending)
 	for end := l.cfg.Clock() + drainTime; pending > 0 && l.cfg.Clock() < end; {
 		l.peers.progress()
+		l.collectEnds()
 	}
+}
+
+// collectEnds learns of processes that have left meanwhile, or are gone: nothing more comes of them.
+func (l *Library) collectEnds() {
+	l.network.Woken()
+	l.network.Receive(progressBatch, arrivals{l})
+	l.node.onTimeout(l.cfg.Clock())
 }
 
 // drainWithdrawn waits until the peers of connections that were withdrawn know it.
@@ -274,7 +287,7 @@ func (l *Library) Arm() (until int64, ok bool) {
 		}
 	}
 	l.sleep.added = false
-	if !l.peers.arm() {
+	if !l.groups.armRails() || !l.peers.arm() {
 		l.Disarm()
 		return 0, false
 	}
