@@ -196,7 +196,7 @@ func godat_progress() (flags C.uint32_t) {
 func datEnd() {
 	udapl.lib.TellLane()
 	spin := datSpin
-	if udapl.lib.Crowded() || udapl.lib.Adapted() {
+	if udapl.lib.Crowded() || udapl.lib.Adapted() && !udapl.lib.Near() {
 		spin = 0
 	}
 	udapl.block.SetSpin(spin)

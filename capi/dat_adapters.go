@@ -18,6 +18,11 @@ func (rdmaAdapters) Find(name string) (netip.Addr, bool) { return adapters.Find(
 
 func (rdmaAdapters) Look() uintptr { return adapters.Look() }
 
+func (rdmaAdapters) OpenPort(port ibv.Info) (ibv.Device, error) {
+	return adapters.Open(adapters.Choice{Name: port.Name, Port: int(port.Port),
+		GIDIndex: int(port.GIDIndex)})
+}
+
 func (rdmaAdapters) Open(addr netip.Addr) (ibv.Adapter, error) { return adapters.OpenAddress(addr) }
 
 // Bits of DAPL_DBG_TYPE, as the original provider has them: errors, and completions with an error.

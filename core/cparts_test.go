@@ -23,7 +23,7 @@ var cParts = map[string]map[string]string{
 		"dat/rc": "posts, turns", "node": "guarded arguments", "progress": "lock, waits",
 		"registry": "adapters of other providers", "start": "core's first call"},
 	"dat/coll": {"coll": "reductions", "dat": "handles, core", "dat/evd": "events",
-		"node": "copies"},
+		"ibv": "queue pairs to members on other nodes", "node": "copies"},
 	"dat/dev": {"dat": "posts, events"},
 	"dat/evd": {"progress": "the block is one of progress's"},
 	"dat/rc": {"dat": "the lane, core", "dat/coll": "a turn goes on with groups",

@@ -86,6 +86,9 @@ type Adapters interface {
 	Find(name string) (netip.Addr, bool)
 	// Open opens it. The error says why it cannot be.
 	Open(addr netip.Addr) (ibv.Adapter, error)
+	// OpenPort opens a port of an adapter that is open once more. Device.Files report nothing of what
+	// the adapter's other users do.
+	OpenPort(port ibv.Info) (ibv.Device, error)
 	// Look is the address of a function of C's, int (*)(void), that says whether some device has
 	// completions, or should be asked for other events; 0: there is none, and core asks.
 	Look() uintptr

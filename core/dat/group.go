@@ -9,6 +9,7 @@ import (
 	view "lapi/cshim/dat/coll"
 	"lapi/transport"
 	"lapi/transport/arena"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -39,7 +40,8 @@ type Collective struct {
 	tag       uint32
 	touched   bool
 	view      *view.Group // C's; nil: not all members are connected yet
-	node      bool        // its engine is the node's (group_engine_unsafe.go)
+	engine    uint32      // layout.DatEngine, of a group that stands
+	rails     *rails      // nil: there are none
 	// of members of one node (group_area.go):
 	area    []byte // memory that all members map; nil: there is none
 	word    bool   // the first member has published it
@@ -71,7 +73,10 @@ type groupTable struct {
 	spare    []*Collective
 	requests []*joinRequest // that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
-	crowded  bool           // some of these has more members than there are processors
+	ports    map[*IA]*railPort
+	short    bool     // of tests: C may do short operations without a lane
+	railed   []*rails // of groups that have rails, or are about to
+	crowded  bool     // some of these has more members than there are processors
 }
 
 // NewGroup is dat_collective_create_group. The outcome is an event.
@@ -202,7 +207,13 @@ func (c *Collective) end() {
 		c.over = true
 		c.ia.library.groups.settled(c)
 	}
-	if !c.node {
+	if c.short() {
+		c.failShort()
+	}
+	if c.rails != nil {
+		c.rails.leave()
+	}
+	if c.engine == layout.DatEngineNone || c.engine == layout.DatEnginePlan {
 		c.EVD.useByCore(-1)
 	}
 	c.closeView()
@@ -258,16 +269,31 @@ func (c *Collective) Completed(o *coll.Operation) {
 	case o.Kind == coll.Create && o.Failed:
 		c.fail()
 	case o.Kind == coll.Create:
-		c.made = true
-		c.ia.library.groups.settled(c)
-		c.settle()
-		ev := collectiveEvent(uint32(coll.Create), false, c.handle, c.user)
-		ev.setPlace(c.group.Self, c.group.Size)
-		c.EVD.post(&ev)
-	case o.Failed || !o.Suppress:
-		ev := collectiveEvent(uint32(o.Kind), o.Failed, c.handle, o.Context)
-		c.EVD.post(&ev)
+		if !c.meetByRails() {
+			c.stands()
+		}
+	case o.Kind == coll.Connect && o.Failed:
+		c.fail()
+	case o.Kind == coll.Connect:
+		c.railsMet()
+		c.stands()
+	default:
+		if o.Failed || !o.Suppress {
+			ev := collectiveEvent(uint32(o.Kind), o.Failed, c.handle, o.Context)
+			c.EVD.post(&ev)
+		}
+		c.passed()
 	}
+}
+
+// stands: the group is made.
+func (c *Collective) stands() {
+	c.made = true
+	c.ia.library.groups.settled(c)
+	c.settle()
+	ev := collectiveEvent(uint32(coll.Create), false, c.handle, c.user)
+	ev.setPlace(c.group.Self, c.group.Size)
+	c.EVD.post(&ev)
 }
 
 // Send implements coll.Owner.
@@ -304,7 +330,7 @@ func (g *groupTable) onMessage(link transport.Link, m *transport.Msg) transport.
 		return transport.Accept
 	}
 	c := g.list[h.Conn]
-	if c == nil || c.tag != h.Tag || c.over || int(h.From) >= len(c.members) {
+	if c == nil || c.tag != h.Tag || c.over && !h.IsEnd() || int(h.From) >= len(c.members) {
 		return transport.Accept
 	}
 	f := c.members[h.From]
@@ -315,7 +341,9 @@ func (g *groupTable) onMessage(link transport.Link, m *transport.Msg) transport.
 		return transport.Refuse
 	}
 	if of, ep := f.peer.link(); of == link && ep == m.From {
+		c.sync()
 		c.group.OnMessage(f.rank, &h, m.Data)
+		c.learnEnds()
 		c.spoilt()
 	}
 	return transport.Accept
@@ -331,12 +359,18 @@ func (f *groupMember) processGone(p *peer) {
 	if f.c.view != nil {
 		f.c.view.Lose(f.rank)
 	}
+	f.c.sync()
 	f.c.group.Lost(f.rank)
+	if f.c.view != nil && f.c.rails != nil && f.c.rails.Has(f.rank) {
+		f.c.view.RailGone(f.rank)
+	}
+	f.c.learnEnds()
 	f.c.spoilt()
 }
 
 // pump lets groups go on that can. waiting: some wait for room in a link.
 func (g *groupTable) pump() (done int, waiting bool) {
+	done = g.turnRails()
 	list := g.touched
 	g.touched = g.spare[:0]
 	for i, c := range list {
@@ -348,7 +382,7 @@ func (g *groupTable) pump() (done int, waiting bool) {
 		case busy:
 			waiting = true
 			c.Touched()
-		case c.over && c.group.Quiet():
+		case c.over && c.group.Quiet() && (c.rails == nil || c.rails.left()):
 			c.forget()
 		}
 	}
@@ -398,11 +432,12 @@ func (g *groupTable) nextTimeout(waiting bool) (next int64) {
 	if len(g.touched) > 0 && !waiting {
 		next = 1
 	}
-	return next
+	return progress.Earlier(next, g.nextRails())
 }
 
 // close gives back what is left with the last adapter.
 func (g *groupTable) close() {
+	g.closePorts()
 	for _, b := range g.blocks {
 		arena.Unmap(b)
 	}

@@ -157,6 +157,8 @@ const (
 	areaMapped = 1 << iota
 	areaRandom // LAPI_FASTLANE=random
 	areaReads  // it can read the memory of all others
+	areaRails  // its adapter is an RDMA adapter
+	areaShort  // C may do short operations by rails
 )
 
 // isRandom says whether LAPI_FASTLANE is random here.
@@ -171,6 +173,12 @@ func (c *Collective) areaFlags() (f uint8) {
 	}
 	if c.isRandom() {
 		f |= areaRandom
+	}
+	if c.ia.library.groups.portOf(c.ia) != nil {
+		f |= areaRails
+	}
+	if c.ia.library.cfg.Lane != nil || c.ia.library.groups.short {
+		f |= areaShort
 	}
 	if c.readsAll() {
 		f |= areaReads

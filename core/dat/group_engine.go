@@ -13,7 +13,8 @@ import (
 
 // A group's operations are done by one of two engines, from its making to its end: C's, where all
 // members are processes of one node that have mapped the group's memory (cshim/dat/coll), or the
-// plan's (coll), over links. C has a view of each group, as it reads the arguments of its calls; an
+// plan's (coll), over links and rails. Where each member is alone on its node and has rails, C does
+// short operations by these, and the plan the others, in one queue of C's. C has a view of each group, as it reads the arguments of its calls; an
 // operation of the plan's comes back from there (PostJudged).
 
 // chunksLeast is how many chunks a staging buffer has at least: members of large groups go on by
@@ -105,14 +106,26 @@ func (c *Collective) openView() bool {
 // and, where LAPI_FASTLANE is random at some, by the first member's coin.
 func (c *Collective) settle() {
 	all, some := c.group.Flags()
-	c.node = all&areaMapped != 0 && (some&areaRandom == 0 || c.seed>>16&1 == 0)
-	if !c.node {
-		c.view.Settle(layout.DatEnginePlan, false)
-		c.closeArea()
-		return
+	coin := some&areaRandom == 0 || c.seed>>16&1 == 0
+	switch {
+	case all&areaMapped != 0 && coin:
+		c.engine = layout.DatEngineNode
+	case c.rails != nil && c.group.Alone() && all&areaShort != 0 &&
+		(some&areaRandom == 0 || c.id&1 == 0): // members on several nodes have no seed in common
+		c.engine = layout.DatEngineRails
+	default:
+		c.engine = layout.DatEnginePlan
 	}
-	c.view.Settle(layout.DatEngineNode, all&areaReads != 0)
-	c.EVD.useByCore(-1)
+	c.view.Settle(c.engine, all&areaReads != 0)
+	if c.short() {
+		c.view.Begin(c.group.Seq())
+	}
+	if c.engine != layout.DatEngineNode {
+		c.closeArea()
+	}
+	if c.engine != layout.DatEnginePlan {
+		c.EVD.useByCore(-1)
+	}
 	c.ia.library.groups.countCrowded()
 }
 
@@ -139,13 +152,13 @@ func (l *Library) Crowded() bool { return l.groups.crowded }
 func (g *groupTable) countCrowded() {
 	g.crowded = false
 	for _, c := range g.list {
-		g.crowded = g.crowded || c != nil && c.node && c.view != nil && c.crowded
+		g.crowded = g.crowded || c != nil && c.engine == layout.DatEngineNode && c.view != nil && c.crowded
 	}
 }
 
 // ReadClock is dat_collective_read_clock.
 func (c *Collective) ReadClock() uint64 {
-	if c.node {
+	if c.engine == layout.DatEngineNode {
 		return c.view.Clock()
 	}
 	return c.group.ReadClock()

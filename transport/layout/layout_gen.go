@@ -625,6 +625,52 @@ type (
 		SendStride uint64
 		RecvStride uint64
 	}
+	DatRailConfig struct {
+		Qp      uint64
+		Cq      uint64
+		Memory  uint64
+		Remote  uint64
+		Lkey    uint32
+		Rkey    uint32
+		Inlined uint32
+		Depth   uint32
+	}
+	DatRailMessage struct {
+		Addr  uint64
+		Check uint64
+		Total uint64
+		N     uint64
+		Seq   uint32
+		What  uint32
+		Kind  uint32
+		Zero  uint32
+	}
+	DatRailGrant struct {
+		Addr   uint64
+		N      uint64
+		Key    uint64
+		Number uint64
+	}
+	DatRailState struct {
+		Sent    uint64
+		Taken   uint64
+		Written uint64
+		Status  uint32
+		Vendor  uint32
+		Failed  uint32
+		Wake    uint32
+	}
+	DatRailPost struct {
+		Local  uint64
+		Remote uint64
+		Id     uint64
+		Lkey   uint32
+		Rkey   uint32
+		N      uint32
+		Rank   uint32
+		Flags  uint32
+		Zero   uint32
+	}
 	VerbsLink struct {
 		PeerOf          uint64
 		Tasks           uint64
@@ -823,8 +869,20 @@ const (
 	DatGroupQuiet    = 0x1
 	DatGroupSendList = 0x2
 	DatGroupRecvList = 0x4
+	DatRailData      = 0x7e0
+	DatRailPart      = 0x0
+	DatRailAsk       = 0x1
+	DatRailWritten   = 0x2
+	DatRailSignaled  = 0x1
+	DatRailInline    = 0x2
+	DatRailStraight  = 0x8000000000000000
+	DatRailBroken    = 0xfe
+	DatRailRefused   = 0xff
+	DatEngineNone    = 0x0
 	DatEngineNode    = 0x1
 	DatEnginePlan    = 0x2
+	DatEngineRails   = 0x3
+	DatRailMemSize   = 0x20080
 	DatRankSlotSize  = 0x880
 	QueueWaiting     = 0x1
 	QueueBlocked     = 0x2

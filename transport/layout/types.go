@@ -58,6 +58,11 @@ type (
 
 	DatGroupConfig C.dat_group_config
 	DatGroupOp     C.dat_group_op
+	DatRailConfig  C.dat_rail_config
+	DatRailMessage C.dat_rail_message
+	DatRailGrant   C.dat_rail_grant
+	DatRailState   C.dat_rail_state
+	DatRailPost    C.dat_rail_post
 	VerbsLink      C.verbs_link
 	VerbsPort      C.verbs_port
 	VerbsPeer      C.verbs_peer
@@ -148,8 +153,20 @@ const (
 	DatGroupQuiet    = C.DAT_GROUP_QUIET
 	DatGroupSendList = C.DAT_GROUP_SEND_LIST
 	DatGroupRecvList = C.DAT_GROUP_RECV_LIST
+	DatRailData      = C.DAT_RAIL_DATA
+	DatRailPart      = C.DAT_RAIL_PART
+	DatRailAsk       = C.DAT_RAIL_ASK
+	DatRailWritten   = C.DAT_RAIL_WRITTEN
+	DatRailSignaled  = C.DAT_RAIL_SIGNALED
+	DatRailInline    = C.DAT_RAIL_INLINE
+	DatRailStraight  = C.DAT_RAIL_STRAIGHT
+	DatRailBroken    = C.DAT_RAIL_BROKEN
+	DatRailRefused   = C.DAT_RAIL_REFUSED
+	DatEngineNone    = C.DAT_ENGINE_NONE
 	DatEngineNode    = C.DAT_ENGINE_NODE
 	DatEnginePlan    = C.DAT_ENGINE_PLAN
+	DatEngineRails   = C.DAT_ENGINE_RAILS
+	DatRailMemSize   = C.sizeof_dat_rail_memory
 	DatRankSlotSize  = C.sizeof_dat_rank_slot
 	QueueWaiting     = C.DAT_QUEUE_WAITING
 	QueueBlocked     = C.DAT_QUEUE_BLOCKED

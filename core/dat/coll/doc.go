@@ -8,6 +8,8 @@
 //	run.go        one operation: round after round
 //	send.go       to a member: fragments, the window, pending notices
 //	receive.go    from a member: what is expected, what is early
+//	rail.go       the same by RDMA adapters
+//	meeting.go    the exchange by which rails are made
 //	clock.go      the group's clock
 //	arguments.go  an operation's arguments
 //	plan.go       Plan: rounds of transfers and of work on memory

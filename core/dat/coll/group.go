@@ -12,6 +12,8 @@ type Owner interface {
 	SendMax(to int) int
 	// Completed: an operation is over.
 	Completed(o *Operation)
+	// Woken: a member has woken this process, which has said that it sleeps.
+	Woken(from int)
 	// Touched: Pump has something to do.
 	Touched()
 }
@@ -70,6 +72,10 @@ type Group struct {
 	due         []int // members to which something may be sent
 	marked      []int // unused
 	linkOps     transport.Ops
+	rails       Rails // nil: there are none
+	railStates  []railState
+	meeting     *meeting
+	held        uint64 // operations that the owner has beside ops
 	header      [HeaderSize]byte
 }
 
@@ -103,6 +109,40 @@ func (g *Group) Post(a *Args) {
 // Pending is how many operations are not complete.
 func (g *Group) Pending() int { return len(g.ops) }
 
+// Numbered is how many operations are not complete that have numbers.
+func (g *Group) Numbered() (n int) {
+	for _, o := range g.ops {
+		if o.Kind != SetClock {
+			n++
+		}
+	}
+	return n
+}
+
+// IsIn says whether a member has neither ended nor gone, as far as is known.
+func (g *Group) IsIn(rank int) bool { return !g.members[rank].ended && !g.members[rank].gone }
+
+// Seq is the number of the oldest operation, or of the next one.
+func (g *Group) Seq() uint64 { return g.seq }
+
+// Broken says whether the group has failed, or has ended, here.
+func (g *Group) Broken() bool { return g.broken }
+
+// Fail ends the group, as a failed operation does.
+func (g *Group) Fail() { g.fail() }
+
+// Ended is from which operation on some member takes part in none; false: all do.
+func (g *Group) Ended() (until uint64, ended bool) { return g.until, g.ended }
+
+// Sync says which number the next operation of Post has, where some are done elsewhere, and how many
+// others the owner has.
+func (g *Group) Sync(number, others uint64) {
+	if len(g.ops) == 0 {
+		g.seq = number
+	}
+	g.held = others
+}
+
 // Spoilt says whether some member takes no part in the first operation, the creation.
 func (g *Group) Spoilt() bool { return g.ended && g.until == 0 }
 
@@ -127,6 +167,9 @@ func (g *Group) touch() {
 func (g *Group) Pump() (done int, waiting bool) {
 	g.touched = false
 	for {
+		if g.pollRails() {
+			done++
+		}
 		for g.step() {
 			done++
 		}
@@ -150,11 +193,17 @@ func (g *Group) Lost(rank int) {
 		g.lost = true
 		g.memberEnded(rank, g.nextSeq())
 	}
+	if len(m.expects) > 0 && g.byRail(rank) {
+		g.receiveRail(rank) // what it has sent is here
+	}
 	if len(m.expects) > 0 || m.clockDue || g.lost && len(g.ops) > 0 && g.ops[0].Kind == SetClock {
 		g.fail()
 	}
 	queue := m.queue
 	m.queue = nil
+	if g.rails != nil {
+		g.railStates[rank].out = railOut{}
+	}
 	for _, x := range queue { // nobody takes these any more
 		x.all = true
 		g.sentAll(x)
@@ -164,13 +213,7 @@ func (g *Group) Lost(rank int) {
 
 // nextSeq is the number of the operation that is posted next.
 func (g *Group) nextSeq() uint64 {
-	n := g.seq
-	for _, o := range g.ops {
-		if o.Kind != SetClock {
-			n++
-		}
-	}
-	return n
+	return g.seq + g.held + uint64(g.Numbered())
 }
 
 // memberEnded: a member takes part in no operation from seq on.
@@ -198,6 +241,7 @@ func (g *Group) fail() {
 		return
 	}
 	g.broken, g.endedAt = true, g.seq
+	g.cutRails()
 	for i := range g.members {
 		m := &g.members[i]
 		m.expects, m.early, m.queue, m.clockDue = nil, nil, nil, false

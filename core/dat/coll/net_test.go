@@ -108,6 +108,9 @@ func (e *end) SendMax(int) int { return HeaderSize + 1024 }
 // Touched implements Owner.
 func (e *end) Touched() {}
 
+// Woken implements Owner.
+func (e *end) Woken(int) {}
+
 // Completed implements Owner.
 func (e *end) Completed(o *Operation) { e.done = append(e.done, o) }
 

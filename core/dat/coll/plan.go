@@ -131,6 +131,8 @@ func (g *Group) plan(a *Args) *Plan {
 	switch a.Kind {
 	case Create, Allgather, Allgatherv:
 		p.allgather()
+	case Connect:
+		p.connect()
 	case Scatter, Scatterv:
 		p.scatter()
 	case Gather, Gatherv:

@@ -40,6 +40,9 @@ func (g *Group) expect(o *Operation, t transfer) {
 		m.earlyN -= uint64(len(f.data)) + fragmentCost
 		g.place(t.rank, x, &f.h, f.data)
 	}
+	if g.byRail(t.rank) && !g.broken {
+		g.receiveRail(t.rank)
+	}
 	if m.gone && !g.broken && slices.Contains(m.expects, x) {
 		g.fail() // it does not come any more
 	}
@@ -58,6 +61,8 @@ func (g *Group) OnMessage(from int, h *Header, data []byte) {
 		}
 	case sayEnd:
 		g.memberEnded(from, h.Total)
+	case sayWake:
+		g.cfg.Owner.Woken(from)
 	case sayClock:
 		g.clock.atLeast(h.Total, g.cfg.Clock())
 		m.clockEcho = h.Number
@@ -128,11 +133,17 @@ func (g *Group) place(from int, x *expected, h *Header, data []byte) {
 		g.notify(from, noticeCredit)
 	}
 	if x.got += n; x.got == h.Total {
-		if x.length != nil {
-			*x.length = h.Total
-		}
-		m.expects = slices.DeleteFunc(m.expects, func(o *expected) bool { return o == x })
-		x.o.pending--
-		g.touch()
+		g.arrived(from, x, h.Total)
 	}
+}
+
+// arrived: all of a message is here.
+func (g *Group) arrived(from int, x *expected, total uint64) {
+	m := &g.members[from]
+	if x.length != nil {
+		*x.length = total
+	}
+	m.expects = slices.DeleteFunc(m.expects, func(o *expected) bool { return o == x })
+	x.o.pending--
+	g.touch()
 }

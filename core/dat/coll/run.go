@@ -99,6 +99,9 @@ func (g *Group) finish(o *Operation) {
 		}
 		g.forgetPlaces()
 	}
+	if o.Kind == Connect && !o.Failed {
+		g.meeting.conclude(g.Size)
+	}
 	o.over = true
 	g.settle(o)
 	g.cfg.Owner.Completed(o)
@@ -109,6 +112,7 @@ func (g *Group) settle(o *Operation) {
 	if !o.over || o.held > 0 || o.plan == nil {
 		return
 	}
+	g.cutRails()
 	for _, b := range o.plan.scratch {
 		g.cfg.Memory.Put(b)
 	}

@@ -12,6 +12,7 @@ const (
 	noticeEnd
 	noticeClock
 	noticeClockSet
+	noticeWake
 )
 
 // member is what a group knows of one of its members.
@@ -63,6 +64,13 @@ func (g *Group) queue(o *Operation, t transfer) {
 	g.mark(t.rank)
 }
 
+// Wake has a member look at its rails: a thread of its process sleeps.
+func (g *Group) Wake(rank int) {
+	if m := &g.members[rank]; m.joined && !m.gone {
+		g.notify(rank, noticeWake)
+	}
+}
+
 // mark makes flush look at a member.
 func (g *Group) mark(rank int) {
 	if m := &g.members[rank]; !m.marked {
@@ -86,7 +94,13 @@ func (g *Group) flush() bool {
 	for _, rank := range list {
 		m := &g.members[rank]
 		m.marked = false
-		if len(m.queue) > 0 && !g.sendQueue(rank, m) || m.unsent != 0 && !g.sendNotices(rank, m) {
+		if g.byRail(rank) {
+			g.sendRail(rank, m)
+		} else if len(m.queue) > 0 && !g.sendQueue(rank, m) {
+			ok = false
+			g.mark(rank)
+		}
+		if m.unsent != 0 && !g.sendNotices(rank, m) {
 			ok = false
 			g.mark(rank)
 		}
@@ -163,7 +177,7 @@ func (g *Group) sendNotices(rank int, m *member) bool {
 		bit  uint8
 		what what
 	}{{noticeCredit, sayCredit}, {noticeClockSet, sayClockSet}, {noticeClock, sayClock},
-		{noticeEnd, sayEnd}} {
+		{noticeEnd, sayEnd}, {noticeWake, sayWake}} {
 		if m.unsent&notice.bit == 0 {
 			continue
 		}

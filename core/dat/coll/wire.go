@@ -12,7 +12,8 @@ const (
 	sayEnd                  // no operation from number Total on
 	sayClock                // the clock is at least Total; Number is the sender's count of these
 	sayClockSet             // the answer
-	lastWhat    = sayClockSet
+	sayWake                 // a thread of the receiver's is to look at its rails
+	lastWhat    = sayWake
 )
 
 // HeaderSize is the size of the header in front of every message.
@@ -39,6 +40,9 @@ type Header struct {
 	Offset    uint64
 	Check     uint64
 }
+
+// IsEnd says whether the message says that the sender takes part no more.
+func (h *Header) IsEnd() bool { return h.What == sayEnd }
 
 func (h *Header) put(b []byte) {
 	le := binary.LittleEndian

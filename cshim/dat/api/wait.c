@@ -12,7 +12,7 @@
 
 /* A thread that finds events of a group, or waits for members that share processors, looks at the
  * links one time in so many. */
-enum { GROUP_LOOKS = 8 };
+enum { GROUP_LOOKS = 8, NEAR_LOOKS = 64 };
 
 /* Until so many events are ready, or the object is freed or poked. */
 typedef struct event_wait {
@@ -41,8 +41,8 @@ typedef struct cancelled_wait {
 	uint32_t incarnation; /* of the block */
 } cancelled_wait;
 
-/* 1 if the object of a wait is there still. Not inline: where cleanups are by setjmp, compilers take
- * its variables for clobbered. */
+/* 1 if the object of a wait is there still. Not inline: where cleanups are by setjmp, compilers
+ * take its variables for clobbered. */
 static __attribute__((noinline)) int is_there(const cancelled_wait *wait)
 {
 	const dat_slot *slot = handle_find(wait->handle, (uint32_t)wait->kind);
@@ -107,7 +107,7 @@ static DAT_RETURN wait_cancellable(const void *handle, DAT_HANDLE_TYPE kind, uin
 	pthread_cleanup_pop(0);
 	/* of a library that is broken the event that reports it can be taken */
 	result = (how == CSHIM_WAIT_ENDED && !dat_is_broken) || !is_there(&wait) ? ABORTED
-	                                                                        : DAT_SUCCESS;
+	                                                                         : DAT_SUCCESS;
 	cshim_poll_end(&dat_progress);
 	return result;
 }
@@ -152,8 +152,8 @@ static DAT_RETURN wait_by(const dat_wait *wait)
 		return result;
 	if (slot->length < (uint32_t)wait->threshold)
 		collect_silent(slot);
-	result = evd_wait_ends(evd, wait->threshold, (evd_event *)(void *)wait->event,
-	                       wait->n_more);
+	result =
+		evd_wait_ends(evd, wait->threshold, (evd_event *)(void *)wait->event, wait->n_more);
 	return result != DAT_SUCCESS && dat_is_broken ? ABORTED : result;
 }
 
@@ -218,8 +218,12 @@ static int look(const dat_slot *slot, const dat_queue *queue, DAT_EVENT *event)
 		return 0;
 	}
 	if (dat_groups) {
-		dat_groups_turn();
-		if ((slot->length > 0 || dat_groups_crowd) && ++looks % GROUP_LOOKS)
+		if (dat_groups_turn() & DAT_LANE_CORE) {
+			look_by_core();
+			return 0;
+		}
+		if ((slot->length > 0 || dat_groups_crowd || dat_groups_near) &&
+		    ++looks % (dat_groups_near ? NEAR_LOOKS : GROUP_LOOKS))
 			return 0;
 	}
 	return rc_poll((uintptr_t)slot, event);

@@ -1,5 +1,5 @@
 // Package coll is C: groups and their collective operations (coll.h is its contract, group.h what
-// core shares). Its Go functions are what core/dat calls, one call out of Go each, all under the
+// core shares). rails.go has what core calls of groups with rails. Its Go functions are what core/dat calls, one call out of Go each, all under the
 // lock of uDAPL's block. The reductions of two blocks are lapi/cshim/coll.
 package coll
 
@@ -12,6 +12,42 @@ package coll
 // #cgo nocallback dat_group_lose
 // #cgo nocallback dat_group_close
 // #cgo nocallback dat_group_clock
+// #cgo nocallback dat_group_rail
+// #cgo nocallback dat_group_until
+// #cgo nocallback dat_group_number
+// #cgo nocallback dat_group_queued
+// #cgo nocallback dat_group_wanted
+// #cgo nocallback dat_group_passed
+// #cgo nocallback dat_group_broken
+// #cgo nocallback dat_group_fail_all
+// #cgo nocallback dat_group_go_on
+// #cgo nocallback dat_group_send
+// #cgo nocallback dat_group_next
+// #cgo nocallback dat_group_take_next
+// #cgo nocallback dat_group_write
+// #cgo nocallback dat_group_grant
+// #cgo nocallback dat_group_granted
+// #cgo nocallback dat_group_rail_state
+// #cgo nocallback dat_group_rail_gone
+// #cgo nocallback dat_group_rail_woken
+// #cgo nocallback dat_group_sleeps
+// #cgo nocallback dat_group_post
+// #cgo nocallback dat_group_completed
+// #cgo nocallback dat_group_rail_poll
+// #cgo nocallback dat_group_probe
+// #cgo nocallback dat_group_enqueue
+// #cgo noescape dat_group_enqueue
+// #cgo nocallback dat_group_begin
+// #cgo nocallback dat_group_rail_last
+// #cgo noescape dat_group_rail_last
+// #cgo noescape dat_group_rail
+// #cgo noescape dat_group_wanted
+// #cgo noescape dat_group_send
+// #cgo noescape dat_group_next
+// #cgo noescape dat_group_grant
+// #cgo noescape dat_group_granted
+// #cgo noescape dat_group_rail_state
+// #cgo noescape dat_group_post
 // #include "dat/coll/coll.h"
 // #include "dat/coll/group.h"
 import "C"

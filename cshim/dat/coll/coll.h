@@ -42,8 +42,9 @@ uint32_t dat_groups_turn(void);
 /* Groups of this room's engine; NULL: there is none. */
 typedef struct dat_group dat_group;
 extern dat_group *dat_groups;
-/* An operation of one of them waits whose members share processors. */
-extern int dat_groups_crowd;
+/* An operation of one of them waits whose members share processors; waits for an adapter's write.
+ */
+extern int dat_groups_crowd, dat_groups_near;
 
 /*
  * For core. Makes a group, as config says, which is a dat_group_config; NULL: there is no memory.
@@ -55,6 +56,61 @@ dat_group *dat_group_open(const void *config);
 void dat_group_settle(dat_group *group, uint32_t engine, int reads);
 void dat_group_lose(dat_group *group, uint32_t rank);
 void dat_group_close(dat_group *group);
+/*
+ * For core, of rails (group.h). dat_group_rail opens the one to a member, whose config is a
+ * dat_rail_config; 0: there is no memory. dat_group_begin: the next operation has that number.
+ * dat_group_until: some member takes part in no operation
+ * from that number on. dat_group_number is that of the oldest operation, or of the next one, and
+ * dat_group_queued how many that have numbers are posted. dat_group_wanted: the oldest operation,
+ * if core is to do it, with its lists; NULL: it is not. dat_group_passed: core has done it.
+ * dat_group_broken: the group has failed here. dat_group_fail_all fails what is posted; what core
+ * has is core's to fail, and is first.
+ */
+int dat_group_rail(dat_group *group, uint32_t rank, const void *config);
+void dat_group_begin(dat_group *group, uint64_t number);
+void dat_group_until(dat_group *group, uint64_t number);
+uint64_t dat_group_number(const dat_group *group);
+uint32_t dat_group_queued(const dat_group *group);
+const void *dat_group_wanted(dat_group *group, void **lists);
+void dat_group_passed(dat_group *group);
+int dat_group_broken(const dat_group *group);
+void dat_group_fail_all(dat_group *group);
+/* Posts a dat_group_op that is judged and has no lists; 0: there is no memory. For tests of core.
+ */
+int dat_group_enqueue(dat_group *group, const void *op);
+/* A turn of one group: 1 if something happened. */
+int dat_group_go_on(dat_group *group);
+/*
+ * Messages of core's: dat_rail_message. dat_group_send: 0: no room; -1: the data cannot be read.
+ * dat_group_next: 0: none. dat_group_write posts a write of n bytes to where a grant says; 0: no
+ * room. dat_group_ask sends an ask and says its number, 0: no room. dat_group_grant answers one;
+ * dat_group_granted is the answer to number, a dat_rail_grant; 0: there is none yet.
+ */
+int dat_group_send(dat_group *group, uint32_t rank, const void *message);
+int dat_group_next(dat_group *group, uint32_t rank, void *message);
+void dat_group_take_next(dat_group *group, uint32_t rank);
+int dat_group_write(dat_group *group, uint32_t rank, uint64_t local, uint32_t lkey, uint64_t remote,
+                    uint32_t rkey, uint32_t n);
+int dat_group_grant(dat_group *group, uint32_t rank, const void *grant);
+int dat_group_granted(const dat_group *group, uint32_t rank, uint64_t number, void *grant);
+/* The state of a rail, a dat_rail_state, whose wake is 0 after that. */
+void dat_group_rail_state(dat_group *group, uint32_t rank, void *state);
+/* The member takes nothing more; its thread was woken, and may sleep again: it has to say so. */
+void dat_group_rail_gone(dat_group *group, uint32_t rank);
+void dat_group_rail_woken(dat_group *group, uint32_t rank);
+/* Has peers learn that a thread of this process sleeps. all: those of all rails, else the one whose
+ * message a short operation waits for. */
+void dat_group_sleeps(dat_group *group, int all);
+/* Where core posts: the oldest request, a dat_rail_post, 0: there is none; a completion. */
+int dat_group_post(dat_group *group, void *post);
+void dat_group_completed(dat_group *group, uint32_t rank, uint64_t id, uint32_t status,
+                         uint32_t vendor);
+/* Writes to the peer's memory, so that the adapter finds out whether the peer is there. */
+void dat_group_probe(dat_group *group, uint32_t rank);
+/* A word of the peer's memory that nobody reads, and its key. */
+uint64_t dat_group_rail_last(const dat_group *group, uint32_t rank, uint32_t *rkey);
+/* Takes completions of a rail. */
+void dat_group_rail_poll(dat_group *group, uint32_t rank);
 /* The clock of a group of this room's engine. */
 uint64_t dat_group_clock(dat_group *group);
 

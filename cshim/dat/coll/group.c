@@ -24,7 +24,8 @@ static int grow(dat_group *group)
 {
 	dat_group_queue *queue = &group->queue;
 	size_t lists = 2 * group->config.size * sizeof(dat_span);
-	uint32_t room = !group->config.slots ? 1 : queue->room ? 2 * queue->room : ROOM_FIRST, i;
+	int one = !group->config.slots && group->engine != DAT_ENGINE_RAILS;
+	uint32_t room = one ? 1 : queue->room >= ROOM_FIRST ? 2 * queue->room : ROOM_FIRST, i;
 	dat_group_op *ops = room > ROOM_MOST ? NULL : calloc(room, sizeof(*ops) + lists);
 
 	if (!ops)
@@ -48,6 +49,7 @@ dat_group *dat_group_open(const void *config)
 	if (!group)
 		return NULL;
 	group->config = *(const dat_group_config *)config;
+	group->rails.until = UINT64_MAX;
 	if (group->config.slots) {
 		group->reduce.scratch = aligned_alloc(64, DAT_GROUP_SCRATCH);
 		group->path.classes = calloc(DAT_GROUP_KINDS, sizeof(*group->path.classes));
@@ -66,10 +68,10 @@ void dat_group_settle(dat_group *group, uint32_t engine, int reads)
 		group->path.classes = NULL;
 	}
 	dat_slot_at(group->config.handle)->lane = (uintptr_t)group;
-	if (engine == DAT_ENGINE_PLAN) {
+	if (engine != DAT_ENGINE_NODE)
 		group->config.slots = 0; /* they are core's again */
+	if (engine == DAT_ENGINE_PLAN)
 		return;
-	}
 	group->next = dat_groups;
 	dat_groups = group;
 }
@@ -95,11 +97,16 @@ void dat_group_close(dat_group *group)
 		dat_group_fail(group);
 		dat_group_end(group);
 	}
+	if (group->engine == DAT_ENGINE_RAILS)
+		dat_group_fail_all(group);
 	if (group->engine)
 		dat_slot_at(group->config.handle)->lane = 0;
 	free(group->queue.ops);
 	free(group->reduce.scratch);
 	free(group->path.classes);
+	free(group->rails.of);
+	free(group->rails.room);
+	free(group->rails.posts);
 	free(group);
 }
 
@@ -135,6 +142,24 @@ void dat_group_set_clock(const dat_group *group, uint64_t value)
 		;
 }
 
+int dat_group_enqueue(dat_group *group, const void *op)
+{
+	if (group->queue.posted == group->queue.room && !grow(group))
+		return 0;
+	*dat_group_op_at(group, group->queue.head + group->queue.posted++) =
+		*(const dat_group_op *)op;
+	return 1;
+}
+
+/* Has core do an operation. */
+static DAT_RETURN hand_over(const dat_group *group, uint64_t handle, const dat_group_op *op,
+                            uint32_t place)
+{
+	return godat_call(
+		DAT_CALL_collective,
+		(uint64_t[]){handle, (uintptr_t)op, (uintptr_t)dat_group_list(group, place, 0)});
+}
+
 DAT_RETURN dat_groups_post(const uint64_t *arguments)
 {
 	const dat_slot *slot = handle_find((const void *)(uintptr_t)arguments[DAT_COLL_GROUP],
@@ -152,11 +177,11 @@ DAT_RETURN dat_groups_post(const uint64_t *arguments)
 	if (!dat_group_read_call(group, arguments, op, dat_group_list(group, place, 0)))
 		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
 	if (group->engine == DAT_ENGINE_PLAN)
-		return godat_call(DAT_CALL_collective,
-		                  (uint64_t[]){arguments[DAT_COLL_GROUP], (uintptr_t)op,
-		                               (uintptr_t)dat_group_list(group, place, 0)});
+		return hand_over(group, arguments[DAT_COLL_GROUP], op, place);
 	op->flags |= group->lost ? DAT_GROUP_LOST : 0;
 	group->queue.posted++;
 	dat_group_turn(group);
+	if (__builtin_expect(group->rails.core != 0, 0))
+		godat_progress(); /* it has an operation to do, or a peer to wake */
 	return DAT_SUCCESS;
 }

@@ -107,7 +107,98 @@ typedef struct dat_group_op {
 /* Which engine does the operations of a group, from its making to its end. */
 #define DAT_ENGINE_NONE 0u /* it is being made */
 #define DAT_ENGINE_NODE 1u /* this room: all members are processes of one node */
-#define DAT_ENGINE_PLAN 2u /* core/dat/coll, over links */
+#define DAT_ENGINE_PLAN 2u /* core/dat/coll, over links and rails */
+#define DAT_ENGINE_RAILS \
+	3u /* short operations this room, by rails; the others core/dat/coll, in their turn */
+
+/*
+ * A rail is a queue pair to a member on another node, and memory that each end has registered for
+ * the other (docs/dat.md, "Collectives between adapters"). A message is one RDMA write, which ends
+ * at the end of a slot: its data, and behind them a dat_rail_tail, whose stamp says that all of it
+ * is there. The data of a message are padded to 8 bytes.
+ */
+#define DAT_RAIL_SLOTS 32
+#define DAT_RAIL_SLOT 2048
+#define DAT_RAIL_DATA 2016 /* bytes of a message */
+
+typedef struct dat_rail_tail {
+	uint64_t check; /* what all members' calls must have in common */
+	uint64_t total; /* bytes of the plan's message, of which this may be a part */
+	uint32_t seq;   /* of the operation, its low bits */
+	uint16_t n;     /* bytes of data in front of this */
+	uint8_t what, kind;
+	uint64_t stamp; /* 1 + the number of the message on the rail: placed last */
+} dat_rail_tail;
+
+/* what of a message: a part of a message of the plan's; an ask where a message is to be written
+ * straight to its place; the notice that it was */
+#define DAT_RAIL_PART 0
+#define DAT_RAIL_ASK 1
+#define DAT_RAIL_WRITTEN 2
+
+/* Words that a member writes in the other's memory beside messages. */
+typedef struct dat_rail_words {
+	uint64_t taken;  /* messages of the other's that it has taken */
+	uint64_t asleep; /* a thread of its own sleeps, and is to be woken by a link's message */
+	/* where the message whose ask has that number is to be written; n is 0: it is to come in
+	 * parts. Written at once, number last */
+	uint64_t addr, n, key, number;
+	uint64_t last; /* nobody reads it: what was written before it has come */
+} dat_rail_words;
+
+/* The registered memory of a rail's end. */
+typedef struct dat_rail_memory {
+	unsigned char in[DAT_RAIL_SLOTS][DAT_RAIL_SLOT];  /* written by the peer */
+	unsigned char out[DAT_RAIL_SLOTS][DAT_RAIL_SLOT]; /* what was written to the peer's */
+	dat_rail_words words;                             /* written by the peer */
+	uint64_t line1;
+	dat_rail_words own; /* what was written to the peer's */
+	uint64_t line2;
+} dat_rail_memory;
+
+typedef struct dat_rail_config {
+	uint64_t qp, cq; /* cshim_ibv_object; qp is 0: core posts (dat_rail_post), and polls */
+	uint64_t memory, remote; /* addresses of a dat_rail_memory here and there */
+	uint32_t lkey, rkey;
+	uint32_t inlined; /* bytes of a request that the adapter takes at once */
+	uint32_t depth;   /* requests that the queue pair has room for */
+} dat_rail_config;
+
+/* A request that core is to post: a write of n bytes. */
+typedef struct dat_rail_post {
+	uint64_t local, remote, id;
+	uint32_t lkey, rkey, n, rank, flags, zero;
+} dat_rail_post;
+#define DAT_RAIL_SIGNALED 1u
+#define DAT_RAIL_INLINE 2u
+
+/* status of a rail, beside those of libibverbs: its queue of completions is broken; the adapter has
+ * refused a request */
+#define DAT_RAIL_BROKEN 254u
+#define DAT_RAIL_REFUSED 255u
+
+/* The id of a request that writes a message straight to its place. */
+#define DAT_RAIL_STRAIGHT (UINT64_C(1) << 63)
+
+/* A message as core has it. */
+typedef struct dat_rail_message {
+	uint64_t addr; /* of its data */
+	uint64_t check, total, n;
+	uint32_t seq, what, kind, zero;
+} dat_rail_message;
+
+/* Where a message is to be written. */
+typedef struct dat_rail_grant {
+	uint64_t addr, n, key, number;
+} dat_rail_grant;
+
+/* A rail as core sees it. */
+typedef struct dat_rail_state {
+	uint64_t sent, taken;    /* messages */
+	uint64_t written;        /* requests with DAT_RAIL_STRAIGHT that are complete */
+	uint32_t status, vendor; /* of the first request that has failed */
+	uint32_t failed, wake;   /* wake: the peer's thread is to be woken */
+} dat_rail_state;
 
 /* How core describes a group when it makes it; constant. */
 typedef struct dat_group_config {

@@ -87,6 +87,39 @@ typedef struct dat_group_pushing {
 	uint32_t rest;    /* 1: it has read what the other does not write; 2: in an earlier turn */
 } dat_group_pushing;
 
+/* rail.c: the way to a member. */
+typedef struct dat_rail {
+	dat_rail_config config; /* memory is 0: there is none */
+	dat_rail_state state;
+	uint64_t credited;          /* messages of which the peer knows that they were taken */
+	uint32_t posted, reclaimed; /* requests; those whose place in the queue is free again */
+	uint32_t signaled;          /* posted at the last request with a completion */
+	uint32_t gone;              /* the member takes nothing more */
+	uint32_t armed;             /* the peer has this member's asleep, or has sent the wake */
+	uint32_t asked;             /* asks of this member's */
+} dat_rail;
+
+/* rail.c, short.c: a group of DAT_ENGINE_RAILS, and the rails of one of DAT_ENGINE_PLAN. */
+typedef struct dat_group_rails {
+	dat_rail *of;    /* [size]; NULL: there are none */
+	uint64_t number; /* of the oldest operation, or of the next one */
+	uint64_t until;  /* some member takes part in no operation from this one on */
+	uint32_t handed; /* DAT_HANDED_: the oldest operation is core's */
+	uint32_t core;   /* 1: core has something to do */
+	uint32_t owes;   /* 1: some peer is to learn that messages were taken */
+	uint32_t step, sent, looks;
+	uint32_t awaits;      /* the rank whose message is looked for */
+	unsigned char *room;  /* [DAT_GROUP_SCRATCH], data of the oldest operation */
+	dat_rail_post *posts; /* [DAT_RAIL_POSTS], that core is to post */
+	uint32_t first, posted;
+} dat_group_rails;
+
+#define DAT_RAIL_POSTS 4096u
+/* handed: core is to fetch it; has it */
+#define DAT_HANDED_NOT 0u
+#define DAT_HANDED_WANTED 1u
+#define DAT_HANDED_TAKEN 2u
+
 struct dat_group {
 	dat_group_config config; /* but that a member that is gone has no peer and no link */
 	dat_group *next;         /* of dat_groups */
@@ -102,6 +135,7 @@ struct dat_group {
 	dat_group_path path;
 	dat_group_pulling pull;
 	dat_group_pushing push;
+	dat_group_rails rails;
 };
 
 /* current: not known yet; through the staging buffer; each reader copies straight from the
@@ -217,6 +251,10 @@ static inline dat_span dat_group_part(const dat_group *group, const dat_group_op
 int dat_group_turn(dat_group *group);
 /* The group fails: everything that is posted, when the turn is over. */
 void dat_group_fail(dat_group *group);
+/* The oldest operation is over: its event, if it has one, and the turn of the next one. */
+void dat_group_complete(dat_group *group);
+/* The same without an event, which core has posted. */
+void dat_group_pass(dat_group *group);
 /* Ends a group that has failed: completes its posted operations, and wakes the other members. */
 void dat_group_end(dat_group *group);
 /* group.c: sets the clock, unless it is past that. */
@@ -303,6 +341,30 @@ void dat_group_move_begin(dat_group *group, dat_group_op *op);
 int dat_group_move(dat_group *group, dat_group_op *op, uint64_t *next);
 void dat_group_reduce_begin(dat_group *group, const dat_group_op *op);
 int dat_group_reduce(dat_group *group, dat_group_op *op, uint64_t *next);
+
+/*
+ * rail.c. dat_rail_room: 1 if a message can be sent now. dat_rail_send sends one, which has room:
+ * 0: its data cannot be read. dat_rail_next: the oldest message that was not taken; NULL: there is
+ * none; dat_rail_take takes it. dat_rail_await is dat_rail_next of a message that an operation
+ * needs: the group fails if it cannot come.
+ */
+int dat_rail_room(dat_group *group, uint32_t rank);
+int dat_rail_send(dat_group *group, uint32_t rank, const dat_rail_message *message);
+const dat_rail_tail *dat_rail_next(const dat_group *group, uint32_t rank);
+const dat_rail_tail *dat_rail_await(dat_group *group, uint32_t rank);
+void dat_rail_take(dat_group *group, uint32_t rank);
+/* Takes completions of all rails now and then, and sends credits that had no room. */
+void dat_rails_look(dat_group *group);
+
+/* The data of a message. */
+static inline const unsigned char *dat_rail_data(const dat_rail_tail *tail, uint32_t n)
+{
+	return (const unsigned char *)tail - ((n + 7) & ~7u);
+}
+
+/* short.c: dat_group_turn of a group of DAT_ENGINE_RAILS, and its failure. */
+int dat_rails_turn(dat_group *group);
+void dat_rails_fail(dat_group *group);
 
 /* Where what comes of a member goes; where what a member reads of this one's memory is. */
 dat_span dat_group_move_target(const dat_group *group, const dat_group_op *op, uint32_t from);

@@ -9,6 +9,10 @@ int dat_groups_crowd;
 
 void dat_group_fail(dat_group *group)
 {
+	if (group->engine == DAT_ENGINE_RAILS) {
+		dat_rails_fail(group);
+		return;
+	}
 	if (group->failed)
 		return;
 	group->failed = 1;
@@ -132,8 +136,14 @@ static void wake(const dat_group *group)
 	}
 }
 
-/* The oldest operation is over: its event, if it has one, and the turn of the next one. */
-static void complete(dat_group *group)
+void dat_group_pass(dat_group *group)
+{
+	group->queue.running = 0;
+	group->queue.head++;
+	group->queue.posted--;
+}
+
+void dat_group_complete(dat_group *group)
 {
 	const dat_group_op *op = dat_group_op_at(group, group->queue.head);
 	int failed = group->failed || op->flags & DAT_GROUP_SHORT;
@@ -145,9 +155,7 @@ static void complete(dat_group *group)
 		.extension = {op->kind | status << 32, 0, group->config.handle, op->context}};
 	evd_event *at;
 
-	group->queue.running = 0;
-	group->queue.head++;
-	group->queue.posted--;
+	dat_group_pass(group);
 	if (op->flags & DAT_GROUP_QUIET && !failed)
 		return;
 	if ((at = evd_place(event.evd))) {
@@ -167,7 +175,7 @@ void dat_group_end(dat_group *group)
 	if (group->config.size == 2 && peer)
 		node_await_copy(peer, &dat_group_slot(group, other)->pushing);
 	while (group->queue.posted)
-		complete(group);
+		dat_group_complete(group);
 	wake(group);
 }
 
@@ -237,12 +245,14 @@ static int step(dat_group *group)
 		group->round.base = next;
 		dat_group_done(group, next);
 	}
-	complete(group);
+	dat_group_complete(group);
 	return 1;
 }
 
 int dat_group_turn(dat_group *group)
 {
+	if (group->engine == DAT_ENGINE_RAILS)
+		return dat_rails_turn(group);
 	if (!group->queue.posted)
 		return 0;
 	group->progressed = 0;
@@ -260,10 +270,14 @@ uint32_t dat_groups_turn(void)
 	dat_group *group;
 	uint32_t flags = 0;
 
-	dat_groups_crowd = 0;
+	dat_groups_crowd = dat_groups_near = 0;
 	for (group = dat_groups; group; group = group->next) {
 		if (dat_group_turn(group))
-			flags = DAT_LANE_MADE;
+			flags |= DAT_LANE_MADE;
+		if (group->rails.core)
+			flags |= DAT_LANE_CORE;
+		else if (group->queue.posted && group->engine == DAT_ENGINE_RAILS)
+			dat_groups_near = 1;
 		if (group->queue.posted && group->config.crowded)
 			dat_groups_crowd = 1;
 	}

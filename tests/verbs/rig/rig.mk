@@ -14,6 +14,7 @@
 #   make rig-perftest  Debian's perftest
 #   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
 #                      REPETITIONS=3
+#   make bench-rig-coll  barriers and allreduces beside bare writes; MEMBERS="2 3 4 8"
 
 RIG_DIR   := tests/verbs/rig
 RIG_BUILD := $(BUILD)/rig
@@ -66,10 +67,13 @@ rig-dat: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
 rig-matrix: rig $(LIB) $(DAPL)
 	@tests/c/dat/matrix/run.sh $(BUILD) rig $(ROWS)
 
-rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random)
+# On 8 nodes each member is alone. coll_life waits for adapters to find dead members.
+rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random life)
 	@$(RIG_DIR)/coll $(BUILD) 1:$(BUILD)/dat/coll_moves 2:$(BUILD)/dat/coll_moves \
-	  2:$(BUILD)/dat/coll_groups 3:$(BUILD)/dat/coll_reductions \
-	  $(if $(WHOLE),3:$(BUILD)/dat/coll_random)
+	  2:$(BUILD)/dat/coll_groups 3:$(BUILD)/dat/coll_reductions 8:$(BUILD)/dat/coll_moves \
+	  $(if $(WHOLE),3:$(BUILD)/dat/coll_random 8:$(BUILD)/dat/coll_reductions \
+	  1:$(BUILD)/dat/coll_life 3:$(BUILD)/dat/coll_life:"full on" \
+	  3:$(BUILD)/dat/coll_life:"full off")
 
 .PHONY: rig-statuses
 rig-statuses: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
@@ -99,6 +103,15 @@ $(RIG_BUILD)/cost: $(RIG_DIR)/cost.c $(RIG_DIR)/check/ends.c $(RIG_DIR)/check/ch
 	$(CC) $(RIG_CFLAGS) -D_GNU_SOURCE $(filter %.c,$^) -o $@ -L$(RIG_BUILD) \
 	  -l:libibverbs.so.1 -lpthread -Wl,-rpath,'$$ORIGIN'
 
-.PHONY: bench-rig
-bench-rig: rig $(RIG_BUILD)/cost $(VERBS_LAPI)
+RIG_MEMBERS := $(RIG_DIR)/members.c \
+  $(addprefix tests/c/dat/programs/coll_,frame.c call.c values.c)
+$(RIG_BUILD)/members: $(RIG_MEMBERS) tests/c/dat/programs/coll.h $(RIG_LIBS) $(LIB)
+	$(CC) $(RIG_CFLAGS) -Iinclude -Itests/c/dat/programs $(RIG_MEMBERS) -o $@ -L$(BUILD)/lib \
+	  -ldat2 -L$(RIG_BUILD) -l:libibverbs.so.1 -lpthread -lm -Wl,-rpath,'$$ORIGIN/../lib'
+
+.PHONY: bench-rig bench-rig-coll
+bench-rig: rig $(RIG_BUILD)/cost $(VERBS_LAPI) bench-rig-coll
 	@$(RIG_DIR)/bench $(BUILD) $(REPETITIONS)
+
+bench-rig-coll: rig $(RIG_BUILD)/members
+	@COLL_SHOW=yes $(RIG_DIR)/coll $(BUILD) $(foreach n,$(or $(MEMBERS),2 4 8),$(n):$(RIG_BUILD)/members:$(n))

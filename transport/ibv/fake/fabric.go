@@ -159,6 +159,15 @@ func (f *Fabric) Open(addr netip.Addr) (ibv.Adapter, error) {
 	return nil, unix.ENODEV
 }
 
+// OpenPort opens the device of a port once more.
+func (f *Fabric) OpenPort(port ibv.Info) (ibv.Device, error) {
+	d, err := f.Open(port.Addr)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
 // step does some of the requests that wait.
 func (f *Fabric) step() {
 	if f.random == nil {

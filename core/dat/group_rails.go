@@ -1,0 +1,312 @@
+package dat
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"lapi/core/dat/coll"
+	"lapi/transport/arena"
+	"lapi/transport/ibv"
+	"lapi/transport/layout"
+	"lapi/transport/memory"
+)
+
+// Between nodes the members of a group whose adapters are all RDMA adapters have rails: a queue pair
+// each, with staging memory (cshim/dat/coll/group.h). They are made by an exchange after that of
+// places (coll.Meeting). If some member cannot make its own, all of them go by UDP.
+
+// railPort is the port of an adapter that groups have opened once more: their queue pairs and
+// completion queues are no others'. It stays open until the last adapter closes.
+type railPort struct {
+	d      ibv.Device
+	info   ibv.Info
+	native bool // C posts to it, and polls
+}
+
+// rails are a group's. They implement coll.Meeting and coll.Rails.
+type rails struct {
+	c       *Collective
+	port    *railPort
+	pd      ibv.PD
+	list    []*rail // by rank; nil: there is none
+	ranks   []int   // that have one
+	regions []opRegion
+	pause   int64 // ns until a sleeping thread looks
+	next    int64 // when it does
+	probeAt int64 // 0: nothing waits
+	found   [16]ibv.Completion
+	leaving bool
+	until   int64 // of leaving
+	told    bool  // a failure was reported
+}
+
+// rail is the way to a member.
+type rail struct {
+	rank   int
+	qp     ibv.QP
+	number uint32
+	psn    uint32
+	cq     ibv.CQ
+	region ibv.Region
+	memory []byte
+	left   bool // nothing that was sent is under way
+}
+
+// opRegion is memory of an operation that is registered.
+type opRegion struct {
+	span    coll.Span
+	written bool
+	ibv.Region
+}
+
+const (
+	railDepth    = 128 // requests of a queue pair
+	railReserve  = 4   // of these, for the last one
+	railPauseMin = 500e3
+	railPauseMax = 16e6 // ns
+	railLeave    = 2e9  // ns that the end of a group waits for what was sent
+	railProbe    = 1e9  // ns from one look for the peers to the next
+	railVersion  = 1
+	railWriteMax = 1 << 30 // bytes of one write
+	railLastID   = 1 << 62
+)
+
+// railMemory is the size of a rail's memory.
+const railMemory = (layout.DatRailMemSize + layout.Page - 1) &^ (layout.Page - 1)
+
+// portOf is the adapter's port for rails; nil: it has none.
+func (g *groupTable) portOf(ia *IA) *railPort {
+	k, ok := ia.engine.(*deviceEngine)
+	if !ok {
+		return nil
+	}
+	if p := g.ports[ia]; p != nil {
+		return p
+	}
+	d, err := g.cfg.Adapters.OpenPort(k.info)
+	if err != nil {
+		return nil
+	}
+	_, native := d.(interface{ Native() })
+	p := &railPort{d: d, info: d.Info(), native: native}
+	if g.ports == nil {
+		g.ports = map[*IA]*railPort{}
+	}
+	g.ports[ia] = p
+	return p
+}
+
+// closePorts closes them with the last adapter.
+func (g *groupTable) closePorts() {
+	for _, r := range slices.Clone(g.railed) {
+		r.close()
+	}
+	for _, p := range g.ports {
+		_ = p.d.Close()
+	}
+	g.ports = nil
+}
+
+// meetByRails makes this member's rails, and begins the exchange; false: no members have them.
+func (c *Collective) meetByRails() bool {
+	all, _ := c.group.Flags()
+	if all&areaRails == 0 || all&areaMapped != 0 || c.group.Nodes() < 2 {
+		return false
+	}
+	r := &rails{c: c, port: c.ia.library.groups.portOf(c.ia),
+		list: make([]*rail, c.group.Size), pause: railPauseMin}
+	c.rails = r
+	g := &c.ia.library.groups
+	g.railed = append(g.railed, r)
+	c.group.Meet(r)
+	return true
+}
+
+// railsMet settles whether the group has rails, as all members do.
+func (c *Collective) railsMet() {
+	if c.group.RailsAgreed() {
+		c.group.SetRails(c.rails)
+		return
+	}
+	c.rails.close()
+	c.rails = nil
+}
+
+// open makes the end of a rail.
+func (r *rails) open(rank int) (w *rail, err error) {
+	if r.port == nil {
+		return nil, ibv.ErrGone
+	}
+	if r.pd == 0 {
+		if r.pd, err = r.port.d.AllocPD(); err != nil {
+			return nil, err
+		}
+	}
+	w = &rail{rank: rank, psn: uint32(r.c.ia.library.cfg.Random()) & (1<<24 - 1)}
+	if err = r.fill(w); err != nil {
+		r.free(w)
+		return nil, err
+	}
+	return w, nil
+}
+
+// fill gives a rail what it has.
+func (r *rails) fill(w *rail) (err error) {
+	d, info := r.port.d, &r.port.info
+	if w.memory, err = arena.Map(railMemory); err != nil {
+		return err
+	}
+	addr := uint64(memory.AddrOf(w.memory))
+	if w.region, err = d.RegMR(r.pd, addr, railMemory, addr,
+		ibv.LocalWrite|ibv.RemoteWrite); err != nil {
+		return err
+	}
+	depth := min(railDepth, info.MaxRequests)
+	if w.cq, err = d.CreateCQ(min(depth+1, info.MaxCQE)); err != nil {
+		return err
+	}
+	w.qp, w.number, err = d.CreateQP(ibv.QPAttr{PD: r.pd, SendCQ: w.cq, RecvCQ: w.cq,
+		MaxRequests: depth, MaxReceives: 1, RequestSegments: 1, ReceiveSegments: 1,
+		MaxInline: info.MaxInline})
+	return err
+}
+
+// free gives back what a rail has.
+func (r *rails) free(w *rail) {
+	d := r.port.d
+	if w.qp != 0 {
+		d.DestroyQP(w.qp)
+	}
+	if w.cq != 0 {
+		_ = d.DestroyCQ(w.cq)
+	}
+	if w.region.MR != 0 {
+		_ = d.DeregMR(w.region.MR)
+	}
+	if w.memory != nil {
+		arena.Unmap(w.memory)
+	}
+}
+
+// Offer implements coll.Meeting.
+//
+//	 0  version  u32; 0: there is no rail
+//	 4  number   u32  of the queue pair
+//	 8  psn      u32
+//	12  mtu      u32
+//	16  GID      16 bytes
+//	32  LID      u32
+//	36  rkey     u32
+//	40  address  u64  of the memory
+//	48  0        16 bytes
+func (r *rails) Offer(rank int) []byte {
+	b := make([]byte, coll.OfferSize)
+	w, err := r.open(rank)
+	if err != nil {
+		return b
+	}
+	r.list[rank], r.ranks = w, append(r.ranks, rank)
+	le, i := binary.LittleEndian, &r.port.info
+	for at, v := range []uint32{railVersion, w.number, w.psn, uint32(i.MTU)} {
+		le.PutUint32(b[4*at:], v)
+	}
+	copy(b[16:], i.GID[:])
+	le.PutUint32(b[32:], uint32(i.LID))
+	le.PutUint32(b[36:], w.region.Remote)
+	le.PutUint64(b[40:], uint64(memory.AddrOf(w.memory)))
+	return b
+}
+
+// Connect implements coll.Meeting.
+func (r *rails) Connect(rank int, offer []byte) bool {
+	w, le := r.list[rank], binary.LittleEndian
+	if w == nil || le.Uint32(offer) != railVersion {
+		return false
+	}
+	i := &r.port.info
+	to := ibv.Remote{QPN: le.Uint32(offer[4:]), PSN: le.Uint32(offer[8:]),
+		MTU: min(int(le.Uint32(offer[12:])), i.MTU), LID: uint16(le.Uint32(offer[32:])),
+		Reads: 1}
+	copy(to.GID[:], offer[16:])
+	if r.port.d.ConnectQP(w.qp, w.psn, to) != nil {
+		return false
+	}
+	config := layout.DatRailConfig{Memory: uint64(memory.AddrOf(w.memory)),
+		Remote: le.Uint64(offer[40:]), Lkey: w.region.Local, Rkey: le.Uint32(offer[36:]),
+		Inlined: uint32(i.MaxInline),
+		Depth:   uint32(min(railDepth, i.MaxRequests) - railReserve)}
+	if r.port.native {
+		config.Qp, config.Cq = uint64(w.qp), uint64(w.cq)
+	}
+	return r.c.view.Rail(rank, &config)
+}
+
+// leave begins the end: what was sent is to arrive, as members may need it that have not come so far.
+func (r *rails) leave() {
+	if r.leaving {
+		return
+	}
+	l := r.c.ia.library
+	r.leaving, r.until = true, l.cfg.Clock()+railLeave
+	for _, rank := range r.ranks {
+		w := r.list[rank]
+		if w.left = !r.c.made || !r.c.group.IsIn(rank); w.left {
+			continue
+		}
+		last := &ibv.Work{ID: railLastID, Op: ibv.OpWrite, Signaled: true,
+			Segments: []ibv.Segment{{Addr: uint64(memory.AddrOf(w.memory)), N: 8,
+				Key: w.region.Local}}}
+		last.RemoteAddr, last.RKey = r.c.view.Last(rank)
+		w.left = r.port.d.PostSend(w.qp, last) != nil
+	}
+}
+
+// left says whether nothing is under way any more, and gives all back then.
+func (r *rails) left() bool {
+	if !r.leaving {
+		return false
+	}
+	all := true
+	for _, rank := range r.ranks {
+		w := r.list[rank]
+		if !w.left && !r.c.group.IsIn(rank) {
+			w.left = true
+		}
+		for !w.left {
+			n := r.port.d.PollCQ(w.cq, r.found[:])
+			for _, c := range r.found[:max(n, 0)] {
+				w.left = w.left || c.ID == railLastID || c.Status != ibv.Success
+			}
+			if n <= 0 {
+				break
+			}
+		}
+		all = all && w.left
+	}
+	if !all && r.c.ia.library.cfg.Clock() < r.until {
+		return false
+	}
+	r.close()
+	return true
+}
+
+// close gives everything back. The adapter touches none of it any more after that.
+func (r *rails) close() {
+	r.Deregister()
+	for _, rank := range r.ranks {
+		r.free(r.list[rank])
+		r.list[rank] = nil
+	}
+	r.ranks = nil
+	if r.pd != 0 {
+		_ = r.port.d.DeallocPD(r.pd)
+		r.pd = 0
+	}
+	g := &r.c.ia.library.groups
+	g.railed = slices.DeleteFunc(g.railed, func(o *rails) bool { return o == r })
+}
+
+var (
+	_ coll.Rails   = (*rails)(nil)
+	_ coll.Meeting = (*rails)(nil)
+)
