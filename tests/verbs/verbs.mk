@@ -46,6 +46,10 @@ $(BUILD)/verbs/perf: tests/verbs/perf.c include/lapi.h $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
 
+$(BUILD)/verbs/resume $(BUILD)/verbs/locked: $(BUILD)/verbs/%: tests/verbs/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(CONFORM_CFLAGS) -Iinclude $< -L$(BUILD)/lib -ldat2 -o $@
+
 $(BUILD)/verbs/windows: tests/verbs/windows.c tests/c/dat/programs/pair.h $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< -L$(BUILD)/lib -ldat2 -o $@

@@ -62,6 +62,9 @@ func (t EventType) String() string {
 	return fmt.Sprintf("event %d", uint8(t))
 }
 
+// QPFatal is the type of the event of a queue pair that has failed, of an adapter made of messages.
+const QPFatal EventType = 1
+
 // Numbers of EventType that belong to a queue pair's usual life, and of those that name a port.
 const (
 	commEstablished = 4

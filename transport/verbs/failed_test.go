@@ -1,9 +1,12 @@
 package verbs
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"lapi/transport"
 	"lapi/transport/ibv"
@@ -130,4 +133,30 @@ func TestPassesEvents(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestRefusesLittleMemory: an adapter that may not register the first packets' memory is of no use.
+func TestRefusesLittleMemory(t *testing.T) {
+	d, err := fake.New().Device()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(Config{Adapter: &littleMemory{Device: d, most: 64 << 10}})
+	if err == nil || !strings.Contains(err.Error(), "memory for packets") ||
+		!errors.Is(err, unix.ENOMEM) {
+		t.Errorf("%v, %v", l, err)
+	}
+}
+
+// littleMemory refuses regions of more than most bytes.
+type littleMemory struct {
+	ibv.Device
+	most uint64
+}
+
+func (m *littleMemory) RegMR(pd ibv.PD, a, n, iova uint64, access ibv.Access) (ibv.Region, error) {
+	if n > m.most {
+		return ibv.Region{}, unix.ENOMEM
+	}
+	return m.Device.RegMR(pd, a, n, iova, access)
 }

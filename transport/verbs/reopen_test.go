@@ -382,6 +382,7 @@ func TestReopenTold(t *testing.T) {
 	files := l.Descriptors()
 	s.pull(0, 0)
 	s.n.sendNumbers(t, 10, func(int) {})
+	s.n.until(t, "the event", func() bool { return len(told) > 0 })
 	if at := l.NextTimeout(); at == 0 || at > max(l.ports.NextLook(0), l.probeAt) {
 		t.Errorf("it sleeps until %d, and is to look at %d", at, l.ports.NextLook(0))
 	}

@@ -11,7 +11,12 @@
  * round R` about every 0.1 s, after a round, so that it is seen that rounds go on. Task 0 says
  * `steady: started` when all is set up; each driver ends with `steady: task T: R rounds, longest
  * pause P us`, where a pause is the time of one round.
+ *
+ * STEADY_FORK=nothing|exec|call: after each 64th round a driver forks a child, which ends, executes a
+ * program, or makes calls, all of which must fail.
  */
+#include "forks.h"
+
 #include <lapi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -124,6 +129,24 @@ static void tell(uint64_t round, int64_t now)
 	fflush(stdout);
 }
 
+static int calls(void)
+{
+	int value;
+
+	return LAPI_Probe(hndl) == LAPI_SUCCESS ||
+	       LAPI_Getcntr(hndl, &arrived, &value) == LAPI_SUCCESS ||
+	       LAPI_Put(hndl, (uint)partner, SMALL, inboxes[partner], outbox, NULL, NULL, NULL) ==
+		       LAPI_SUCCESS;
+}
+
+static void fork_some(uint64_t round)
+{
+	const char *what = getenv("STEADY_FORK");
+
+	if (what && round % 64 == 0 && !forks_well(what, calls))
+		wrong("a child has not ended well", round);
+}
+
 static void drive(double seconds, uint64_t largest)
 {
 	int64_t begin = now_us(), end = begin + (int64_t)(seconds * 1e6), last = begin, longest = 0,
@@ -138,6 +161,7 @@ static void drive(double seconds, uint64_t largest)
 		for (i = sizeof h; i < h.length; i++)
 			outbox[i] = pattern(round, i);
 		put(outbox, h.length);
+		fork_some(round);
 		await();
 		check(round);
 		add(round);

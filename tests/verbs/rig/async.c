@@ -120,7 +120,9 @@ void ibv_ack_async_event(struct ibv_async_event *e)
 	case IBV_EVENT_QP_ACCESS_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED: {
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR: {
 		struct ibv_qp *qp = e->element.qp;
 		acknowledge(&qp->mutex, &qp->cond, &qp->events_completed);
 		break;

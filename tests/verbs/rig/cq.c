@@ -119,7 +119,8 @@ void rig_cq_clean(struct rig_cq *q, uint32_t qpn)
 		struct rig_completion *c = &ring_of(q)[i % q->cqe];
 		if (c->wc.qp_num != qpn || c->from == RIG_FROM_NONE)
 			continue;
-		release(c);
+		if (c->from == RIG_FROM_SRQ) /* its own queues are empty already, or gone */
+			release(c);
 		c->from = RIG_FROM_NONE;
 	}
 	rig_unlock(&q->lock);

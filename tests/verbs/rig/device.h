@@ -81,6 +81,8 @@ void rig_devices_init(struct rig_world *);
 /* faults.c: counts one, and gives the value of a fault that has come; 0. */
 enum rig_what { RIG_F_NONE, RIG_F_SEND, RIG_F_RECEIVE, RIG_F_REGISTER, RIG_F_QP, RIG_F_CQ };
 uint32_t rig_fault_due(struct rig_device *, enum rig_what);
+/* raise.c: an event of a device, by its name; an errno. */
+int rig_raise(uint32_t device, const char *name, uint32_t which);
 /* A command of rigctl; 0 or an errno. */
 int rig_command(int n, char *const *words);
 

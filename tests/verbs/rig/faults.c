@@ -5,6 +5,7 @@
  *	port DEVICE NUMBER down|up
  *	device DEVICE gone|back
  *	fail DEVICE send|receive|register|qp|cq VALUE [AFTER [TIMES]]
+ *	event DEVICE NAME [WHICH]      (raise.c)
  *	heal DEVICE
  *	listening          (fails, if no program listens for connections)
  *
@@ -140,6 +141,8 @@ int rig_command(int n, char *const *words)
 		return device(d, index, words[2]);
 	if (n >= 4 && n <= 6 && !strcmp(words[0], "fail"))
 		return fail(d, n, words);
+	if ((n == 3 || n == 4) && !strcmp(words[0], "event"))
+		return rig_raise(index, words[2], n == 4 ? (uint32_t)strtoul(words[3], NULL, 10) : 0);
 	if (n == 2 && !strcmp(words[0], "heal")) {
 		for (int i = 0; i < RIG_FAULTS; i++)
 			atomic_store(&d->faults[i].what, RIG_F_NONE);

@@ -6,7 +6,8 @@
 #   make rig-lapi      LAPI's programs over five adapters; WHICH="full ports" has more (25 s, 60 s)
 #   make rig-dat       uDAPL: this library, its provider object and the original, in all ways;
 #                      ROWS="1 5" of dat.rows; a selection without WHOLE=1
-#   make rig-faults    LAPI over adapters that fail under a running job; CASES=all
+#   make rig-faults    LAPI and uDAPL over adapters that fail meanwhile; CASES="seed-7 event-CQ_ERR",
+#                      all
 #   make rig-statuses  uDAPL's events for requests that fail with each status, as the original's
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
@@ -20,7 +21,7 @@ RIG_DIR   := tests/verbs/rig
 RIG_BUILD := $(BUILD)/rig
 RIG_CFLAGS ?= -O2 -g -std=gnu11 -Wall -Wextra -Werror
 RIG_VERBS := world fifo agent device open memory copy cq async queue states post run fail \
-  deliver extended names faults cm_end
+  deliver extended names faults raise cm_end
 RIG_CM    := cm_id cm_connect cm_event cm_qp
 # Programs close a provider that has opened them: their thread stays.
 RIG_SHARED := -D_GNU_SOURCE -fPIC -shared -Wl,-z,nodelete
@@ -50,9 +51,14 @@ $(RIG_BUILD)/lib%.so.1: $(RIG_DIR)/vendor.c $(RIG_DIR)/%.map
 $(RIG_BUILD)/rigctl: $(RIG_DIR)/rigctl.c $(RIG_BUILD)/libibverbs.so.1
 	$(CC) $(RIG_CFLAGS) $< -o $@ -L$(@D) -l:libibverbs.so.1 -Wl,-rpath,'$$ORIGIN'
 
-.PHONY: rig-lapi rig-dat rig-coll rig-perftest rig-faults
-rig-faults: rig $(VERBS_LAPI)
+.PHONY: rig-lapi rig-dat rig-coll rig-perftest rig-faults rig-faults-short
+rig-faults-short: # in make test
+	@$(MAKE) --no-print-directory rig-faults \
+	  CASES="send-10 spare device event-QP_FATAL killed fork-call memlock seed-1 seed-2"
+
+rig-faults: rig $(VERBS_LAPI) $(addprefix $(BUILD)/verbs/,resume locked)
 	@$(RIG_DIR)/faults $(BUILD) $(CASES)
+	@$(RIG_DIR)/faults-dat $(BUILD) $(CASES)
 
 rig-lapi: rig $(VERBS_LAPI) $(VERBS_CONFORM)
 	@for which in $(or $(WHICH),short); do $(RIG_DIR)/lapi $(BUILD) $$which || exit; done

@@ -45,6 +45,37 @@ static void objects_refused(void)
 	end_close(&e);
 }
 
+/* Events that a test asks for are reported: an error of a queue pair ends it, a queue's its completions. */
+static void events_on_request(void)
+{
+	struct kind shared = {.shared = 1};
+	struct end a, b;
+
+	pair_open(&a, &b, &usual);
+	MUST(receive(&b, 7, 0, 8) == 0);
+	command("event rig2 PATH_MIG");
+	event(&b, IBV_EVENT_PATH_MIG);
+	command("event rig2 QP_ACCESS_ERR 3"); /* of one */
+	event(&b, IBV_EVENT_QP_ACCESS_ERR);
+	MUST(completion(b.receives).status == IBV_WC_WR_FLUSH_ERR);
+	MUST(post(&a, &b, IBV_WR_RDMA_WRITE, 0, 8, 0) == 0);
+	MUST(completion(a.sends).status == IBV_WC_RETRY_EXC_ERR);
+	command("event rig1 GID_CHANGE");
+	event(&a, IBV_EVENT_GID_CHANGE);
+	end_close(&a);
+	end_close(&b);
+	end_open(&a, 1, &shared);
+	command("event rig1 SRQ_ERR");
+	event(&a, IBV_EVENT_SRQ_ERR);
+	for (int i = 0; i < 2; i++)
+		command(i ? "event rig1 CQ_ERR 1" : "event rig1 CQ_ERR 0");
+	event(&a, IBV_EVENT_CQ_ERR);
+	event(&a, IBV_EVENT_CQ_ERR);
+	command("event rig1 DEVICE_FATAL");
+	event(&a, IBV_EVENT_DEVICE_FATAL);
+	end_close(&a);
+}
+
 static enum ibv_port_state state_of(struct end *e)
 {
 	struct ibv_port_attr p;
@@ -184,6 +215,7 @@ static void killed(void)
 
 const struct check fault_checks[] = {{"nth_request_fails", nth_request_fails},
                                      {"objects_refused", objects_refused},
+                                     {"events_on_request", events_on_request},
                                      {"port_down", port_down},
                                      {"device_gone", device_gone},
                                      {"two_processes", two_processes},

@@ -185,7 +185,7 @@ func (p *pair) place(flags uint8, data []byte) bool {
 func (p *pair) fail(status ibv.Status) {
 	if !p.failed {
 		p.end(status)
-		p.a.events = append(p.a.events, ibv.Event{Kind: ibv.QPFailed,
+		p.a.events = append(p.a.events, ibv.Event{Kind: ibv.QPFailed, Type: ibv.QPFatal,
 			QPN: p.number})
 	}
 }

@@ -123,6 +123,10 @@ func (s *Set) Open() error {
 		}
 		s.places = append(s.places, at)
 	}
+	// Where not even the first packets' memory may be registered, no peer could be reached.
+	if err := s.slots.grow(); err != nil {
+		return fmt.Errorf("memory for packets (ulimit -l): %w", err)
+	}
 	return s.openGate()
 }
 
