@@ -4,8 +4,9 @@
  * usage: lapirun ... perf WHAT BYTES ROUNDS
  *
  * put: time of a put one way, half of one there and back, in microseconds, the median; am: the same
- * for active messages; bandwidth: MB/s of puts, 16 under way; rate: millions of puts a second, 64
- * under way; counter: time of a put until its completion counter has changed; fence: until a fence
+ * for active messages; bandwidth: MB/s of puts, 16 under way; gets, messages, vectors: the same of
+ * gets, active messages, and puts of vectors of blocks of 64 KiB with gaps; rate: millions of puts a
+ * second, 64 under way; counter: time of a put until its completion counter has changed; fence: until a fence
  * is over. Task 0 prints the number alone.
  */
 #include <lapi.h>
@@ -60,6 +61,40 @@ static void message(size_t bytes)
 {
 	MUST(LAPI_Amsend(handle, (uint)(1 - task), handler_of[1 - task], NULL, 0, here, bytes,
 	                 arrived_of[1 - task], NULL, NULL));
+}
+
+static void get(size_t bytes)
+{
+	MUST(LAPI_Get(handle, (uint)(1 - task), bytes, memory_of[1 - task], here, NULL, &completed));
+}
+
+static void long_message(size_t bytes)
+{
+	MUST(LAPI_Amsend(handle, (uint)(1 - task), handler_of[1 - task], NULL, 0, here, bytes,
+	                 arrived_of[1 - task], NULL, &completed));
+}
+
+enum { BLOCK = 64 << 10, GAP = 4 << 10 };
+
+/* Memory for BYTES in blocks and gaps. */
+static size_t laid_out(size_t bytes) { return (bytes + BLOCK - 1) / BLOCK * (BLOCK + GAP); }
+
+static void vector(size_t bytes)
+{
+	static void *info[2][3];
+	static lapi_vec_t of[2];
+
+	for (int side = 0; side < 2; side++) {
+		info[side][0] = side ? memory_of[1 - task] : here;
+		info[side][1] = (void *)(uintptr_t)BLOCK;
+		info[side][2] = (void *)(uintptr_t)(BLOCK + GAP);
+		of[side].vec_type = LAPI_GEN_STRIDED_XFER;
+		of[side].num_vecs = (uint)(bytes / BLOCK);
+		of[side].info = info[side];
+		of[side].len = NULL;
+	}
+	MUST(LAPI_Putv(handle, (uint)(1 - task), &of[1], &of[0], arrived_of[1 - task], NULL,
+	               &completed));
 }
 
 static void complete(int by_fence, size_t bytes)
@@ -130,8 +165,10 @@ static double completion(int by_fence, size_t bytes, int rounds)
 	return took;
 }
 
-/* Time of one put, of which some are under way. */
-static double stream(size_t bytes, int rounds, int most)
+static void one_put(size_t bytes) { put(bytes, &completed); }
+
+/* Time of one transfer, of which some are under way; SEEN: the target counts them. */
+static double stream(void (*begin_one)(size_t), int seen, size_t bytes, int rounds, int most)
 {
 	double begin = now();
 
@@ -139,10 +176,10 @@ static double stream(size_t bytes, int rounds, int most)
 		for (int i = 0; i < rounds; i++) {
 			if (i >= most)
 				MUST(LAPI_Waitcntr(handle, &completed, 1, NULL));
-			put(bytes, &completed);
+			begin_one(bytes);
 		}
 		MUST(LAPI_Waitcntr(handle, &completed, rounds < most ? rounds : most, NULL));
-	} else {
+	} else if (seen) {
 		MUST(LAPI_Waitcntr(handle, &arrived, rounds, NULL));
 	}
 	return (now() - begin) / rounds;
@@ -161,13 +198,14 @@ int main(int argc, char **argv)
 	MUST(LAPI_Qenv(handle, TASK_ID, &task));
 	MUST(LAPI_Qenv(handle, NUM_TASKS, &tasks));
 	if (tasks != 2 || bytes == 0 || rounds < 1) {
-		fprintf(stderr, "usage: lapirun -n 2 perf put|am|bandwidth|rate|counter|fence BYTES ROUNDS\n");
+		fprintf(stderr, "usage: lapirun -n 2 perf put|am|bandwidth|gets|messages|vectors|rate|counter|"
+		        "fence BYTES ROUNDS\n");
 		return 2;
 	}
 	MUST(LAPI_Senv(handle, INTERRUPT_SET, 0));
-	if (posix_memalign((void **)&here, 4096, bytes) != 0)
+	if (posix_memalign((void **)&here, 4096, laid_out(bytes)) != 0)
 		return 2;
-	memset(here, 1, bytes);
+	memset(here, 1, laid_out(bytes));
 	MUST(LAPI_Address_init(handle, here, memory_of));
 	MUST(LAPI_Address_init(handle, &arrived, arrived_of));
 	MUST(LAPI_Address_init(handle, (void *)(uintptr_t)take, handler_of));
@@ -180,9 +218,15 @@ int main(int argc, char **argv)
 		else if (strcmp(what, "counter") == 0 || strcmp(what, "fence") == 0)
 			result = completion(what[0] == 'f', bytes, n) * 1e6;
 		else if (strcmp(what, "bandwidth") == 0)
-			result = (double)bytes / stream(bytes, n, 16) / 1e6;
+			result = (double)bytes / stream(one_put, 1, bytes, n, 16) / 1e6;
+		else if (strcmp(what, "gets") == 0)
+			result = (double)bytes / stream(get, 0, bytes, n, 16) / 1e6;
+		else if (strcmp(what, "messages") == 0)
+			result = (double)bytes / stream(long_message, 1, bytes, n, 16) / 1e6;
+		else if (strcmp(what, "vectors") == 0)
+			result = (double)bytes / stream(vector, 1, bytes, n, 16) / 1e6;
 		else
-			result = 1 / stream(bytes, n, 64) / 1e6;
+			result = 1 / stream(one_put, 1, bytes, n, 64) / 1e6;
 	}
 	if (task == 0)
 		printf("%.4f\n", result);

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,8 @@ type task struct {
 	lanes [2]Lane
 	said  []wire.Kind
 	last  wire.Control
-	full  bool // nothing goes
+	data  []byte // that went with it
+	full  bool   // nothing goes
 }
 
 func (t *task) Endpoint() transport.Endpoint { return 1 }
@@ -33,11 +35,15 @@ func (t *task) Lanes() int                   { return len(t.lanes) }
 func (t *task) Spread()                      {}
 func (t *task) Ports(lanes bool) uint32      { return 3 }
 
-func (t *task) Control(k wire.Kind, c *wire.Control, _ transport.Addr, _ uint64) error {
+func (t *task) Control(k wire.Kind, c *wire.Control, at transport.Addr,
+	n uint64) error {
 	if t.full {
 		return transport.ErrBusy
 	}
-	t.said, t.last = append(t.said, k), *c
+	t.said, t.last, t.data = append(t.said, k), *c, nil
+	if k == wire.KindWants || k == wire.KindGrants {
+		t.data = append([]byte(nil), memory.Bytes(at, n)...)
+	}
 	return nil
 }
 
@@ -49,20 +55,41 @@ type queue struct {
 	refused bool
 }
 
-func (q *queue) Port() (own, his int)   { return q.port, q.port }
-func (q *queue) Works() bool            { return q.failed == 0 }
-func (q *queue) Post(w *ibv.Work) error { q.posted = append(q.posted, *w); return nil }
-func (q *queue) Fail(refused bool)      { q.failed++; q.refused = refused }
-func (q *queue) Succeed()               {}
-func (q *queue) id(i int) uint64        { return q.posted[i].ID }
-func (q *queue) keyOf(i int) uint32     { return q.posted[i].RKey }
-func (t *task) queue(i int) *queue      { return t.lanes[i].Queue.(*queue) }
+func (q *queue) Port() (own, his int) { return q.port, q.port }
+func (q *queue) Works() bool          { return q.failed == 0 }
+func (q *queue) Post(w *ibv.Work) error {
+	q.posted = append(q.posted, *w)
+	last := &q.posted[len(q.posted)-1]
+	last.Segments = slices.Clone(w.Segments)
+	return nil
+}
+func (q *queue) Fail(refused bool)  { q.failed++; q.refused = refused }
+func (q *queue) Succeed()           {}
+func (q *queue) id(i int) uint64    { return q.posted[i].ID }
+func (q *queue) keyOf(i int) uint32 { return q.posted[i].RKey }
+func (t *task) queue(i int) *queue  { return t.lanes[i].Queue.(*queue) }
 func (t *task) answers(p *Peer, k wire.Kind, c wire.Control) bool {
+	return t.answersWith(p, k, c, nil)
+}
+
+func (t *task) answersWith(p *Peer, k wire.Kind, c wire.Control, data []byte) bool {
 	var b [wire.GrantSize]byte
-	return p.Take(k, b[:c.Encode(b[:], k)], nil)
+	return p.Take(k, b[:c.Encode(b[:], k)], data)
 }
 
 func newSet(t *testing.T) (*Set, *Peer, *task, []byte) {
+	t.Helper()
+	s, p, of := newSetOf(t)
+	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(); _ = unix.Munmap(b) })
+	return s, p, of, b
+}
+
+func newSetOf(t *testing.T) (*Set, *Peer, *task) {
 	t.Helper()
 	memory.Guard()
 	s := New(Config{Min: 1, KeyMax: 1 << 20, Stats: &transport.Stats{}, Fed: func() {},
@@ -78,17 +105,12 @@ func newSet(t *testing.T) (*Set, *Peer, *task, []byte) {
 			t.Fatal(err)
 		}
 		pd, _ := d.AllocPD()
+		t.Cleanup(func() { _ = d.DeallocPD(pd); _ = d.Close() })
 		s.Open(i, d, pd)
 	}
-	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE,
-		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close(); _ = unix.Munmap(b) })
 	p := new(Peer)
 	p.Init(s, of)
-	return s, p, of, b
+	return s, p, of
 }
 
 // begin has a put of n bytes ask for keys, and get those.
