@@ -41,9 +41,10 @@ func TestDeviceLook(t *testing.T) {
 	h.open()
 	e := h.end(nil)
 	lab.must("connect", e.Connect(addr, 9, 7e9, nil))
+	want("something is due later", 0x4000, 0)
+	lab.now += 8e9
 	want("something is due", 0x4000, 1)
 	lab.must("free", e.Free())
-	lab.now += 8e9
 	l.Progress()
 	lab.must("close", h.ia.Close(false))
 	all.at = 0

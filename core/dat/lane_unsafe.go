@@ -73,7 +73,8 @@ func (l *Library) TellLane() {
 	n.Adapters, n.GoWork = 0, 0
 	for _, d := range l.devices {
 		n.Adapters = uint64(l.cfg.Adapters.Look())
-		n.GoWork |= uint32(flag(d.NextTimeout() != 0))
+		due := d.NextTimeout() // a later time is seen at a tick of C's clock, or by the sleeper
+		n.GoWork |= uint32(flag(due != 0 && due <= l.cfg.Clock()))
 	}
 	if l.network == nil {
 		n.On = uint32(flag(len(l.devices) > 0))

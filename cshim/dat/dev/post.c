@@ -32,8 +32,11 @@ typedef struct own_memory {
 } own_memory;
 
 /* Not initialized as a whole: it is large. */
-static inline void find_memory(const dev_adapter *adapter, uint64_t pz, int access, DAT_COUNT count,
-                               const DAT_LMR_TRIPLET *triplets, own_memory *own)
+static inline __attribute__((always_inline)) void find_memory(const dev_adapter *adapter,
+                                                              uint64_t pz, int access,
+                                                              DAT_COUNT count,
+                                                              const DAT_LMR_TRIPLET *triplets,
+                                                              own_memory *own)
 {
 	int n = 0;
 	DAT_COUNT i;
@@ -182,7 +185,10 @@ static inline int asks(const dat_post *post)
 	return post->op >= RC_READ && post->op != RC_DATAGRAM;
 }
 
-DAT_RETURN dev_post(dev_pair *pair, const dat_post *post)
+/* Of count segments, which is a constant where compilers know it. */
+static inline __attribute__((always_inline)) DAT_RETURN post_work(dev_pair *pair,
+                                                                  const dat_post *post,
+                                                                  DAT_COUNT count)
 {
 	own_memory own;
 	struct ibv_send_wr wr, *bad;
@@ -190,8 +196,7 @@ DAT_RETURN dev_post(dev_pair *pair, const dat_post *post)
 
 	if (is_lacking(pair->adapter, post))
 		return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
-	find_memory(pair->adapter, pair->pz, dat_access_of(post), post->num_segments,
-	            post->local_iov, &own);
+	find_memory(pair->adapter, pair->pz, dat_access_of(post), count, post->local_iov, &own);
 	request = new_request(pair, post, &own);
 	dat_count_post(pair->counters, post, own.n);
 	if (__builtin_expect(!pair->open, 0)) {
@@ -215,6 +220,17 @@ DAT_RETURN dev_post(dev_pair *pair, const dat_post *post)
 	if (__builtin_expect(ibv_post_send(qp_of(pair), &wr, &bad) != 0, 0))
 		fail(pair, request, DAT_DTO_ERR_TRANSPORT);
 	return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN post_list(dev_pair *pair, const dat_post *post)
+{
+	return post_work(pair, post, post->num_segments);
+}
+
+DAT_RETURN dev_post(dev_pair *pair, const dat_post *post)
+{
+	return __builtin_expect(post->num_segments == 1, 1) ? post_work(pair, post, 1)
+	                                                   : post_list(pair, post);
 }
 
 /* A datagram that the adapter refuses is not posted. */
@@ -262,12 +278,15 @@ static void flush_receive(const dev_pair *pair, uint64_t cookie)
 }
 
 /* A receive without a queue pair is flushed, and a receive that the adapter refuses. */
-DAT_RETURN dev_post_receive(dev_pair *pair, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
-                            uint64_t cookie)
+static inline __attribute__((always_inline)) DAT_RETURN post_receive(dev_pair *pair,
+                                                                     DAT_COUNT count,
+                                                                     const DAT_LMR_TRIPLET *list,
+                                                                     uint64_t cookie)
 {
 	own_memory own;
 	struct ibv_recv_wr wr, *bad;
 	uint32_t number = pair->taken + pair->receives;
+	dev_receive *receive;
 
 	find_memory(pair->adapter, pair->pz, RC_WRITE_IT, count, list, &own);
 	if (__builtin_expect(own.count < 0, 0))
@@ -282,12 +301,26 @@ DAT_RETURN dev_post_receive(dev_pair *pair, DAT_COUNT count, const DAT_LMR_TRIPL
 		flush_receive(pair, cookie);
 		return DAT_SUCCESS;
 	}
-	dev_receive *receive = receive_at(pair, number);
+	receive = receive_at(pair, number);
 	receive->cookie = cookie;
 	receive->local = own.count ? own.at[0] : 0;
 	receive->n = own.n;
 	pair->receives++;
 	return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN receive_list(dev_pair *pair, DAT_COUNT count,
+                                                         const DAT_LMR_TRIPLET *list,
+                                                         uint64_t cookie)
+{
+	return post_receive(pair, count, list, cookie);
+}
+
+DAT_RETURN dev_post_receive(dev_pair *pair, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
+                            uint64_t cookie)
+{
+	return __builtin_expect(count == 1, 1) ? post_receive(pair, 1, list, cookie)
+	                                       : receive_list(pair, count, list, cookie);
 }
 
 DAT_RETURN dev_post_shared(dev_queue *queue, DAT_COUNT count, const DAT_LMR_TRIPLET *list,

@@ -13,6 +13,7 @@
 #   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
 #   make rig-scale     the memory of one task with many peers; PEERS=1024
 #   make rig-perftest  Debian's perftest
+#   make rig-count     instructions of uDAPL's calls, this library's beside the original's
 #   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
 #                      REPETITIONS=3
 #   make bench-rig-coll  barriers and allreduces beside bare writes; MEMBERS="2 3 4 8"
@@ -108,6 +109,18 @@ rig-test: rig $(RIG_BUILD)/check
 $(RIG_BUILD)/cost: $(RIG_DIR)/cost.c $(RIG_DIR)/check/ends.c $(RIG_DIR)/check/check.h $(RIG_LIBS)
 	$(CC) $(RIG_CFLAGS) -D_GNU_SOURCE $(filter %.c,$^) -o $@ -L$(RIG_BUILD) \
 	  -l:libibverbs.so.1 -lpthread -Wl,-rpath,'$$ORIGIN'
+
+# It needs either libdat2.so.2, so it is linked to a library that has only the names.
+$(RIG_BUILD)/calls: $(RIG_DIR)/calls.c tests/c/dat/programs/pair.h
+	@mkdir -p $(@D)/empty
+	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude -c $< -o $@.o
+	nm -u $@.o | awk '/ dat_/ {print "void " $$2 "(void) {}"}' | \
+	  $(CC) -shared -fPIC -Wl,-soname,libdat2.so.2 -x c - -o $(@D)/empty/libdat2.so.2
+	$(CC) $@.o -L$(@D)/empty -l:libdat2.so.2 -o $@
+
+.PHONY: rig-count
+rig-count: rig $(RIG_BUILD)/calls
+	@$(RIG_DIR)/count $(BUILD)
 
 RIG_MEMBERS := $(RIG_DIR)/members.c \
   $(addprefix tests/c/dat/programs/coll_,frame.c call.c values.c)
