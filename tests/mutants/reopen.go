@@ -46,7 +46,7 @@ var reopened = []mutation{
 		kill:   "go ./transport/verbs TestReopened"},
 	{name: "reopen-untold-later",
 		file:   "transport/verbs/peer.go",
-		old:    "untold: l.ports.Reopened(), ",
+		old:    ", untold: l.ports.Reopened()",
 		new:    "",
 		broken: "a peer that is talked to for the first time is not told",
 		kill:   "go ./transport/verbs TestReopenedUnknown"},

@@ -22,16 +22,17 @@
 //	progress.go  a turn, events, sleep
 //
 // Parts with state of their own are packages in internal. Their fields are private, and each knows
-// only what stands to the left of it here (core/walls_test.go holds that); pair, bulk and paths do
-// not know each other:
+// only what stands to the left of it here (core/walls_test.go holds that); pair, window, bulk and
+// paths do not know each other:
 //
-//	wire   fallback   pool   registration   pair   bulk   paths   verbs
+//	wire   fallback   pool   registration   pair   window   bulk   paths   verbs
 //
 //	wire          the packets, Hellos and addresses, byte by byte
 //	fallback        an adapter made of messages of another link
 //	pool          how many receive buffers a port has
 //	registration  registrations of memory that are kept
 //	pair          the handshake of two queue pairs: states, rounds, timers
+//	window        numbers of packets, credit, the ring of packets; the struct that C shares
 //	bulk          puts and gets: copies, keys, RDMA
 //	paths         ports, the ways over them, the spare port; slots for packets
 //

@@ -23,9 +23,8 @@ func (q *queue) Note(f ibv.Failure, r paths.Request) {
 		f.Local, f.N = at(int32(value)), wire.PacketMax
 	case r.IsSend():
 		f.Op = ibv.OpSend
-		if r := p.ring(); value > r.Done && value <= r.Done+uint64(r.Posted) {
-			s := r.at(int32(value - r.Done - 1))
-			f.Local, f.N = at(int32(s.Slot)), uint64(s.N)
+		if slot, n, ok := p.Of(value); ok {
+			f.Local, f.N = at(slot), uint64(n)
 		}
 	case r.IsMove():
 		l.transfers.Describe(value, &f)
@@ -48,8 +47,8 @@ func (q *queue) Moved(request uint64, s ibv.Status) {
 
 // Failure is the last request or receive with ep that has failed, unless a queue pair has worked
 // since; false: there is none.
-func (l *Link) Failure(ep transport.Endpoint) (ibv.Failure, bool) {
-	if p := l.peers[ep]; p != nil && p.failure != nil {
+func (r *roster) Failure(ep transport.Endpoint) (ibv.Failure, bool) {
+	if p := r.peers[ep]; p != nil && p.failure != nil {
 		return *p.failure, true
 	}
 	return ibv.Failure{}, false

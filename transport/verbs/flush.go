@@ -19,31 +19,12 @@ func (l *Link) Flush(ep transport.Endpoint, op *transport.Op) (transport.Status,
 	case len(p.flushes) == flushesMax:
 		return transport.Done, transport.ErrBusy
 	}
-	p.countBurst()
+	p.CountBurst()
 	op.Link.Mark, op.Link.Offset = p.Laden, p.transfers.Issued()
 	p.flushes = append(p.flushes, op)
-	p.Flushing = uint32(len(p.flushes))
+	p.Wait(len(p.flushes))
 	p.sayFlushes()
 	return transport.Queued, nil
-}
-
-// countBurst: a flush covers all that was sent. How many packets it was tells which of the next will
-// ask by itself: the last of as many, if it was so twice.
-func (p *peer) countBurst() {
-	if p.Since == 0 {
-		return
-	}
-	p.Burst = 0
-	if p.Since == p.Last {
-		p.Burst = p.Since
-	}
-	p.Last, p.Since = p.Since, 0
-}
-
-// asksByItself says whether a packet of a message, which is made now, does.
-func (p *peer) asksByItself() bool {
-	p.Since++
-	return p.Since == p.Burst
 }
 
 // mustAsk says whether a flush waits for an answer that the peer has not been asked for.
@@ -86,16 +67,14 @@ func (p *peer) payFlushes() {
 
 // noteHeld has C answer no flush while there are messages, or flushes, that are answered first.
 func (p *peer) noteHeld() {
-	p.Held = uint32(p.held.Len() + len(p.asked))
+	p.Window.Hold(p.held.Len() + len(p.asked))
 }
 
 // onFlushed: the peer has accepted all before mark.
 func (p *peer) onFlushed(mark uint64) {
-	if mark > p.Asked {
-		return
+	if p.Accept(mark) {
+		p.Ended()
 	}
-	p.Flushed = max(p.Flushed, mark)
-	p.Ended()
 }
 
 // flushesDone ends the flushes that wait for nothing any more: no answer, no put.
@@ -106,7 +85,7 @@ func (p *peer) Ended() {
 			return
 		}
 		p.flushes = append(p.flushes[:0], p.flushes[1:]...)
-		p.Flushing = uint32(len(p.flushes))
+		p.Wait(len(p.flushes))
 		op.Done(op, nil)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"lapi/transport"
 	"lapi/transport/hold"
 	"lapi/transport/ibv"
-	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/bulk"
 	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/paths"
@@ -20,6 +19,7 @@ import (
 // Link is the transport.Link and transport.Waiter over ports of adapters. Its owner's lock protects
 // it. memory.Guard must have run on the calling goroutine.
 type Link struct {
+	keyless
 	cfg      Config
 	ports    *paths.Set
 	own      wire.Address
@@ -27,16 +27,12 @@ type Link struct {
 	stats    transport.Stats
 	replaced uint64
 
-	addresses []string // by endpoint, encoded; empty: not connected
-	peers     map[transport.Endpoint]*peer
-	pool      hold.Pool
+	roster
+	pool hold.Pool
 
 	transfers *bulk.Set
 
-	shared  *layout.VerbsLink // what C also uses (shared.go)
-	pages   [][]byte          // where it lies, if C does
-	tasks   []uint64          // where C finds the peers; nil: it takes no part
-	unheard []*peer           // whose owner has yet to hear what C did
+	sharing // with C
 
 	msg   transport.Msg // of a handler
 	turns uint64        // calls of Progress, and looks of C's, since the adapters were asked for events
@@ -53,7 +49,8 @@ type Link struct {
 // New opens the queues of its adapters, which it closes when it fails. The error is an adapter's,
 // or that there are too many.
 func New(cfg Config) (*Link, error) {
-	l := &Link{cfg: cfg, peers: make(map[transport.Endpoint]*peer)}
+	l := &Link{cfg: cfg, roster: roster{peers: make(map[transport.Endpoint]*peer)}}
+	l.sharing.link = l
 	if l.cfg.Clock == nil {
 		start := time.Now()
 		l.cfg.Clock = func() int64 { return int64(time.Since(start)) + 1 }
@@ -173,7 +170,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	case !old.gone:
 		old.relocate()
 	default:
-		p := l.newPeer(ep)
+		p := newPeer(l, ep)
 		p.life = old.life.Next(same)
 		if old.holding {
 			old.holding = false
@@ -184,27 +181,8 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
-func (l *Link) connected(ep transport.Endpoint) bool {
-	return ep >= 0 && int(ep) < len(l.addresses) && l.addresses[ep] != ""
-}
-
 // Handle implements transport.Link.
 func (l *Link) Handle(id transport.MsgID, h transport.MsgHandler) { l.handlers[id] = h }
-
-// Register implements transport.Link. The region has no key: who needs one asks for it.
-func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
-	return transport.Region{Addr: a, N: n}, nil
-}
-
-// Deregister implements transport.Link.
-func (l *Link) Deregister(transport.Region) error { return nil }
-
-// Atomic implements transport.Link: not supported. An adapter's atomics are not the processor's;
-// transport/emul makes them of messages.
-func (l *Link) Atomic(ep transport.Endpoint, _ transport.AtomicKind,
-	_ *transport.Op) (transport.Status, error) {
-	return transport.Done, transport.ErrNotSupported
-}
 
 // Stats implements transport.Link. A packet is one send, or one RDMA request.
 func (l *Link) Stats() *transport.Stats {
@@ -225,7 +203,7 @@ func (l *Link) usable(ep transport.Endpoint) (*peer, error) {
 	}
 	p := l.peers[ep]
 	if p == nil {
-		p = l.newPeer(ep)
+		p = newPeer(l, ep)
 	}
 	if p.gone || l.ports.Dead() && !p.routes.Sparable() {
 		return nil, transport.ErrUnreachable
@@ -240,7 +218,7 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	}
 	p := l.peers[ep]
 	if p == nil {
-		p = l.newPeer(ep)
+		p = newPeer(l, ep)
 	}
 	p.giveUp(err, err)
 	p.held.Clear()

@@ -26,7 +26,8 @@ func (p *peer) lost(err error) {
 	if p.gone {
 		return
 	}
-	p.gone, p.Usable = true, 0
+	p.gone = true
+	p.Unuse()
 	if l.cfg.PeerFailed != nil {
 		l.cfg.PeerFailed(p.ep, err)
 	}
@@ -39,7 +40,7 @@ func (p *peer) lost(err error) {
 
 // onBye: the peer has closed in good order. What it has taken it has told by its last credit.
 func (p *peer) onBye(credit uint64) {
-	p.left, p.taken = true, credit-min(credit, window)
+	p.left, p.taken = true, credit-min(credit, wire.Window)
 	p.giveUp(transport.ErrUnreachable, nil)
 }
 
@@ -52,19 +53,18 @@ func (p *peer) missed(mark uint64) error {
 }
 
 // HasLeft says whether ep's task has closed its link in good order.
-func (l *Link) HasLeft(ep transport.Endpoint) bool {
-	p := l.peers[ep]
+func (r *roster) HasLeft(ep transport.Endpoint) bool {
+	p := r.peers[ep]
 	return p != nil && p.left
 }
 
 // Posted says whether the adapter has every packet to ep: it repeats what the network loses.
-func (l *Link) Posted(ep transport.Endpoint) bool {
-	p := l.peers[ep]
+func (r *roster) Posted(ep transport.Endpoint) bool {
+	p := r.peers[ep]
 	if p == nil {
 		return true
 	}
-	r := p.ring()
-	return r.Count == 0 || p.Works() && r.Posted == r.Count
+	return p.Ring.Count == 0 || p.Works() && p.All()
 }
 
 // Expect says that the owner waits for something from ep that is no answer to an operation of the
@@ -87,11 +87,11 @@ func (l *Link) SetTimeout(d time.Duration) {
 func (l *Link) QueuePairs() int { return l.ports.QueuePairs() }
 
 // AddressOf is what Connect or Reconnect was told last of ep; without bytes: nothing.
-func (l *Link) AddressOf(ep transport.Endpoint) transport.Address {
-	if !l.connected(ep) {
+func (r *roster) AddressOf(ep transport.Endpoint) transport.Address {
+	if !r.connected(ep) {
 		return transport.Address{}
 	}
-	return transport.Address{Bytes: []byte(l.addresses[ep])}
+	return transport.Address{Bytes: []byte(r.addresses[ep])}
 }
 
 // awaited says whether an answer, or a sign of life, of p is.

@@ -3,9 +3,8 @@ package verbs
 import (
 	"time"
 
-	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/bulk"
-	"lapi/transport/verbs/internal/wire"
+	"lapi/transport/verbs/internal/window"
 )
 
 // Sizes, in bytes.
@@ -20,21 +19,14 @@ const (
 
 // Of each connected peer.
 const (
-	window = wire.Window
 	// spare receive buffers are for packets that only grant credits, which need none: a peer
 	// sends no third while two of them wait, as each stands for half a window.
 	spare = 2
-	// ringSize is how many packets may be sent and not known to be complete.
-	ringSize = layout.VerbsRingOf
 	// depth of a queue pair: all of the above. Adapters take powers of two; each request of one
 	// costs 64 to 128 bytes of this task's memory.
-	depth = ringSize + bulk.PiecesMax
+	depth = window.RingSize + bulk.PiecesMax
 	// flushesMax is how many flushes may be under way, of either side.
 	flushesMax = 64
-	// heldMax is how many refused messages are kept beyond the window.
-	heldMax = 256
-	// signalEach is how many packets make one completion.
-	signalEach = layout.VerbsSignal
 	// failuresMax is how many queue pairs may fail one after the other with nothing sent or
 	// received.
 	failuresMax = 5

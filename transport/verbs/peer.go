@@ -4,10 +4,10 @@ import (
 	"lapi/transport"
 	"lapi/transport/hold"
 	"lapi/transport/ibv"
-	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/bulk"
 	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/paths"
+	"lapi/transport/verbs/internal/window"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -23,7 +23,7 @@ type peer struct {
 	starved bool // in Link.starved
 
 	// What C also uses: the numbers of packets, credits, the ring of packets that were sent.
-	*layout.VerbsPeer
+	window.Window
 	noted bool // in Link.unheard
 
 	// What is sent.
@@ -33,7 +33,7 @@ type peer struct {
 	holding bool     // counted in Link.holding
 	asked   []uint64 // marks of flushes that the peer asks for, and that are not answered
 
-	untold uint8 // a bit for each of this task's ports that the peer has to hear of (reopen.go)
+	untold uint8 // a bit for each of this task's ports that the peer has to hear of
 
 	// Operations of this task.
 	transfers bulk.Peer
@@ -51,9 +51,9 @@ type peer struct {
 }
 
 // newPeer makes ep's peer; its queue pair comes later.
-func (l *Link) newPeer(ep transport.Endpoint) *peer {
-	p := &peer{ep: ep, life: pair.Life{}.Next(false), untold: l.ports.Reopened(), VerbsPeer: l.newShared(ep)}
-	p.Credit, p.Told, p.Window = window, window, window
+func newPeer(l *Link, ep transport.Endpoint) *peer {
+	p := &peer{ep: ep, life: pair.Life{}.Next(false), untold: l.ports.Reopened()}
+	p.Window.Init(l.newShared(ep), int32(ep), l.ports, &l.shared.Sending)
 	p.link = l
 	p.queue.init(p, 0)
 	p.transfers.Init(l.transfers, p)
@@ -112,18 +112,17 @@ func (p *peer) Attend() {
 // as one ends towards a peer that has left. The queue pair goes first: from then on nothing touches
 // the memory of operations.
 func (p *peer) giveUp(err, flushErr error) {
-	p.gone, p.Usable = true, 0
-	p.Life++
+	p.gone = true
+	p.Window.End()
 	for _, q := range p.allPairs() {
 		q.dropPair()
 		q.Stop()
 		q.FreePath()
 	}
-	for p.Ring.Count > 0 {
-		p.releaseFirst()
-	}
+	p.Clear()
 	flushes := p.flushes
-	p.asked, p.flushes, p.Flushing = nil, nil, 0
+	p.asked, p.flushes = nil, nil
+	p.Wait(0)
 	p.transfers.End(err)
 	for _, op := range flushes {
 		if flushErr == nil {
@@ -134,54 +133,12 @@ func (p *peer) giveUp(err, flushErr error) {
 	}
 }
 
-// ring is the packets that were made and are not known to be complete, in the order of their
-// numbers. Those before Posted are with the adapter.
-type ring layout.VerbsRing
-
-type sent = layout.VerbsSent
-
-func (p *peer) ring() *ring { return (*ring)(&p.Ring) }
-
-func (r *ring) at(i int32) *sent { return &r.Packets[(r.Head+i)%ringSize] }
-
-func (r *ring) push(s sent) {
-	r.Count++
-	*r.at(r.Count - 1) = s
+// roster is the tasks that are connected.
+type roster struct {
+	addresses []string // by endpoint, encoded; empty: not connected
+	peers     map[transport.Endpoint]*peer
 }
 
-// releaseFirst forgets the oldest packet.
-func (p *peer) releaseFirst() {
-	l := p.link
-	r := p.ring()
-	l.ports.Free(int32(r.at(0).Slot))
-	l.shared.Sending--
-	r.Head = (r.Head + 1) % ringSize
-	r.Count--
-	r.Posted = max(r.Posted-1, 0)
-}
-
-// restart makes the ring ready for another queue pair: what the peer has is forgotten, and what it
-// has not is to be posted again. False: the peer wants what there is not.
-func (p *peer) restart(expected uint64) bool {
-	l := p.link
-	r := p.ring()
-	if expected > p.Number {
-		return false
-	}
-	var again []sent
-	for i := range r.Count {
-		s := *r.at(i)
-		if s.Numbered != 0 && s.Number >= expected {
-			again = append(again, s)
-			continue
-		}
-		l.ports.Free(int32(s.Slot))
-		l.shared.Sending--
-	}
-	l.stats.RetransmittedPackets += uint64(min(int(r.Posted), len(again)))
-	*r = ring{}
-	for _, s := range again {
-		r.push(s)
-	}
-	return uint64(len(again)) == p.Number-expected
+func (r *roster) connected(ep transport.Endpoint) bool {
+	return ep >= 0 && int(ep) < len(r.addresses) && r.addresses[ep] != ""
 }

@@ -6,6 +6,7 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv/fake"
 	"lapi/transport/verbs/internal/pool"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // TestPoolFollows: of many peers, the shared receive queue has the least number of buffers until
@@ -41,18 +42,18 @@ func TestPoolFollows(t *testing.T) {
 		t.Fatalf("%d of %d buffers with %d peers", pt.Receives, pt.Target, peers)
 	}
 	for range 4 {
-		round(window/2, peers)
+		round(wire.Window/2, peers)
 	}
 	most, slots := pt.Target, hub.ports.Slots()
-	if most < peers*window/2 {
-		t.Errorf("%d buffers where %d packets come at once", most, peers*window/2)
+	if most < peers*wire.Window/2 {
+		t.Errorf("%d buffers where %d packets come at once", most, peers*wire.Window/2)
 	}
 	for range 10 {
 		now += probeEach
 		hub.turns = eventsEach
-		round(window/2, 2)
-		for range int(most) / (window / 2) / 10 { // so that the queue's buffers come round
-			round(window/2, 1)
+		round(wire.Window/2, 2)
+		for range int(most) / (wire.Window / 2) / 10 { // so that the queue's buffers come round
+			round(wire.Window/2, 1)
 		}
 	}
 	if pt.Target != pool.Floor {
@@ -61,6 +62,6 @@ func TestPoolFollows(t *testing.T) {
 	if left := hub.ports.Slots(); left > slots/2 {
 		t.Errorf("%d of %d slots are left", left, slots)
 	}
-	round(window/2, peers)
+	round(wire.Window/2, peers)
 	n.close(t)
 }

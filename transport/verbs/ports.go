@@ -63,9 +63,7 @@ func (w watcher) Up(pt *paths.Port) {
 
 func (w watcher) Sending(used []bool) {
 	for _, p := range w.l.peers {
-		for i := range p.Ring.Count {
-			used[p.ring().at(i).Slot] = true
-		}
+		p.Under(used)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"lapi/transport"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/verbs/internal/bulk"
 )
@@ -276,7 +277,7 @@ func TestHelloOvertakesPackets(t *testing.T) {
 		sender.Progress(16)
 	}
 	parts()
-	for i := range signalEach {
+	for i := range layout.VerbsSignal {
 		send(i)
 	}
 	n.until(t, "a joined queue pair", func() bool {
@@ -294,8 +295,8 @@ func TestHelloOvertakesPackets(t *testing.T) {
 	if parts(); there.Far() >= first.Far() {
 		t.Fatalf("packets went to port %d, Hello to port %d: it overtakes nothing", first.Far(), there.Far())
 	}
-	send(signalEach)
-	n.until(t, "all messages", func() bool { return len(got) == signalEach+1 })
+	send(layout.VerbsSignal)
+	n.until(t, "all messages", func() bool { return len(got) == layout.VerbsSignal+1 })
 	for i, g := range got {
 		if int(g) != i {
 			t.Fatalf("they come as %v", got)

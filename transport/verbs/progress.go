@@ -47,7 +47,7 @@ func (p *peer) workFor(max int) (n int) {
 	if l.closed {
 		return 0
 	}
-	p.Waits = 0 // who finds no room says so again
+	p.Window.Starve(false) // who finds no room says so again
 	if p.holding {
 		n = p.offer(max)
 		if p.holding {

@@ -5,6 +5,7 @@ import (
 	"lapi/transport/verbs/internal/bulk"
 	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/paths"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // queue is a queue pair of this task for a peer, made or to be made. Of each peer one carries
@@ -27,7 +28,7 @@ func (q *queue) init(p *peer, number int) {
 }
 
 // packets says whether q carries packets.
-func (q *queue) packets() bool { return q.Number() == 0 }
+func (q *queue) packets() bool { return q.Index() == 0 }
 
 // another has p's packets, for which there is no queue pair, go over the next way, if there is one.
 func (p *peer) another() {
@@ -40,7 +41,7 @@ func (p *peer) another() {
 func (q *queue) makePair() error {
 	requests, buffers := bulk.PiecesMax, 0
 	if q.packets() {
-		requests, buffers = depth, window+spare
+		requests, buffers = depth, wire.Window+spare
 	}
 	qpn, psn, err := q.Create(q, requests, bulk.Segments(q.Info()), buffers)
 	if err == nil {
@@ -79,7 +80,7 @@ func (q *queue) destroyPair() {
 func (q *queue) fail() {
 	q.Pair.Fail()
 	if q.packets() {
-		q.peer.Usable = 0
+		q.peer.Unuse()
 	}
 	q.peer.Attend()
 }

@@ -19,8 +19,8 @@ func (q *queue) receive(b []byte, taken int) {
 	q.opened()
 	p.Succeed()
 	p.failure = nil
-	p.Credit = max(p.Credit, h.Credit)
-	p.Waits = 0 // there may be room now
+	p.Window.Grant(h.Credit)
+	p.Window.Starve(false) // there may be room now
 	if p.transfers.Owes() || p.transfers.Calls() > 0 || p.mustAsk() {
 		p.Attend()
 	}
@@ -34,11 +34,10 @@ func (q *queue) receive(b []byte, taken int) {
 		l.stats.AcksReceived++
 		return
 	}
-	if h.Number != p.Expected { // no queue pair does that, and none sends what was received
+	if !p.Window.Take(h.Number) { // no queue pair does that, and none sends what was received
 		p.lost(transport.ErrUnreachable)
 		return
 	}
-	p.Expected++
 	header := b[wire.HeadSize : wire.HeadSize+int(h.Header) : wire.HeadSize+int(h.Header)]
 	data := b[wire.HeadSize+int(h.Header):]
 	switch h.Kind {
@@ -80,9 +79,9 @@ func (p *peer) message(h *wire.Head, header, data []byte) {
 	}
 	// The handler may write to both, and let another thread in, which answers no flush meanwhile.
 	l.msg = transport.Msg{From: p.ep, Hdr: header, Data: data}
-	p.Handling++
+	p.Run(true)
 	verdict := handler(&l.msg)
-	p.Handling--
+	p.Run(false)
 	if verdict == transport.Accept || p.gone {
 		return
 	}
@@ -101,7 +100,7 @@ func (p *peer) keep(h *wire.Head, header, data []byte) {
 	m.Refused = true
 	p.held.Append(m, h.Number)
 	p.noteHeld()
-	p.narrow()
+	p.Narrow(p.held.Len())
 	if !p.holding {
 		p.holding = true
 		l.holding++
@@ -130,27 +129,17 @@ func (p *peer) dispatch(h *wire.Head, header, data []byte) {
 	}
 }
 
-// grantable is the first number that the peer may not send.
-func (p *peer) grantable() uint64 {
-	return p.Expected + uint64(p.Window)
-}
-
-// narrow has the peer send less far ahead while many of its messages are held back.
-func (p *peer) narrow() {
-	p.Window = uint32(window - min(max(p.held.Len()-heldMax, 0), window))
-}
-
 // grant sees to it that the peer learns of half a window that it may send, if nothing goes to it
 // that says so anyway.
 func (p *peer) grant() {
-	if p.grantable() >= p.Told+window/2 {
+	if p.Owes() {
 		p.Attend()
 	}
 }
 
 // payCredit grants credits in a packet of its own.
 func (p *peer) payCredit() {
-	if p.Works() && (p.signs.due || p.grantable() >= p.Told+window/2) &&
+	if p.Works() && (p.signs.due || p.Owes()) &&
 		p.transmit(wire.KindCredit, 0, nil, 0, 0) == nil { // no room: p is looked at again
 		p.signs.due = false
 	}
@@ -161,7 +150,7 @@ func (p *peer) offer(max int) (accepted int) {
 	l := p.link
 	accepted = p.held.Offer(max, l.cfg.Clock)
 	p.noteHeld()
-	p.narrow()
+	p.Narrow(p.held.Len())
 	if p.held.Len() == 0 && p.holding {
 		p.holding = false
 		l.holding--

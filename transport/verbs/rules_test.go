@@ -8,9 +8,11 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 	"lapi/transport/verbs/internal/pair"
 	"lapi/transport/verbs/internal/pool"
+	"lapi/transport/verbs/internal/window"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -38,8 +40,8 @@ func TestHeldIsBounded(t *testing.T) {
 		push()
 		n.turn()
 	}
-	if held := n.links[1].peers[0].held.Len(); held <= window || held > heldMax+window {
-		t.Errorf("%d messages are held, the bound is %d", held, heldMax+window)
+	if held := n.links[1].peers[0].held.Len(); held <= wire.Window || held > window.HeldMax+wire.Window {
+		t.Errorf("%d messages are held, the bound is %d", held, window.HeldMax+wire.Window)
 	}
 	refuse = false
 	n.until(t, "all messages", func() bool { return got == sent })
@@ -319,7 +321,7 @@ func TestArmLooksAgain(t *testing.T) {
 func TestReceiveBuffers(t *testing.T) {
 	n := newNet(t, 3, 1, nil)
 	n.sendNumbers(t, 200, func(int) {})
-	if now, notReady := n.devices[1].Receives(); now != window+spare+pool.Each || notReady != 0 {
+	if now, notReady := n.devices[1].Receives(); now != wire.Window+spare+pool.Each || notReady != 0 {
 		t.Errorf("%d buffers for one peer, and %d times there was none", now, notReady)
 	}
 	if now, _ := n.devices[2].Receives(); now != 0 || n.devices[2].Pairs() != 0 {
@@ -449,7 +451,7 @@ func TestCallsPerMessage(t *testing.T) {
 		c := d.Calls()
 		posts, receives := c.Posts-before[i].Posts, c.Receives-before[i].Receives
 		if signals := c.Signals - before[i].Signals; posts != rounds ||
-			receives > rounds/pool.Each+1 || signals > rounds/signalEach+1 {
+			receives > rounds/pool.Each+1 || signals > rounds/layout.VerbsSignal+1 {
 			t.Errorf("task %d: %d messages, %d requests, %d of them with a completion, "+
 				"%d calls for receive buffers", i, rounds, posts, signals, receives)
 		}

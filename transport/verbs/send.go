@@ -18,7 +18,7 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 		return transport.Done, transport.ErrBadParam
 	}
 	if p.transfers.Owes() { // answers go first
-		p.Waits = 1
+		p.Window.Starve(true)
 		return transport.Done, transport.ErrBusy
 	}
 	err = p.transmit(wire.KindMessage, id, hdr, op.Local, op.N)
@@ -33,14 +33,13 @@ func (l *Link) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 func (p *peer) transmit(k wire.Kind, id transport.MsgID, header []byte, data transport.Addr,
 	n uint64) error {
 	l := p.link
-	numbered := k != wire.KindCredit
-	if numbered && p.Number >= p.Credit || p.Ring.Count == ringSize {
-		p.Waits = 1
+	if !p.Room(k != wire.KindCredit) {
+		p.Window.Starve(true)
 		return transport.ErrBusy // what comes from the peer, or from the adapter, attends to p
 	}
 	s, ok := l.sendSlot()
 	if !ok {
-		p.Waits = 1
+		p.Window.Starve(true)
 		p.Starve()
 		return transport.ErrBusy
 	}
@@ -51,23 +50,11 @@ func (p *peer) transmit(k wire.Kind, id transport.MsgID, header []byte, data tra
 		return err
 	}
 	laden := k == wire.KindMessage || k == wire.KindPut
-	h := wire.Head{Kind: k, Asks: k == wire.KindFlush || laden && p.asksByItself(), ID: id,
+	h := wire.Head{Kind: k, Asks: k == wire.KindFlush || laden && p.AsksByItself(), ID: id,
 		Header: uint16(len(header)), Data: uint32(n), Number: p.Number}
 	h.Encode(b)
 	copy(b[wire.HeadSize:], header)
-	made := sent{Slot: uint32(s), N: uint32(wire.HeadSize+len(header)) + uint32(n), Number: p.Number}
-	l.shared.Sending++
-	if numbered {
-		made.Numbered = 1
-		p.Number++
-	}
-	p.ring().push(made)
-	if laden {
-		p.Laden = p.Number
-	}
-	if h.Asks {
-		p.Asked = p.Number
-	}
+	p.Push(s, wire.HeadSize+len(header)+int(n), &h)
 	if !p.Works() {
 		p.queue.begin()
 		return nil
@@ -107,28 +94,24 @@ func (l *Link) feed() {
 // post gives the adapter what it does not have yet of p's packets.
 func (p *peer) post() {
 	l := p.link
-	r := p.ring()
-	for p.Works() && r.Posted < r.Count {
-		s := r.at(r.Posted)
-		slot := int32(s.Slot)
+	for p.Works() {
+		slot, n, upTo, ok := p.Next()
+		if !ok {
+			return
+		}
 		var h wire.Head
-		b := l.ports.Bytes(slot)[:s.N]
+		b := l.ports.Bytes(slot)[:n]
 		h.Decode(b)
-		h.Credit = p.grantable()
+		h.Credit = p.Grantable()
 		h.Encode(b)
-		r.Since++
 		// With few slots left none waits for others to be complete.
-		signaled := r.Since >= signalEach || l.shared.Sending > l.shared.LimitSend/4 ||
-			h.Kind == wire.KindBye || h.Kind == wire.KindCredit
-		if p.Packet(l.ports, slot, s.N, r.Done+uint64(r.Posted)+1, signaled) != nil {
+		signaled := p.Signals(l.shared.Sending > l.shared.LimitSend/4 ||
+			h.Kind == wire.KindBye || h.Kind == wire.KindCredit)
+		if p.Packet(l.ports, slot, n, upTo, signaled) != nil {
 			p.queue.fail()
 			return
 		}
-		if signaled {
-			r.Since = 0
-		}
-		r.Posted++
-		p.Told = max(p.Told, h.Credit)
+		p.Posted(signaled, h.Credit)
 		l.stats.PacketsSent++
 		if h.Kind == wire.KindCredit {
 			l.stats.AcksSent++
@@ -139,12 +122,8 @@ func (p *peer) post() {
 // packetsSent: the adapter has brought all packets up to that one to the peer's memory.
 func (p *peer) packetsSent(upTo uint64) {
 	l := p.link
-	r := p.ring()
-	if upTo <= r.Done || upTo > r.Done+uint64(r.Posted) {
+	if !p.Complete(upTo) {
 		return
-	}
-	for ; r.Done < upTo; r.Done++ {
-		p.releaseFirst()
 	}
 	p.Succeed()
 	p.failure = nil

@@ -85,7 +85,7 @@ func (q *queue) hello(answer bool) error {
 		h.At = l.ports.Places()[q.Own()]
 	}
 	if q.packets() {
-		h.Expected, h.Credit = p.Expected, p.grantable()
+		h.Expected, h.Credit = p.Expected, p.Grantable()
 	}
 	return q.Greet(to, h.Encode(l.cfg.Key, l.own.Incarnation, p.to.Incarnation))
 }
@@ -100,7 +100,7 @@ func (l *Link) onDatagram(b []byte) {
 	}
 	p := l.peers[transport.Endpoint(h.From)]
 	if p == nil {
-		p = l.newPeer(transport.Endpoint(h.From))
+		p = newPeer(l, transport.Endpoint(h.From))
 	}
 	q := p.spokenOf(&h)
 	if q != nil && h.Own != wire.SpareIndex {
@@ -213,9 +213,16 @@ func (q *queue) join(h *wire.Hello) bool {
 	}
 	q.Join()
 	if q.packets() {
-		p.Credit = max(p.Credit, h.Credit)
+		p.Window.Grant(h.Credit)
 	}
 	return true
+}
+
+// restart has packets that the peer expects go again. False: it expects what there is not.
+func (p *peer) restart(expected uint64) bool {
+	again, ok := p.Restart(expected)
+	p.link.stats.RetransmittedPackets += uint64(again)
+	return ok
 }
 
 // opened: the peer can receive.
@@ -226,9 +233,7 @@ func (q *queue) opened() {
 	q.peer.ever = q.peer.ever || q.packets()
 	q.noteOpen()
 	if q.packets() {
-		// Which credit has come of those that were told over queue pairs that failed, and by
-		// Hellos, is not known. With this both have begun.
-		q.peer.Told = window
+		q.peer.Window.Begin()
 		q.peer.post()
 		q.peer.offload()
 	}

@@ -12,8 +12,18 @@ import (
 // and changes it as the link would. So whatever enters the link finds all that C did, and the link
 // has but to hear what follows from it. Under the owner's lock, as everything.
 
+// sharing is what the link shares with C.
+type sharing struct {
+	link    *Link
+	shared  *layout.VerbsLink
+	pages   [][]byte // where it lies, if C does
+	tasks   []uint64 // where C finds the peers; nil: it takes no part
+	unheard []*peer  // whose owner has yet to hear what C did
+}
+
 // native says whether C can use all of the link's adapters.
-func (l *Link) native() bool {
+func (s *sharing) native() bool {
+	l := s.link
 	for _, a := range append([]ibv.Device{l.cfg.Adapter}, l.cfg.More...) {
 		if _, ok := a.(Native); !ok {
 			return false
@@ -29,25 +39,22 @@ func (p *peer) offload() {
 		return
 	}
 	if port := p.Share(addressOf(p.VerbsPeer)); port != nil {
-		p.Qp, p.VerbsPeer.Port = uint64(p.Handle()), addressOf(port)
+		p.Use(uint64(p.Handle()), addressOf(port))
 		l.tasks[p.ep] = addressOf(p.VerbsPeer)
-		p.Usable = 1
 	}
 }
 
 // reclaim ends that.
 func (p *peer) reclaim() {
-	p.Usable, p.Qp, p.Failed = 0, 0, 0
+	p.Reclaim()
 	p.Unshare()
 }
 
 // Hold has C send nothing to ep, as messages wait in front, or permits it again.
-func (l *Link) Hold(ep transport.Endpoint, held bool) {
+func (s *sharing) Hold(ep transport.Endpoint, held bool) {
+	l := s.link
 	if p := l.peers[ep]; p != nil {
-		p.Closed = 0
-		if held {
-			p.Closed = 1
-		}
+		p.Close(held)
 	}
 }
 
@@ -57,18 +64,19 @@ func (l *Link) Busy() bool {
 }
 
 // hearCounts takes in what C has counted.
-func (l *Link) hearCounts() {
-	c, s := l.shared, &l.stats
-	s.PacketsSent += c.PacketsSent
-	s.PacketsReceived += c.PacketsReceived
-	s.DataSent += c.DataSent
-	s.DataReceived += c.DataReceived
-	s.AcksSent += c.AcksSent
+func (s *sharing) hearCounts() {
+	c, to := s.shared, &s.link.stats
+	to.PacketsSent += c.PacketsSent
+	to.PacketsReceived += c.PacketsReceived
+	to.DataSent += c.DataSent
+	to.DataReceived += c.DataReceived
+	to.AcksSent += c.AcksSent
 	c.PacketsSent, c.PacketsReceived, c.DataSent, c.DataReceived, c.AcksSent = 0, 0, 0, 0, 0
 }
 
 // hear takes in what C has done since the last time.
-func (l *Link) hear() {
+func (s *sharing) hear() {
+	l := s.link
 	l.shared.Open = 0
 	n := int(l.shared.NumNews)
 	if n == 0 {
@@ -90,38 +98,37 @@ func (l *Link) hear() {
 
 func (p *peer) hearOf() {
 	l := p.link
-	if p.Listed == 0 {
+	came, failed, mark, ok := p.News()
+	if !ok {
 		return
 	}
-	p.Listed = 0
 	if p.Owner != ([len(p.Owner)]uint32{}) && !p.noted {
 		p.noted = true
 		l.unheard = append(l.unheard, p)
 	}
-	if p.Heard != 0 {
-		p.Heard, p.failure, p.heardOf = 0, nil, true
+	if came {
+		p.failure, p.heardOf = nil, true
 		p.Succeed()
 		if p.transfers.Calls() > 0 {
 			p.Attend()
 		}
 		p.grant()
 	}
-	if mark := p.Wanted; mark != 0 {
-		p.Wanted = 0
+	if mark != 0 {
 		p.wants(mark)
 	}
 	if len(p.flushes) > 0 { // C may have taken the answer
 		p.Attend()
 	}
-	if p.Failed != 0 {
-		p.Failed = 0
+	if failed {
 		p.queue.fail()
 	}
 	p.post() // what waited for more messages
 }
 
 // HearOwners tells the owner what C has noted for it of each peer, which it is to clear.
-func (l *Link) HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32)) {
+func (s *sharing) HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32)) {
+	l := s.link
 	l.hear()
 	for _, p := range l.unheard {
 		p.noted = false
@@ -132,7 +139,8 @@ func (l *Link) HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32)) {
 
 // TakeHandled goes on with a message from ep that C has taken out of a slot, and whose handler has
 // run: h says what came of it, and is offered it again if that refuses it.
-func (l *Link) TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transport.MsgHandler) {
+func (s *sharing) TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transport.MsgHandler) {
+	l := s.link
 	var was wire.Head
 	p, b := l.peers[ep], l.ports.Bytes(slot)[:n]
 	if p == nil || p.gone || !was.Decode(b) {

@@ -66,16 +66,14 @@ func TestConformForC(t *testing.T) {
 // made does what C does to make a packet, but for the post.
 func (l *Link) made(p *peer, k wire.Kind, id transport.MsgID, header, data []byte) {
 	s, _ := l.ports.Slot()
-	b := l.ports.Bytes(s)
+	b, laden := l.ports.Bytes(s), p.Laden
 	h := wire.Head{Kind: k, ID: id, Header: uint16(len(header)), Data: uint32(len(data)),
 		Number: p.Number}
 	h.Encode(b)
 	copy(b[wire.HeadSize:], header)
 	copy(b[wire.HeadSize+len(header):], data)
-	p.ring().push(sent{Slot: uint32(s), N: uint32(wire.HeadSize + len(header) + len(data)),
-		Number: p.Number, Numbered: 1})
-	p.Number++
-	l.shared.Sending++
+	p.Push(s, wire.HeadSize+len(header)+len(data), &h)
+	p.Laden = laden // C sees to that by itself
 	l.news(p)
 }
 

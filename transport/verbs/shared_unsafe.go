@@ -9,7 +9,8 @@ import (
 )
 
 // share makes what C also uses: off the Go heap, if C uses it.
-func (l *Link) share() (err error) {
+func (s *sharing) share() (err error) {
+	l := s.link
 	if l.native() {
 		l.shared, err = mapped[layout.VerbsLink](l)
 		return err
@@ -29,9 +30,10 @@ func mapped[T any](l *Link) (*T, error) {
 }
 
 // unshare gives the memory back. Nothing uses the link any more.
-func (l *Link) unshare() {
+func (s *sharing) unshare() {
+	l := s.link
 	for _, p := range l.peers {
-		p.VerbsPeer = copied(p.VerbsPeer)
+		p.Leave()
 	}
 	l.ports.Unshare()
 	l.shared = copied(l.shared)
@@ -47,7 +49,8 @@ func copied[T any](of *T) *T {
 }
 
 // newPort is what of a port C also uses.
-func (l *Link) newPort(int) *layout.VerbsPort {
+func (s *sharing) newPort(int) *layout.VerbsPort {
+	l := s.link
 	if l.native() {
 		if m, err := mapped[layout.VerbsPort](l); err == nil {
 			l.shared.Port[l.shared.Ports] = addressOf(m)
@@ -60,24 +63,24 @@ func (l *Link) newPort(int) *layout.VerbsPort {
 
 // newShared is what of ep's peer C also uses. The one of before, whose connection has ended, keeps
 // a copy.
-func (l *Link) newShared(ep transport.Endpoint) *layout.VerbsPeer {
-	p := new(layout.VerbsPeer)
+func (s *sharing) newShared(ep transport.Endpoint) *layout.VerbsPeer {
+	l := s.link
 	if old := l.peers[ep]; old != nil {
-		p, old.VerbsPeer = old.VerbsPeer, copied(old.VerbsPeer)
-		*p = layout.VerbsPeer{Life: p.Life}
-	} else if l.native() {
+		return old.Leave()
+	}
+	if l.native() {
 		if m, err := mapped[layout.VerbsPeer](l); err == nil {
-			p = m
+			return m
 		}
 	}
-	p.Task = int32(ep)
-	return p
+	return new(layout.VerbsPeer)
 }
 
 func addressOf[T any](at *T) uint64 { return uint64(uintptr(unsafe.Pointer(at))) }
 
 // Tasks has C find the peers by task: there are n. False: C does not take part.
-func (l *Link) Tasks(n int) bool {
+func (s *sharing) Tasks(n int) bool {
+	l := s.link
 	if !l.native() || l.tasks != nil {
 		return l.tasks != nil
 	}
@@ -92,4 +95,4 @@ func (l *Link) Tasks(n int) bool {
 }
 
 // Shared is where C finds all of it.
-func (l *Link) Shared() uint64 { return addressOf(l.shared) }
+func (s *sharing) Shared() uint64 { return addressOf(s.shared) }

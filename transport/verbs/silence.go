@@ -63,8 +63,8 @@ func (p *peer) fallSilent(since, now int64) {
 }
 
 // Silence is what was known of ep when it was given up for its silence; false: it was not.
-func (l *Link) Silence(ep transport.Endpoint) (Silence, bool) {
-	if p := l.peers[ep]; p != nil && p.last != nil {
+func (r *roster) Silence(ep transport.Endpoint) (Silence, bool) {
+	if p := r.peers[ep]; p != nil && p.last != nil {
 		return *p.last, true
 	}
 	return Silence{}, false

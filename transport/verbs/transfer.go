@@ -103,3 +103,21 @@ func (q *queue) Fail(refused bool) {
 	q.refused = q.refused || refused
 	q.fail()
 }
+
+// keyless is the part of transport.Link that this one does without.
+type keyless struct{}
+
+// Register implements transport.Link. The region has no key: who needs one asks for it.
+func (keyless) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
+	return transport.Region{Addr: a, N: n}, nil
+}
+
+// Deregister implements transport.Link.
+func (keyless) Deregister(transport.Region) error { return nil }
+
+// Atomic implements transport.Link: not supported. An adapter's atomics are not the processor's;
+// transport/emul makes them of messages.
+func (keyless) Atomic(ep transport.Endpoint, _ transport.AtomicKind,
+	_ *transport.Op) (transport.Status, error) {
+	return transport.Done, transport.ErrNotSupported
+}

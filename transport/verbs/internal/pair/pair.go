@@ -43,8 +43,8 @@ func (p *Pair) Init(lane int, t *Timers, owner Owner) {
 	p.lane, p.timers, p.owner = lane, t, owner
 }
 
-// Number is which queue pair for the peer this is; 0: it carries packets.
-func (p *Pair) Number() int { return p.lane }
+// Index is which queue pair for the peer this is; 0: it carries packets.
+func (p *Pair) Index() int { return p.lane }
 
 // QPN is the queue pair's number.
 func (p *Pair) QPN() uint32 { return p.qpn }
