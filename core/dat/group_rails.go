@@ -29,7 +29,7 @@ type rails struct {
 	port    *railPort
 	pd      ibv.PD
 	list    []*rail // by rank; nil: there is none
-	ranks   []int   // that have one
+	ranks   []int   // whose rails are active
 	regions []opRegion
 	pause   int64 // ns until a sleeping thread looks
 	next    int64 // when it does
@@ -46,6 +46,7 @@ type rail struct {
 	qp     ibv.QP
 	number uint32
 	psn    uint32
+	active bool // both ends are connected
 	cq     ibv.CQ
 	region ibv.Region
 	memory []byte
@@ -205,7 +206,7 @@ func (r *rails) Offer(rank int) []byte {
 	if err != nil {
 		return b
 	}
-	r.list[rank], r.ranks = w, append(r.ranks, rank)
+	r.list[rank] = w
 	le, i := binary.LittleEndian, &r.port.info
 	for at, v := range []uint32{railVersion, w.number, w.psn, uint32(i.MTU)} {
 		le.PutUint32(b[4*at:], v)
@@ -239,6 +240,12 @@ func (r *rails) Connect(rank int, offer []byte) bool {
 		config.Qp, config.Cq = uint64(w.qp), uint64(w.cq)
 	}
 	return r.c.view.Rail(rank, &config)
+}
+
+// Activate implements coll.Meeting.
+func (r *rails) Activate(rank int) {
+	r.list[rank].active = true
+	r.ranks = append(r.ranks, rank)
 }
 
 // leave begins the end: what was sent is to arrive, as members may need it that have not come so far.
@@ -293,9 +300,11 @@ func (r *rails) left() bool {
 // close gives everything back. The adapter touches none of it any more after that.
 func (r *rails) close() {
 	r.Deregister()
-	for _, rank := range r.ranks {
-		r.free(r.list[rank])
-		r.list[rank] = nil
+	for rank, w := range r.list {
+		if w != nil {
+			r.free(w)
+			r.list[rank] = nil
+		}
 	}
 	r.ranks = nil
 	if r.pd != 0 {

@@ -12,6 +12,7 @@ import (
 	"lapi/core/dat/codes"
 	"lapi/core/dat/coll"
 	"lapi/transport"
+	"lapi/transport/arena"
 	"lapi/transport/ibv"
 	"lapi/transport/ibv/fake"
 	"lapi/transport/layout"
@@ -98,6 +99,12 @@ func TestRailsCarryOperations(t *testing.T) {
 						if m.p.device().Moved() == 0 {
 							t.Error("nothing went by RDMA")
 						}
+						if m.p.device().Pairs() != n-1 { // of the alltoall
+							t.Errorf("%d queue pairs after an alltoall", m.p.device().Pairs())
+						}
+						if m.p.device().Pairs() != n-1 { // of the alltoall
+							t.Errorf("%d queue pairs after an alltoall", m.p.device().Pairs())
+						}
 						w.must("free_group", m.g.Free())
 					}
 					w.run(time.Minute)
@@ -112,10 +119,39 @@ func TestRailsCarryOperations(t *testing.T) {
 	}
 }
 
+// exchangeMax is the size of the longest part of an alltoall.
+const exchangeMax = 20 << 10
+
+// exchange is an alltoall within b, of parts of size bytes, that each begin with a number of the pair:
+// the first half of b is sent.
+func exchange(b []byte, rank, n, size int) *coll.Args {
+	for k := range n {
+		binary.LittleEndian.PutUint64(b[k*size:], uint64(rank*n+k+1))
+	}
+	half := func(at int) coll.Parts {
+		return coll.Parts{One: coll.Span{Addr: memory.AddrOf(b) + transport.Addr(at), N: uint64(size)}}
+	}
+	return &coll.Args{Kind: coll.Alltoall, Check: uint64(size) << 32, Send: half(0),
+		Recv: half(len(b) / 2)}
+}
+
+// rooms is memory of each member for exchange.
+func (w *world) rooms(n int) (list [][]byte) {
+	for range n {
+		b, err := arena.Map(2 * n * exchangeMax)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.memory, list = append(w.memory, b), append(list, b)
+	}
+	return list
+}
+
 // operations posts many operations, short and long ones in turn, and checks them all.
 func (w *world) operations(list []*simMember) {
 	w.t.Helper()
 	n, kinds := len(list), []coll.Kind{}
+	rooms := w.rooms(n)
 	post := func(kind coll.Kind, of func(i int, m *simMember) *coll.Args) {
 		kinds = append(kinds, kind)
 		for i, m := range list {
@@ -136,6 +172,13 @@ func (w *world) operations(list []*simMember) {
 				return &coll.Args{Kind: coll.SetClock, Clock: uint64(round) << 40}
 			})
 		}
+		if round == 1 {
+			for _, size := range []int{8, exchangeMax} {
+				post(coll.Alltoall, func(i int, _ *simMember) *coll.Args {
+					return exchange(rooms[i], i, n, size)
+				})
+			}
+		}
 		root := round % n
 		post(coll.Broadcast, func(i int, m *simMember) *coll.Args {
 			return m.broadcast(i, root, 8+round*512, third, uint64(round+7))
@@ -146,6 +189,16 @@ func (w *world) operations(list []*simMember) {
 			}
 		}
 		kinds = kinds[:0]
+		if round == 1 {
+			for i, b := range rooms {
+				for k := range n {
+					at := b[len(b)/2+k*exchangeMax:]
+					if got := binary.LittleEndian.Uint64(at); got != uint64(k*n+i+1) {
+						w.t.Fatalf("member %d of %d has %d of member %d", i, n, got, k)
+					}
+				}
+			}
+		}
 		for i, m := range list {
 			for _, at := range []int{third, third + round*512} {
 				if got := m.number(at); got != uint64(round+7) {
@@ -177,6 +230,21 @@ func TestRailsRefused(t *testing.T) {
 			}
 			w.operations(list)
 		})
+	}
+}
+
+// TestRailsOfAlltoallRefused: where a member makes no more queue pairs for an alltoall, its messages
+// to those without one go by UDP, and the others' by rails.
+func TestRailsOfAlltoallRefused(t *testing.T) {
+	w, list := railed(t, fake.New(), 2, 8, true)
+	w.group(list, 5)
+	before := list[2].p.device().Pairs()
+	list[2].p.device().Refuse[fake.Create] = unix.ENOMEM
+	w.operations(list)
+	for i, m := range list {
+		if got := m.p.device().Pairs(); i == 2 && got != before || i != 2 && got != 7 {
+			t.Errorf("member %d has %d queue pairs", i, got)
+		}
 	}
 }
 
@@ -334,7 +402,7 @@ func TestRailsFreedAtWork(t *testing.T) {
 func TestRailsOften(t *testing.T) {
 	w, list := railed(t, fake.New(), 7, 3, true)
 	left := list[0].p.device().Left()
-	for k := range 100 {
+	for k := range 1000 {
 		w.group(list, uint32(k))
 		for i, m := range list {
 			w.must("allreduce", m.post(m.sum(i, 1, 0)))

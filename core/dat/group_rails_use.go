@@ -14,7 +14,7 @@ import (
 // Rails at work: the plan's messages, the turns of groups that have rails, sleep.
 
 // Has implements coll.Rails, as all below.
-func (r *rails) Has(rank int) bool { return r.list[rank] != nil }
+func (r *rails) Has(rank int) bool { return r.list[rank] != nil && r.list[rank].active }
 
 // Send implements coll.Rails.
 func (r *rails) Send(rank int, m *coll.RailMessage, at transport.Addr) (bool, error) {

@@ -6,6 +6,7 @@ const atOnceMax = 64 << 10
 // alltoall: with one member after the other, or with all at once where there is little.
 func (p *planner) alltoall() {
 	g, a := p.g, p.a
+	p.joinLeaders()
 	send := a.Send
 	if a.Send.Null() {
 		send = p.aside()
@@ -24,6 +25,15 @@ func (p *planner) alltoall() {
 		to, from := (g.Self+d)%g.Size, (g.Self-d+g.Size)%g.Size
 		r.send(to, send.of(to))
 		r.recvAtMost(from, a.Recv.of(from))
+	}
+}
+
+// joinLeaders makes rails between all leaders of nodes.
+func (p *planner) joinLeaders() {
+	if n := p.g.nodes; n != nil && p.g.rails != nil {
+		if leaders := n.leaders(p.g, -1); leaders.me >= 0 {
+			p.join(leaders.ranks)
+		}
 	}
 }
 

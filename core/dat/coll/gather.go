@@ -6,6 +6,7 @@ const bruckMax = 32 << 10
 // gather: the root receives each part where it belongs; short ones of other nodes by their leaders.
 func (p *planner) gather() {
 	g, a := p.g, p.a
+	p.joinRoot()
 	r := p.step()
 	if a.Root == g.Self && !a.Send.Null() {
 		r.copy(a.Recv.of(g.Self), a.Send.One)
@@ -26,9 +27,25 @@ func (p *planner) gather() {
 	}
 }
 
+// joinRoot makes rails between a root that leads its node and the leaders of others.
+func (p *planner) joinRoot() {
+	g := p.g
+	if g.nodes == nil || g.rails == nil {
+		return
+	}
+	switch leaders := g.nodes.leaders(g, -1); {
+	case leaders.me < 0 || leaders.place(p.a.Root) < 0:
+	case p.a.Root == g.Self:
+		p.join(leaders.ranks)
+	default:
+		p.join([]int{p.a.Root})
+	}
+}
+
 // scatter: the root sends each part from where it is; short ones for other nodes by their leaders.
 func (p *planner) scatter() {
 	g, a := p.g, p.a
+	p.joinRoot()
 	r := p.step()
 	if a.Root == g.Self && !a.Recv.Null() {
 		r.copy(a.Recv.One, a.Send.of(g.Self))

@@ -1,6 +1,10 @@
 package coll
 
-import "lapi/transport/memory"
+import (
+	"slices"
+
+	"lapi/transport/memory"
+)
 
 // Connect is the kind of the exchange by which rails are made, before the group stands. No event has
 // it.
@@ -10,8 +14,10 @@ const Connect Kind = 1
 type Meeting interface {
 	// Offer is what a member must know to connect to this one, OfferSize bytes.
 	Offer(rank int) []byte
-	// Connect connects to a member by its offer; false: it cannot be.
+	// Connect connects to a member by its offer; false: it cannot be. Activate: the member is
+	// connected, too, and the rail may be used.
 	Connect(rank int, offer []byte) bool
+	Activate(rank int)
 }
 
 // OfferSize is the size of an offer.
@@ -67,18 +73,7 @@ func (g *Group) RailsAgreed() bool { return g.meeting != nil && g.meeting.agreed
 // end is connected.
 func (p *planner) connect() {
 	g, m := p.g, p.g.meeting
-	r := p.step()
-	in := make([]Span, len(m.partners))
-	for i, rank := range m.partners {
-		out := p.room(OfferSize)
-		in[i] = p.room(OfferSize)
-		if p.failed {
-			return
-		}
-		copy(memory.Bytes(out.Addr, OfferSize), m.Offer(rank))
-		r.send(rank, out)
-		r.recv(rank, in[i])
-	}
+	r, in := p.offers(m.partners)
 	m.flags = p.room(flagSize * uint64(g.Size))
 	if p.failed {
 		return
@@ -98,6 +93,68 @@ func (p *planner) connect() {
 	p.allgather()
 }
 
+// offers exchanges offers with some members; they are there when the round is over.
+func (p *planner) offers(ranks []int) (r *round, in []Span) {
+	r = p.step()
+	for _, rank := range ranks {
+		out := p.room(OfferSize)
+		in = append(in, p.room(OfferSize))
+		if p.failed {
+			return r, in
+		}
+		copy(memory.Bytes(out.Addr, OfferSize), p.g.meeting.Offer(rank))
+		r.send(rank, out)
+		r.recv(rank, in[len(in)-1])
+	}
+	return r, in
+}
+
+// join makes rails to some members, once in the group's life, before an operation that all of them
+// have. Where one of two cannot, their messages go by links as before.
+func (p *planner) join(ranks []int) {
+	g := p.g
+	if g.rails == nil {
+		return
+	}
+	ranks = slices.DeleteFunc(slices.Clone(ranks), func(rank int) bool {
+		return rank == g.Self || g.rails.Has(rank) || g.railStates[rank].tried
+	})
+	if len(ranks) == 0 {
+		return
+	}
+	_, in := p.offers(ranks)
+	out, flags := make([]Span, len(ranks)), make([]Span, len(ranks))
+	second := p.step()
+	for i, rank := range ranks {
+		g.railStates[rank].tried = true
+		out[i], flags[i] = p.room(flagSize), p.room(flagSize)
+		second.send(rank, out[i])
+		second.recv(rank, flags[i])
+	}
+	if p.failed {
+		return
+	}
+	p.rounds[len(p.rounds)-2].rest = func() bool {
+		for i, rank := range ranks {
+			flag := memory.Bytes(out[i].Addr, flagSize)
+			clear(flag)
+			if g.meeting.Connect(rank, memory.Bytes(in[i].Addr, OfferSize)) {
+				flag[0] = 1
+			}
+		}
+		return true
+	}
+	second.rest = func() bool {
+		for i, rank := range ranks {
+			if memory.Bytes(out[i].Addr, flagSize)[0] == 1 &&
+				memory.Bytes(flags[i].Addr, flagSize)[0] == 1 {
+				g.meeting.Activate(rank)
+			}
+		}
+		return true
+	}
+}
+
 // of is a member's flag.
 func (m *meeting) of(rank int) []byte {
 	return memory.Bytes(m.flags.part(flagSize*uint64(rank), flagSize).Addr, flagSize)
@@ -108,5 +165,10 @@ func (m *meeting) conclude(size int) {
 	m.agreed = true
 	for rank := range size {
 		m.agreed = m.agreed && m.of(rank)[0] == 1
+	}
+	for _, rank := range m.partners {
+		if m.agreed {
+			m.Activate(rank)
+		}
 	}
 }

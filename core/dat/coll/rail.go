@@ -89,6 +89,7 @@ type railState struct {
 	granted     bool // the oldest expected message is being written
 	grant       Grant
 	due         bool // the grant had no room
+	tried       bool // it was made, or cannot be
 }
 
 // SetRails gives the group its rails, before the first operation after the creation.
