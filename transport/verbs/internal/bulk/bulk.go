@@ -120,11 +120,8 @@ func (s *Set) Handle(n transport.NoticeHandler, f transport.FaultHandler) {
 // Limit sets how many RDMA requests may be under way.
 func (s *Set) Limit(n int) { s.limit = n }
 
-// Moving is how many RDMA requests are under way.
-func (s *Set) Moving() int { return s.moving }
-
-// Busy says whether a put or get is under way.
-func (s *Set) Busy() bool { return len(s.calls) > len(s.free) }
+func (s *Set) Moving() int { return s.moving }                   // how many RDMA requests are under way
+func (s *Set) Busy() bool  { return len(s.calls) > len(s.free) } // whether a put or get is under way
 
 // Peer is what is kept of a peer.
 type Peer struct {
@@ -142,11 +139,8 @@ type Peer struct {
 // Init makes p ready for task.
 func (p *Peer) Init(s *Set, task Task) { *p = Peer{set: s, task: task} }
 
-// Calls is how many puts and gets are under way.
-func (p *Peer) Calls() int { return len(p.calls) }
-
-// Issued is how many puts and gets there were.
-func (p *Peer) Issued() uint64 { return p.issued }
+func (p *Peer) Calls() int     { return len(p.calls) } // how many puts and gets are under way
+func (p *Peer) Issued() uint64 { return p.issued }     // how many puts and gets there were
 
 // Behind says whether the first n puts and gets are over.
 func (p *Peer) Behind(n uint64) bool { return len(p.calls) == 0 || p.calls[0].issue >= n }

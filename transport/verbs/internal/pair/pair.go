@@ -46,11 +46,8 @@ func (p *Pair) Init(lane int, t *Timers, owner Owner) {
 // Index is which queue pair for the peer this is; 0: it carries packets.
 func (p *Pair) Index() int { return p.lane }
 
-// QPN is the queue pair's number.
-func (p *Pair) QPN() uint32 { return p.qpn }
-
-// PSN is the first number of what it sends.
-func (p *Pair) PSN() uint32 { return p.psn }
+func (p *Pair) QPN() uint32 { return p.qpn } // the queue pair's number
+func (p *Pair) PSN() uint32 { return p.psn } // the first number of what it sends
 
 // Round counts the queue pairs made.
 func (p *Pair) Round() uint64 { return p.round }

@@ -60,11 +60,6 @@ func (p *Pair) step(s step) bool {
 	return true
 }
 
-// State is where the queue pair is.
-func (p *Pair) State() State { return p.state }
-
-// Works says whether packets, or RDMA, can go over it.
-func (p *Pair) Works() bool { return p.state == Open }
-
-// Broken says whether it is to be replaced.
-func (p *Pair) Broken() bool { return p.state == Failed }
+func (p *Pair) State() State { return p.state }           // where the queue pair is
+func (p *Pair) Works() bool  { return p.state == Open }   // whether packets, or RDMA, can go over it
+func (p *Pair) Broken() bool { return p.state == Failed } // whether it is to be replaced

@@ -340,17 +340,10 @@ func (pt *Port) events() {
 	}
 }
 
-// Number is the port's number.
-func (pt *Port) Number() int { return pt.index }
-
-// Queues is how many queue pairs are over it.
-func (pt *Port) Queues() int { return len(pt.pairs) }
-
-// Info is the adapter's port.
-func (pt *Port) Info() ibv.Info { return pt.info }
-
-// State is the state that the adapter has reported last.
-func (pt *Port) State() State { return pt.state }
+func (pt *Port) Number() int    { return pt.index }      // the port's number
+func (pt *Port) Queues() int    { return len(pt.pairs) } // how many queue pairs are over it
+func (pt *Port) Info() ibv.Info { return pt.info }       // the adapter's port
+func (pt *Port) State() State   { return pt.state }      // the state that the adapter has reported last
 
 // Adapter is what the port is over, with the domain of its memory.
 func (pt *Port) Adapter() (ibv.Device, ibv.PD) { return pt.adapter, pt.pd }

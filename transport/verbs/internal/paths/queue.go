@@ -29,11 +29,8 @@ func (q *Queue) Port() (own, peer int) {
 	return q.port.index, q.peer
 }
 
-// Exists says whether there is a queue pair.
-func (q *Queue) Exists() bool { return q.qp != 0 }
-
-// Handle is the queue pair; 0: there is none.
-func (q *Queue) Handle() ibv.QP { return q.qp }
+func (q *Queue) Exists() bool   { return q.qp != 0 } // whether there is a queue pair
+func (q *Queue) Handle() ibv.QP { return q.qp }      // the queue pair; 0: there is none
 
 // Route has q, which has no queue pair, be over w.
 func (q *Queue) Route(w Way) {

@@ -158,11 +158,8 @@ func (s *Set) Slot() (int32, bool) { return s.slots.get() }
 // Free gives a slot back.
 func (s *Set) Free(slot int32) { s.slots.put(slot) }
 
-// Slots is how many slots there are.
-func (s *Set) Slots() int { return s.slots.total() }
-
-// Bytes is a slot.
-func (s *Set) Bytes(slot int32) []byte { return s.slots.bytes(slot) }
+func (s *Set) Slots() int              { return s.slots.total() }     // how many slots there are
+func (s *Set) Bytes(slot int32) []byte { return s.slots.bytes(slot) } // a slot
 
 // trim gives chunks back of which no slot is in use, but for spareSlots free ones. From then on the
 // lowest slots are taken first. It returns from where on slots are to go out of use, so that later

@@ -58,20 +58,14 @@ func (w Way) Exists() bool { return w.port != nil }
 // IsUp says whether w's port is up, and IsGone whether its adapter is gone.
 func (w Way) IsUp() bool { return w.port.state == Up }
 
-// IsGone says whether the adapter is gone.
-func (w Way) IsGone() bool { return w.port.state == Gone }
-
-// IsSpare says whether w is over the spare port.
-func (w Way) IsSpare() bool { return w.port.isSpare() }
+func (w Way) IsGone() bool  { return w.port.state == Gone } // whether the adapter is gone
+func (w Way) IsSpare() bool { return w.port.isSpare() }     // whether w is over the spare port
 
 // Own is the number of this task's port, Far that of the peer's.
 func (w Way) Own() int { return w.port.index }
 
-// Far is the number of the peer's port.
-func (w Way) Far() int { return w.peer }
-
-// Info is this task's port.
-func (w Way) Info() ibv.Info { return w.port.info }
+func (w Way) Far() int       { return w.peer }      // the number of the peer's port
+func (w Way) Info() ibv.Info { return w.port.info } // this task's port
 
 // failuresToSpare is how many queue pairs may fail before the spare port is tried, although an
 // adapter's is up.
@@ -96,11 +90,8 @@ func (s *Set) To(to *wire.Address) Routes {
 // Lanes is how many lanes there may be, Len how many ways over adapters.
 func (r *Routes) Lanes() int { return r.lanes }
 
-// Len is how many ways over adapters there are.
-func (r *Routes) Len() int { return len(r.ways) }
-
-// At is way i; the first are the lanes.
-func (r *Routes) At(i int) Way { return r.ways[i] }
+func (r *Routes) Len() int     { return len(r.ways) } // how many ways over adapters there are
+func (r *Routes) At(i int) Way { return r.ways[i] }   // way i; the first are the lanes
 
 // Sparable says whether the peer can be reached over the spare port.
 func (r *Routes) Sparable() bool { return r.spare.Exists() }
