@@ -125,7 +125,7 @@ install: build
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/
-	install -m 644 include/lapi.h include/css_shared.h fortran/lapif.h $(INSTALL_DIR)/include/
+	install -m 644 include/lapi.h include/lapi_link.h include/css_shared.h fortran/lapif.h $(INSTALL_DIR)/include/
 	install -D -m 644 fortran/lapif.h $(INSTALL_DIR)/include64/lapif.h
 	install -D -m 644 fortran/include32/lapif.h $(INSTALL_DIR)/include32/lapif.h
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
@@ -161,7 +161,7 @@ uninstall:
 	  $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/, \
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
-	  include/lapi.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
+	  include/lapi.h include/lapi_link.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
 	  bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
 	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%) $(INSTALL_DIR)/share/lapi/valgrind.supp
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
@@ -174,7 +174,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   go-test cshim-test dat-test + \
   coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test conform-lane conform-routes \
   conform-gso samples install-test trace-test test-dat conform man-test m32-test fortran-test \
-  rig-test rig-lapi rig-dat rig-statuses rig-faults-short rig-coll rig-matrix rig-scale + \
+  rig-test rig-lapi rig-dat rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
   launch-test storm-test net-test -- \
   host-test kill-test hostile-test + \
   vet model dist-test sim dat-headers-test
@@ -249,6 +249,7 @@ clean:
 -include cshim/model/model.mk
 -include transport/simnet/sim.mk
 -include tests/c/conform/conform.mk
+-include tests/c/link/link.mk
 -include tests/c/samples/samples.mk
 -include tests/bench/bench.mk
 -include tests/mutants/mutants.mk

@@ -110,7 +110,10 @@ func golapi_next_error(context C.int, e *C.cshim_error) (found C.int) {
 	e.code, e._type, e.task, e.src = C.int32_t(event.Code), C.int32_t(event.Type),
 		C.int32_t(event.Task), C.int32_t(event.Of)
 	e.patience_ms = C.int32_t(event.Patience.Milliseconds())
-	e.ends = 0
+	e.ends, e.own = 0, 0
+	if event.Own {
+		e.own = 1
+	}
 	setText(e, event.Text)
 	return 1
 }

@@ -53,7 +53,7 @@ var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/con
 	"lapi/cshim/ctest/verbs",
 	"lapi/cshim/dat", "lapi/cshim/dat/api", "lapi/cshim/dat/coll", "lapi/cshim/dat/dev",
 	"lapi/cshim/dat/evd",
-	"lapi/cshim/dat/rc", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/ibv", "lapi/cshim/lane", "lapi/cshim/lapi",
+	"lapi/cshim/dat/rc", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/ibv", "lapi/cshim/lane", "lapi/cshim/lapi", "lapi/cshim/link",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/packets", "lapi/cshim/pmix", "lapi/cshim/progress",
 	"lapi/cshim/registry", "lapi/cshim/start", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
 

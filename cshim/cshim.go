@@ -7,6 +7,7 @@
 // symbols are hidden but those of exports.map.
 //
 //	lapi      entry points
+//	link      lapi_link_*: operations for libraries that move data for others
 //	context   context blocks, handles, entering a call, traces
 //	dat       uDAPL: api (entry points), rc (connections), coll (groups), evd (events)
 //	fortran   the same for Fortran
@@ -34,6 +35,7 @@ import (
 	_ "lapi/cshim/handlers"
 	_ "lapi/cshim/lane"
 	_ "lapi/cshim/lapi"
+	_ "lapi/cshim/link"
 	_ "lapi/cshim/node"
 	_ "lapi/cshim/packets"
 	_ "lapi/cshim/progress"

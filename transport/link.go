@@ -86,6 +86,10 @@ const (
 	AtomicOr                     // Result = *Remote; *Remote |= Operand
 	AtomicSwap                   // Result = *Remote; *Remote = Operand
 	AtomicCAS                    // Result = *Remote; if Result == Compare { *Remote = Operand }
+	AtomicAnd                    // Result = *Remote; *Remote &= Operand
+	AtomicXor                    // Result = *Remote; *Remote ^= Operand
+	AtomicMin                    // Result = *Remote; *Remote = min(Result, Operand), signed
+	AtomicMax                    // Result = *Remote; *Remote = max(Result, Operand), signed
 )
 
 // AtomicSet is a set of AtomicKinds, a bit each.
@@ -95,7 +99,7 @@ type AtomicSet uint8
 func (s AtomicSet) Has(k AtomicKind) bool { return s&(1<<k) != 0 }
 
 // AllAtomics holds every AtomicKind.
-const AllAtomics = AtomicSet(1<<AtomicAdd | 1<<AtomicOr | 1<<AtomicSwap | 1<<AtomicCAS)
+const AllAtomics = AtomicSet(1<<(AtomicMax+1) - 1)
 
 // Op is an operation under way. The caller allocates it (once; it may be reused when done) and
 // fills the upper part; from a Queued return until Done runs it is the link's. Only Local may be

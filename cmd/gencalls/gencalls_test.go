@@ -42,13 +42,13 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 
 func TestGenerateWritesAllOutputs(t *testing.T) {
 	dir := t.TempDir()
-	for _, sub := range []string{"cshim/lapi", "cshim/fortran", "cshim/dat", "tests/c/abi", "tests/fortran",
+	for _, sub := range []string{"cshim/lapi", "cshim/fortran", "cshim/dat", "tests/c/abi", "tests/fortran", "include",
 		"fortran/include32"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{tableFile, typesFile, valuesFile, datFile} {
+	for _, file := range []string{tableFile, typesFile, valuesFile, datFile, linkFile} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(read(t, file)), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 )
 
 //go:generate go run . -root ../..
@@ -20,6 +22,8 @@ const (
 	typesFile = "fortran/types.txt"
 	// what the library shows for uDAPL
 	datFile = "cshim/dat/exports.txt"
+	// and for lapi_link
+	linkFile = "include/lapi_link.h"
 	// the constants of the C headers, as a compiler knows them
 	valuesFile = "tests/c/abi/x86_64.golden"
 )
@@ -30,7 +34,7 @@ type source struct {
 	kinds     []kind
 	types     []structure
 	constants []constant
-	dat       []symbol
+	dat, link []symbol
 }
 
 // outputs are the generated files, below the root, and what makes their contents.
@@ -42,7 +46,7 @@ var outputs = []struct {
 	{"cshim/lapi/texts_gen.h", renderTexts},
 	{"cshim/fortran/fortran_gen.h", renderEntries},
 	{"cshim/exports.map", func(s source) string { return renderExports(s.calls, s.dat) }},
-	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls, s.dat) }},
+	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls, slices.Concat(s.dat, s.link)) }},
 	{"fortran/lapif.h", func(s source) string { return renderLapif(s, 64) }},
 	{"fortran/include32/lapif.h", func(s source) string { return renderLapif(s, 32) }},
 	{"tests/fortran/layout_gen.f90", renderLayout},
@@ -57,10 +61,13 @@ func main() {
 	}
 }
 
+// declared is a function of lapi_link.h.
+var declared = regexp.MustCompile(`(?m)^\w+ (lapi_link_\w+)\(`)
+
 // load reads the sources below root.
 func load(root string) (s source, err error) {
-	var texts [4]string
-	for i, file := range []string{tableFile, typesFile, valuesFile, datFile} {
+	var texts [5]string
+	for i, file := range []string{tableFile, typesFile, valuesFile, datFile, linkFile} {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			return s, err
@@ -78,6 +85,9 @@ func load(root string) (s source, err error) {
 	}
 	if s.dat, err = parseSymbols(texts[3]); err != nil {
 		return s, fmt.Errorf("%s:%w", datFile, err)
+	}
+	for _, found := range declared.FindAllStringSubmatch(texts[4], -1) {
+		s.link = append(s.link, symbol{"T", found[1]})
 	}
 	return s, nil
 }

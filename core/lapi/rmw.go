@@ -12,7 +12,9 @@ import (
 var atomicKinds = [...]transport.AtomicKind{
 	wire.FetchAndAdd: transport.AtomicAdd, wire.FetchAndOr: transport.AtomicOr,
 	wire.Swap:           transport.AtomicSwap,
-	wire.CompareAndSwap: transport.AtomicCAS,
+	wire.CompareAndSwap: transport.AtomicCAS, wire.CompareAndFetch: transport.AtomicCAS,
+	wire.FetchAndAnd: transport.AtomicAnd, wire.FetchAndXor: transport.AtomicXor,
+	wire.FetchAndMin: transport.AtomicMin, wire.FetchAndMax: transport.AtomicMax,
 }
 
 // rmw is LAPI_Rmw and LAPI_Rmw64: Op on the word at TgtAddr of the target, with the one (of
@@ -20,7 +22,7 @@ var atomicKinds = [...]transport.AtomicKind{
 // CompareAndSwap 1 or 0.
 func (c *Context) rmw(p *peer.Peer, x *Transfer) codes.Code {
 	switch {
-	case x.Op > wire.CompareAndSwap:
+	case x.Op > wire.CompareAndFetch:
 		return codes.ErrRmwOp
 	case x.TgtAddr == 0:
 		return codes.ErrTgtVarNull
@@ -28,7 +30,8 @@ func (c *Context) rmw(p *peer.Peer, x *Transfer) codes.Code {
 		return codes.ErrInValNull
 	}
 	width := uint8(x.Size / 8)
-	in, err := loadWords(x.OrgAddr, width, x.Op == wire.CompareAndSwap)
+	two := x.Op == wire.CompareAndSwap || x.Op == wire.CompareAndFetch
+	in, err := loadWords(x.OrgAddr, width, two)
 	if err != nil {
 		c.faults.Here(err, codes.ErrOrgAddrNull, codes.RmwErr)
 		return codes.ErrInValNull
@@ -38,7 +41,7 @@ func (c *Context) rmw(p *peer.Peer, x *Transfer) codes.Code {
 	o.compares = x.Op == wire.CompareAndSwap
 	o.op.Done, o.op.Remote, o.op.Width, o.op.Operand, o.op.Compare = rmwDone, x.TgtAddr, width,
 		in[0], 0
-	if o.compares {
+	if two {
 		o.op.Compare, o.op.Operand = in[0], in[1]
 	}
 	if status, err := c.atomic(p, atomicKinds[x.Op], &o.op); err != nil ||

@@ -59,6 +59,7 @@ typedef struct cshim_error {
 	int32_t code, type, task, src;
 	int32_t ends;        /* 1: the context is broken; it ends when the handler has returned */
 	int32_t patience_ms; /* without a handler: for who may end the task before it does so itself */
+	int32_t own;         /* 1: an operation of this task has failed by it */
 	char text[400];
 } cshim_error;
 extern int golapi_next_error(int context, cshim_error *error);
@@ -70,6 +71,17 @@ typedef struct cshim_completion {
 } cshim_completion;
 extern int golapi_next_completion(int context, cshim_completion *completion);
 extern void golapi_completion_done(int context, uint64_t id);
+
+/*
+ * Operations of a read-modify-write that no program has but by lapi_link_atomic_: core/lapi/wire.
+ * The first four follow those of RMW_ops_t, with cshim/node's numbers.
+ */
+#define CSHIM_FETCH_AND_AND 4
+#define CSHIM_FETCH_AND_XOR 5
+#define CSHIM_FETCH_AND_MIN 6
+#define CSHIM_FETCH_AND_MAX 7
+#define CSHIM_COMPARE_AND_FETCH 8
+#define CSHIM_RMW_LAST CSHIM_COMPARE_AND_FETCH
 
 /*
  * What any call transfers: the members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors

@@ -46,12 +46,20 @@ static void end_task(const cshim_context *context, const cshim_error *error)
 	_exit(EXIT_FAILURE);
 }
 
+static _Thread_local int is_own;
+
+int cshim_error_is_own(void)
+{
+	return is_own;
+}
+
 static void call_error_handler(cshim_context *context, const cshim_error *error)
 {
 	LAPI_err_hndlr *handler = (LAPI_err_hndlr *)(uintptr_t)error->handler;
 	int code = error->code, task = error->task, src = error->src;
 	lapi_err_t type = (lapi_err_t)error->type;
 
+	is_own = error->own;
 	handler(cshim_handle_of(context), &code, &type, &task, &src);
 }
 

@@ -126,19 +126,19 @@ static inline int cshim_lane_rmw(cshim_context *context, uint32_t width, uint32_
 {
 	cshim_lane *lane = cshim_lane_of(context);
 	node_peer *peer = cshim_lane_peer(context, lane, tgt);
-	int compares = operation == COMPARE_AND_SWAP;
+	int compares = operation == COMPARE_AND_SWAP || operation == CSHIM_COMPARE_AND_FETCH;
 	uint64_t in[2], compare;
 	node_op *op;
 
-	if (!peer || operation > COMPARE_AND_SWAP || !tgt_var || !in_val ||
+	if (!peer || operation > CSHIM_RMW_LAST || !tgt_var || !in_val ||
 	    cshim_load_words(in_val, width, compares ? 2 : 1, in))
 		return CSHIM_LANE_PASS;
 	compare = compares ? in[0] : 0;
-	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, operation, width, tgt_var,
+	op = node_rmw(cshim_link_of(lane), peer, NODE_BY_OWNER, compares ? NODE_CAS : operation, width, tgt_var,
 	              in[compares], compare);
 	if (!op)
 		return CSHIM_LANE_PASS;
-	op->note = (uint8_t)compares;
+	op->note = operation == COMPARE_AND_SWAP;
 	op->tag[CSHIM_TAG_PREVIOUS] = prev_tgt_val;
 	op->tag[CSHIM_TAG_COMPARE] = compare;
 	cshim_lane_begun(lane, peer, op, RMW_ERR, org_cntr);

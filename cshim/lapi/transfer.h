@@ -92,6 +92,12 @@ cshim_transfer_in(cshim_context *context, uint32_t type, cshim_transfer transfer
 	return rc;
 }
 
+/* A program has the four operations of RMW_ops_t; others are lapi_link's. */
+static inline uint32_t cshim_rmw_of(uint32_t op)
+{
+	return op <= COMPARE_AND_SWAP ? op : UINT32_MAX;
+}
+
 /*
  * Members of a cshim_transfer, from the arguments of a call, where s is empty, or from a structure
  * of LAPI_Xfer, where s is a pointer to it and the arrow: the names are the same. Vectors, and a
@@ -106,7 +112,7 @@ cshim_transfer_in(cshim_context *context, uint32_t type, cshim_transfer transfer
 #define CSHIM_HEADER(s)                                                                   \
 	.hdr_hdl = CSHIM_ADDR(s hdr_hdl), .uhdr = CSHIM_ADDR(s uhdr), .uhdr_len = s uhdr_len
 #define CSHIM_RMW(s)                                                                      \
-	CSHIM_ENDS(s, tgt_var, in_val), .op = (uint32_t)s op,                              \
+	CSHIM_ENDS(s, tgt_var, in_val), .op = cshim_rmw_of((uint32_t)s op),                \
 	.prev_val = CSHIM_ADDR(s prev_tgt_val)
 /* clang-format on */
 

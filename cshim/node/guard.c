@@ -174,6 +174,15 @@ extern const char node_guard_begin[], node_guard_end[], node_guard_fault[];
 	LOAD_128("%rdx,%rcx") fence STORE_128("vmovdqu", "%rdx")        \
 	"	vzeroupper\n" DONE
 
+/* An operation without an instruction of its own: combine changes the copy of the word in r8. */
+#define COMBINE(name, w, a, r8, combine)              \
+	FUNCTION(name)                                \
+	"	mov" w " (%rdi), %" a "\n"             \
+	"1:	mov" w " %" a ", %" r8 "\n" combine  \
+	"	lock cmpxchg" w " %" r8 ", (%rdi)\n"   \
+	"	jne 1b\n"                              \
+	"	movq %rax, (%rcx)\n" DONE
+
 /*
  * int guard_add4(void *at, uint64_t operand, uint64_t compare, uint64_t *old), and so on, for one
  * width: w is the suffix of its instructions, the others are its registers. An instruction on half
@@ -183,13 +192,13 @@ extern const char node_guard_begin[], node_guard_end[], node_guard_fault[];
 	FUNCTION("guard_add" bytes)                   \
 	"	lock xadd" w " %" si ", (%rdi)\n"      \
 	"	movq %rsi, (%rcx)\n" DONE              \
-	FUNCTION("guard_or" bytes)                    \
-	"	mov" w " (%rdi), %" a "\n"             \
-	"1:	mov" w " %" a ", %" r8 "\n"          \
-	"	or" w " %" si ", %" r8 "\n"            \
-	"	lock cmpxchg" w " %" r8 ", (%rdi)\n"   \
-	"	jne 1b\n"                              \
-	"	movq %rax, (%rcx)\n" DONE              \
+	COMBINE("guard_or" bytes, w, a, r8, "	or" w " %" si ", %" r8 "\n")          \
+	COMBINE("guard_and" bytes, w, a, r8, "	and" w " %" si ", %" r8 "\n")        \
+	COMBINE("guard_xor" bytes, w, a, r8, "	xor" w " %" si ", %" r8 "\n")        \
+	COMBINE("guard_min" bytes, w, a, r8,                                           \
+	        "	cmp" w " %" si ", %" r8 "\n	cmovg %" si ", %" r8 "\n")     \
+	COMBINE("guard_max" bytes, w, a, r8,                                           \
+	        "	cmp" w " %" si ", %" r8 "\n	cmovl %" si ", %" r8 "\n")     \
 	FUNCTION("guard_swap" bytes)                  \
 	"	xchg" w " %" si ", (%rdi)\n"           \
 	"	movq %rsi, (%rcx)\n" DONE              \
@@ -307,6 +316,10 @@ static void choose(void)
 #define WORDS(name) extern guard_word name##4 __asm__(#name "4"), name##8 __asm__(#name "8")
 WORDS(guard_add);
 WORDS(guard_or);
+WORDS(guard_and);
+WORDS(guard_xor);
+WORDS(guard_min);
+WORDS(guard_max);
 WORDS(guard_swap);
 WORDS(guard_cas);
 
@@ -353,6 +366,10 @@ int node_guarded_rmw(int op, int width, void *at, uint64_t operand, uint64_t com
 		[NODE_OR] = {guard_or4, guard_or8},
 		[NODE_SWAP] = {guard_swap4, guard_swap8},
 		[NODE_CAS] = {guard_cas4, guard_cas8},
+		[NODE_AND] = {guard_and4, guard_and8},
+		[NODE_XOR] = {guard_xor4, guard_xor8},
+		[NODE_MIN] = {guard_min4, guard_min8},
+		[NODE_MAX] = {guard_max4, guard_max8},
 	};
 
 	return functions[op][width == 8](at, operand, compare, old);
@@ -431,7 +448,15 @@ int node_guarded_count(int32_t *at, int shared)
 	GUARDED(__atomic_add_fetch(at, 1, __ATOMIC_SEQ_CST));
 }
 
+/* The result of op on a word that has old, as signed numbers. */
 #define RMW_OF(type)                                                                    \
+	static type combined_##type(int op, type old, type operand)                     \
+	{                                                                               \
+		const type sign = (type)1 << (8 * sizeof(type) - 1);                    \
+                                                                                        \
+		return op == NODE_MIN ? ((old ^ sign) < (operand ^ sign) ? old : operand) \
+		                      : ((old ^ sign) > (operand ^ sign) ? old : operand); \
+	}                                                                               \
 	static uint64_t rmw_##type(int op, type *at, type operand, type compare)        \
 	{                                                                               \
 		switch (op) {                                                           \
@@ -441,6 +466,18 @@ int node_guarded_count(int32_t *at, int shared)
 			return __atomic_fetch_or(at, operand, __ATOMIC_SEQ_CST);        \
 		case NODE_SWAP:                                                         \
 			return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);      \
+		case NODE_AND:                                                          \
+			return __atomic_fetch_and(at, operand, __ATOMIC_SEQ_CST);       \
+		case NODE_XOR:                                                          \
+			return __atomic_fetch_xor(at, operand, __ATOMIC_SEQ_CST);       \
+		case NODE_MIN:                                                          \
+		case NODE_MAX:                                                          \
+			compare = __atomic_load_n(at, __ATOMIC_SEQ_CST);                \
+			while (!__atomic_compare_exchange_n(                            \
+				at, &compare, combined_##type(op, compare, operand), 0, \
+				__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))                    \
+				;                                                       \
+			return compare;                                                 \
 		}                                                                       \
 		__atomic_compare_exchange_n(at, &compare, operand, 0, __ATOMIC_SEQ_CST, \
 		                            __ATOMIC_SEQ_CST);                          \

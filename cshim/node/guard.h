@@ -69,6 +69,11 @@ int node_guarded_count(int32_t *at, int shared);
 #define NODE_OR 1
 #define NODE_SWAP 2
 #define NODE_CAS 3
+#define NODE_AND 4
+#define NODE_XOR 5
+#define NODE_MIN 6 /* of signed numbers */
+#define NODE_MAX 7
+#define NODE_RMW_LAST NODE_MAX
 
 /* Atomic, on an aligned word of width 4 or 8; op is one of the above. *old is the value before,
  * zero-extended. */

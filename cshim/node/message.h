@@ -87,7 +87,7 @@ typedef struct node_push_header {
 typedef struct node_rmw_header {
 	uint64_t addr, operand, compare;
 	uint32_t token;
-	uint8_t op;    /* NODE_ADD … NODE_CAS, guard.h */
+	uint8_t op;    /* NODE_ADD … NODE_MAX, guard.h */
 	uint8_t width; /* 4 or 8 bytes */
 	uint16_t zero;
 } node_rmw_header;

@@ -144,7 +144,7 @@ static inline int node_serve_word(node_link *link, node_peer *peer, const node_a
 	if (arrival->header != sizeof(*rmw) || arrival->data != 0)
 		return NODE_BROKEN;
 	node_take_header(rmw, arrival, sizeof(*rmw));
-	if (rmw->op > NODE_CAS || (rmw->width != 8 && rmw->width != 4))
+	if (rmw->op > NODE_RMW_LAST || (rmw->width != 8 && rmw->width != 4))
 		return NODE_BROKEN;
 	if (rmw->addr & (rmw->width - 1u) || peer->closed || !node_short_begin(peer))
 		return NODE_LATER;

@@ -216,25 +216,41 @@ func testOneSidedFaults(r *run) {
 }
 
 // after is what each kind of atomic leaves in a word.
-func after(kind transport.AtomicKind, old, operand, compare uint64) uint64 {
+func after(kind transport.AtomicKind, width uint8, old, operand, compare uint64) uint64 {
 	switch kind {
 	case transport.AtomicAdd:
 		return old + operand
 	case transport.AtomicOr:
 		return old | operand
+	case transport.AtomicAnd:
+		return old & operand
+	case transport.AtomicXor:
+		return old ^ operand
 	case transport.AtomicCAS:
 		if old != compare {
+			return old
+		}
+	case transport.AtomicMin, transport.AtomicMax:
+		if less := signed(old, width) < signed(operand, width); less == (kind == transport.AtomicMin) {
 			return old
 		}
 	}
 	return operand
 }
 
+// signed is the number in a word of that width.
+func signed(word uint64, width uint8) int64 {
+	if width == 4 {
+		return int64(int32(word))
+	}
+	return int64(word)
+}
+
 func testAtomics(r *run) {
 	b, key := r.regionOf(r.target(), 64, transport.AccessAtomic)
 	for _, surface := range r.surfaces(0) {
 		limits := surface.Limits()
-		for kind := transport.AtomicAdd; kind <= transport.AtomicCAS+1; kind++ {
+		for kind := transport.AtomicAdd; kind <= transport.AtomicMax; kind++ {
 			for _, width := range []uint8{4, 8} {
 				r.atomic(surface, kind, width, limits.Atomics.Has(kind), b, key)
 			}
@@ -275,7 +291,7 @@ func (r *run) atomic(surface oneSided, kind transport.AtomicKind, width uint8, a
 			}
 			var expected [64]byte
 			fill(expected[:], 1)
-			copy(expected[8:8+width], word(after(kind, old&mask, operand&mask, compare&mask)))
+			copy(expected[8:8+width], word(after(kind, width, old&mask, operand&mask, compare&mask)))
 			if string(b) != string(expected[:]) {
 				r.Errorf("kind %d width %d on %#x leaves % x", kind, width, old&mask, b[8:16])
 			}

@@ -319,7 +319,7 @@ func TestNonsense(t *testing.T) {
 	}
 	forge(1, idRequest, encodeRequest(request{}.with(kindGet, 8, fakeMax)), nil)
 	forge(1, idRequest, encodeRequest(request{}.with(200, 8, 8)), nil)
-	forge(1, idRequest, encodeRequest(request{}.with(uint8(transport.AtomicCAS)+1, 8, 8)), nil)
+	forge(1, idRequest, encodeRequest(request{}.with(uint8(transport.AtomicMax)+1, 8, 8)), nil)
 	if ended != 0 {
 		t.Error("a forged reply ended an operation")
 	}

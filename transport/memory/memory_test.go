@@ -142,7 +142,7 @@ func TestWordFaults(t *testing.T) {
 		if bad.n > 8 {
 			continue
 		}
-		for kind := transport.AtomicAdd; kind <= transport.AtomicCAS; kind++ {
+		for kind := transport.AtomicAdd; kind <= transport.AtomicMax; kind++ {
 			_, err := Atomic(kind, bad.a, 8, 1, 1)
 			wantFault(t, name, err)
 		}
@@ -215,6 +215,11 @@ func TestAtomicValues(t *testing.T) {
 		transport.AtomicOr:   func(old, op uint64) uint64 { return old | op },
 		transport.AtomicSwap: func(_, op uint64) uint64 { return op },
 		transport.AtomicCAS:  func(_, op uint64) uint64 { return op },
+		transport.AtomicAnd:  func(old, op uint64) uint64 { return old & op },
+		transport.AtomicXor:  func(old, op uint64) uint64 { return old ^ op },
+		// As a signed number before is the lesser, in both widths.
+		transport.AtomicMin: func(old, _ uint64) uint64 { return old },
+		transport.AtomicMax: func(_, op uint64) uint64 { return op },
 	}
 	for kind, f := range after {
 		for _, width := range []uint8{4, 8} {

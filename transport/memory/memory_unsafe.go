@@ -232,6 +232,17 @@ func Atomic(kind transport.AtomicKind, a transport.Addr, width uint8,
 	return atomic64(kind, (*uint64)(pointer(a)), operand, compare), nil
 }
 
+// combined is what an operation without an instruction of its own leaves in a word.
+func combined[T int32 | int64](kind transport.AtomicKind, old, operand T) T {
+	switch kind {
+	case transport.AtomicMin:
+		return min(old, operand)
+	case transport.AtomicMax:
+		return max(old, operand)
+	}
+	return old ^ operand
+}
+
 func atomic32(kind transport.AtomicKind, p *uint32, operand, compare uint32) uint32 {
 	switch kind {
 	case transport.AtomicAdd:
@@ -240,6 +251,15 @@ func atomic32(kind transport.AtomicKind, p *uint32, operand, compare uint32) uin
 		return atomic.OrUint32(p, operand)
 	case transport.AtomicSwap:
 		return atomic.SwapUint32(p, operand)
+	case transport.AtomicAnd:
+		return atomic.AndUint32(p, operand)
+	case transport.AtomicXor, transport.AtomicMin, transport.AtomicMax:
+		for {
+			old := atomic.LoadUint32(p)
+			if atomic.CompareAndSwapUint32(p, old, uint32(combined(kind, int32(old), int32(operand)))) {
+				return old
+			}
+		}
 	}
 	for {
 		old := atomic.LoadUint32(p)
@@ -257,6 +277,15 @@ func atomic64(kind transport.AtomicKind, p *uint64, operand, compare uint64) uin
 		return atomic.OrUint64(p, operand)
 	case transport.AtomicSwap:
 		return atomic.SwapUint64(p, operand)
+	case transport.AtomicAnd:
+		return atomic.AndUint64(p, operand)
+	case transport.AtomicXor, transport.AtomicMin, transport.AtomicMax:
+		for {
+			old := atomic.LoadUint64(p)
+			if atomic.CompareAndSwapUint64(p, old, uint64(combined(kind, int64(old), int64(operand)))) {
+				return old
+			}
+		}
 	}
 	for {
 		old := atomic.LoadUint64(p)
@@ -289,9 +318,17 @@ func atomicUnaligned(kind transport.AtomicKind, a transport.Addr, width uint8,
 		store(old | operand)
 	case transport.AtomicSwap:
 		store(operand)
+	case transport.AtomicAnd:
+		store(old & operand)
 	case transport.AtomicCAS:
 		if old == compare {
 			store(operand)
+		}
+	default:
+		if width == 4 {
+			store(uint64(combined(kind, int32(old), int32(operand))))
+		} else {
+			store(uint64(combined(kind, int64(old), int64(operand))))
 		}
 	}
 	return old

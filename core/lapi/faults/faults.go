@@ -29,6 +29,7 @@ type Event struct {
 	Code     codes.Code
 	Type     codes.ErrType
 	Task, Of int
+	Own      bool // an operation of this task has failed by it, and makes no more changes
 	Text     string
 	// Patience is how long a task without a handler waits for the launcher to end it.
 	Patience time.Duration
@@ -149,7 +150,11 @@ func (r *Reporter) Remote(p *peer.Peer, addr transport.Addr, code codes.Code, ki
 	r.Raise(code, kind, p.ID,
 		fmt.Sprintf("%s: address %#x cannot be accessed in task %d; check the address and its "+
 			"length", kind, uint64(addr), p.ID))
+	r.own()
 }
+
+// own notes that the last event is of an operation of this task.
+func (r *Reporter) own() { r.events[len(r.events)-1].Own = true }
 
 // SingleCopy is about a copy straight between this task's memory and p's: p hears of what is bad
 // there.
@@ -160,9 +165,12 @@ func (r *Reporter) SingleCopy(p *peer.Peer, f *transport.FaultError, kind codes.
 	}
 	r.Remote(p, f.Addr, codes.ErrTgtAddrNull, kind)
 	if !p.IsSelf {
-		r.Tell(p, codes.ErrTgtAddrNull, kind, f.Addr, 0)
+		r.Tell(p, codes.ErrTgtAddrNull, kind|namedHere, f.Addr, 0)
 	}
 }
+
+// namedHere, in a Fault's Kind: the operation is its sender's.
+const namedHere codes.ErrType = 1 << 8
 
 // Tell sends MsgFault.
 func (r *Reporter) Tell(p *peer.Peer, code codes.Code, kind codes.ErrType, addr transport.Addr,
@@ -174,7 +182,8 @@ func (r *Reporter) Tell(p *peer.Peer, code codes.Code, kind codes.ErrType, addr 
 // operation of this task named; a single-copy put of the peer's named a bad address in ours; or the
 // peer has no such header handler.
 func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
-	kind := codes.ErrType(min(h.Kind, uint32(codes.TmrErr)))
+	named := codes.ErrType(h.Kind)&namedHere != 0
+	kind := min(codes.ErrType(h.Kind)&^namedHere, codes.TmrErr)
 	what := fmt.Sprintf("%s: address %#x was not accessible at the target", kind, uint64(h.Addr))
 	switch codes.Code(h.Code) {
 	case codes.ErrDataLen:
@@ -188,4 +197,7 @@ func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
 			kind, p.ID)
 	}
 	r.Raise(codes.Code(h.Code), kind, p.ID, what)
+	if !named {
+		r.own()
+	}
 }

@@ -6,4 +6,12 @@ const (
 	FetchAndOr
 	Swap
 	CompareAndSwap
+
+	// Further operations, of lapi_link_atomic_: CSHIM_FETCH_AND_AND of cshim/context/golapi.h, and so
+	// on. CompareAndFetch is CompareAndSwap, whose result is the previous value.
+	FetchAndAnd
+	FetchAndXor
+	FetchAndMin
+	FetchAndMax
+	CompareAndFetch
 )

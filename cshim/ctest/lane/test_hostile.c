@@ -240,7 +240,7 @@ static void nonsense(void)
 
 	for (op = 0; op < 256; op++)
 		for (width = 0; width < 256; width++) {
-			if (op <= COMPARE_AND_SWAP && (width == 4 || width == 8))
+			if (op <= NODE_RMW_LAST && (width == 4 || width == 8))
 				continue;
 			rmw.op = (uint8_t)op;
 			rmw.width = (uint8_t)width;

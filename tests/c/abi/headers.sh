@@ -9,7 +9,7 @@ made=0 failed=0
 
 # compile COMPILER LANGUAGE DIALECT: each header by itself, then the program.
 compile() {
-	for header in lapi.h css_shared.h; do
+	for header in lapi.h lapi_link.h css_shared.h; do
 		made=$((made + 1))
 		if ! printf '#include <%s>\n' "$header" | $1 -x "$2" "-std=$3" $warnings -; then
 			echo "headers: $header fails with $1 -std=$3"

@@ -1,0 +1,150 @@
+/*
+ * link.h - what the files of this part share. Private to it.
+ *
+ * The lock of a link protects its lists and its endpoints' fields. It is held for some instructions,
+ * never while LAPI is called or a callback runs; a header handler, which runs under LAPI's lock,
+ * takes it. Counters are LAPI's to change, and are read without the lock.
+ */
+#ifndef CSHIM_LINK_H
+#define CSHIM_LINK_H
+
+#include <lapi.h>
+#include <lapi_link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define LINK_EXPORT __attribute__((visibility("default")))
+/* bytes of a put or get: what LAPI takes */
+#define LINK_LIMIT ((uint64_t)1 << 40)
+
+enum {
+	LINK_TAGS = 256,
+	LINK_COPY = 4096,           /* bytes of a message that is copied */
+	LINK_SEND = 64 << 10,       /* bytes of a message */
+	LINK_WINDOW = 1 << 20,      /* bytes of messages on the way to one task, and not received by it */
+	LINK_COST = 256,            /* bytes that each message counts beside its own */
+	LINK_OPERATIONS = 16 << 10, /* under way with one task */
+	LINK_HANDLER = 1,           /* of LAPI_Addr_set */
+};
+
+/* Operations of one kind end in their order, nearly: so the first that has not ended is looked at. */
+enum link_kind { LINK_WRITES, LINK_READS, LINK_SENDS, LINK_KINDS };
+
+/* An operation with a callback, or a message that is being sent. */
+typedef struct link_op {
+	struct link_op *next;
+	lapi_link_endpoint_t *endpoint;
+	int counter; /* LAPI's: 1 when it is over */
+	int status;
+	lapi_link_done_t *done; /* NULL: a message that was copied */
+	void *local, *context, *data;
+	lapi_link_handle_t *handle;
+	uint32_t kind, size; /* size: of a copied message, with its head */
+	char *copy;          /* LINK_COPY bytes and a head; NULL: this has none */
+} link_op;
+
+/* In front of each message. */
+typedef struct link_head {
+	uint32_t tag, size; /* of the message, bytes */
+	uint64_t taken;     /* what its sender has received of its receiver's, LINK_COST included */
+} link_head;
+#define LINK_CREDIT UINT32_MAX /* tag of a head alone: it is there for taken */
+
+/* A message that has come, and waits for lapi_link_progress. */
+typedef struct link_message {
+	struct link_message *next;
+	lapi_link_endpoint_t *endpoint;
+	uint32_t tag, size;
+	_Alignas(16) char bytes[];
+} link_message;
+
+typedef struct link_list {
+	void *first, *last;
+} link_list;
+
+/* Counts of the operations without a callback. They are another when some were lost. */
+typedef struct link_count {
+	struct link_count *next; /* of those that are no longer used */
+	int ended;               /* LAPI's */
+} link_count;
+
+struct lapi_link_endpoint {
+	lapi_link_t *link;
+	uint32_t task;
+	int status;       /* not LAPI_LINK_SUCCESS: the task is lost */
+	uint32_t faults;  /* how often operations were lost */
+	int listed;       /* in link->active */
+	lapi_link_endpoint_t *next_active;
+	link_list under_way[LINK_KINDS];             /* of link_op */
+	uint64_t begun[LINK_KINDS], ended[LINK_KINDS];
+	link_count *count;
+	uint32_t counted; /* operations that count->ended will have counted */
+	/* bytes of messages, LINK_COST included: that were sent; of these, that the task has
+	   received; that this one has received of its, and has said so */
+	uint64_t sent, sent_taken, taken, taken_told;
+};
+
+typedef struct link_tag {
+	lapi_link_receive_t *receive;
+	void *context;
+} link_tag;
+
+struct lapi_link {
+	lapi_link_t *next; /* of all links */
+	lapi_handle_t handle;
+	pthread_mutex_t lock;
+	uint32_t task, tasks, header_max;
+	lapi_link_error_t *error;
+	void *error_context;
+	atomic_uint news; /* something is in the lists below */
+	int closing;
+	lapi_link_endpoint_t **endpoints; /* by task; made on first use */
+	lapi_link_endpoint_t *active;     /* with operations under way */
+	link_list come;                   /* of link_message */
+	link_op *free_ops, *free_copies, *lost;
+	link_count *lost_counts;
+	link_message *free_messages; /* of LINK_COPY bytes */
+	uint32_t num_free_messages;
+	link_tag tags[LINK_TAGS];
+};
+
+static inline void link_lock(lapi_link_t *link) { pthread_mutex_lock(&link->lock); }
+static inline void link_unlock(lapi_link_t *link) { pthread_mutex_unlock(&link->lock); }
+
+/* list.c */
+
+/* The endpoint of a task, under the lock; NULL: no memory. */
+lapi_link_endpoint_t *link_endpoint_of(lapi_link_t *link, uint32_t task);
+/* An operation, under the lock; copies: with room for a message. NULL: no memory. */
+link_op *link_op_new(lapi_link_t *link, int copies);
+void link_op_free(lapi_link_t *link, link_op *op);
+/* Puts op behind the others of its endpoint and kind, under the lock. */
+void link_begin(lapi_link_t *link, link_op *op);
+/* op is the last of its kind: it was not begun after all. */
+void link_withdraw(lapi_link_t *link, link_op *op);
+/* A message of size bytes; NULL: no memory. */
+link_message *link_message_new(lapi_link_t *link, uint32_t size);
+void link_message_free(lapi_link_t *link, link_message *message);
+void link_append(link_list *list, void *item, void **next_of_last);
+
+/* The result for a code of LAPI's. */
+int link_result(int code);
+/* Makes ep's operations end with status, under the lock. */
+void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status);
+
+/* progress.c */
+
+/* Runs the callbacks of what has ended; how many. */
+int link_run(lapi_link_t *link);
+
+/* send.c */
+
+/* The header handler of all messages. */
+void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong *size,
+                  compl_hndlr_t **completion, void **info);
+/* Tells ep what was received of it. */
+void link_tell(lapi_link_t *link, lapi_link_endpoint_t *ep);
+/* link.c: that of a LAPI handle; NULL: none. */
+lapi_link_t *link_of(lapi_handle_t handle);
+
+#endif

@@ -1,0 +1,270 @@
+/* open.c - a link, from its opening to its end, its endpoints and regions. */
+#include "link/link.h"
+
+#include "handlers/handlers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All that are open. Handlers look here, which have a handle alone. */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static lapi_link_t *all;
+
+
+lapi_link_t *link_of(lapi_handle_t handle)
+{
+	lapi_link_t *link;
+
+	pthread_mutex_lock(&all_lock);
+	for (link = all; link && link->handle != handle; link = link->next)
+		;
+	pthread_mutex_unlock(&all_lock);
+	return link;
+}
+
+static void add(lapi_link_t *link)
+{
+	pthread_mutex_lock(&all_lock);
+	link->next = all;
+	all = link;
+	pthread_mutex_unlock(&all_lock);
+}
+
+static void take_out(lapi_link_t *link)
+{
+	lapi_link_t **at = &all;
+
+	pthread_mutex_lock(&all_lock);
+	while (*at && *at != link)
+		at = &(*at)->next;
+	if (*at)
+		*at = link->next;
+	pthread_mutex_unlock(&all_lock);
+}
+
+/* LAPI's error handler. */
+static void failed(lapi_handle_t *handle, int *code, lapi_err_t *type, int *self, int *task)
+{
+	char text[LAPI_MAX_ERR_STRING], line[LAPI_MAX_ERR_STRING + 64];
+	lapi_link_t *link = link_of(*handle);
+	lapi_link_endpoint_t *ep = NULL;
+	int status = link_result(*code);
+
+	(void)type;
+	if (!link)
+		return;
+	if (*task >= 0 && (uint32_t)*task < link->tasks) {
+		link_lock(link);
+		ep = link_endpoint_of(link, (uint32_t)*task);
+		link_unlock(link);
+	}
+	PLAPI_Msg_string(*code, text);
+	snprintf(line, sizeof(line), "task %d: task %d: %s", *self, *task, text);
+	if (link->error)
+		link->error(link, ep, status, line, link->error_context);
+	link_lock(link);
+	if (ep && (status == LAPI_LINK_UNREACHABLE || cshim_error_is_own()))
+		link_lose(link, ep, status);
+	link_unlock(link);
+}
+
+static int query_env(lapi_handle_t handle, lapi_query_t what, uint32_t *value)
+{
+	int found = 0, rc = PLAPI_Qenv(handle, what, &found);
+
+	*value = (uint32_t)found;
+	return rc;
+}
+
+static int start(lapi_link_t *link, uint32_t instance)
+{
+	lapi_info_t info;
+	int rc;
+
+	memset(&info, 0, sizeof(info));
+	info.err_hndlr = failed;
+	info.instance_no = instance;
+	rc = PLAPI_Init(&link->handle, &info);
+	if (rc != LAPI_SUCCESS)
+		return rc;
+	rc = query_env(link->handle, TASK_ID, &link->task)
+	             ?: query_env(link->handle, NUM_TASKS, &link->tasks)
+	             ?: query_env(link->handle, MAX_UHDR_SZ, &link->header_max);
+	link->endpoints = rc ? NULL : calloc(link->tasks, sizeof(lapi_link_endpoint_t *));
+	if (rc == LAPI_SUCCESS && !link->endpoints)
+		rc = LAPI_ERR_MEMORY_EXHAUSTED;
+	if (rc == LAPI_SUCCESS) {
+		add(link); /* messages wait until there is a handler */
+		rc = PLAPI_Addr_set(link->handle, (void *)link_arrive, LINK_HANDLER);
+	}
+	if (rc != LAPI_SUCCESS) {
+		PLAPI_Term(link->handle);
+		take_out(link);
+	}
+	return rc;
+}
+
+LINK_EXPORT int lapi_link_open(const lapi_link_config_t *config, lapi_link_t **opened)
+{
+	lapi_link_t *link;
+	int rc;
+
+	if (!config || !opened || config->size < sizeof(*config) ||
+	    config->version != LAPI_LINK_VERSION || config->instance > 16)
+		return LAPI_LINK_BAD_PARAM;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return LAPI_LINK_OUT_OF_RESOURCE;
+	pthread_mutex_init(&link->lock, NULL);
+	link->error = config->error;
+	link->error_context = config->context;
+	rc = start(link, config->instance ? config->instance : 16);
+	if (rc == LAPI_SUCCESS) {
+		*opened = link;
+		return LAPI_LINK_SUCCESS;
+	}
+	free(link->endpoints);
+	pthread_mutex_destroy(&link->lock);
+	free(link);
+	return link_result(rc);
+}
+
+static void free_ops(link_op *op)
+{
+	for (link_op *next; op; op = next) {
+		next = op->next;
+		free(op->copy);
+		free(op);
+	}
+}
+
+static void free_link(lapi_link_t *link)
+{
+	link_message *m, *next;
+	link_count *count;
+
+	for (uint32_t task = 0; task < link->tasks; task++)
+		if (link->endpoints[task]) {
+			free(link->endpoints[task]->count);
+			free(link->endpoints[task]);
+		}
+	while ((count = link->lost_counts)) {
+		link->lost_counts = count->next;
+		free(count);
+	}
+	for (m = link->free_messages; m; m = next) {
+		next = m->next;
+		free(m);
+	}
+	for (m = link->come.first; m; m = next) {
+		next = m->next;
+		free(m);
+	}
+	free_ops(link->free_ops);
+	free_ops(link->free_copies);
+	free_ops(link->lost);
+	free(link->endpoints);
+	pthread_mutex_destroy(&link->lock);
+	free(link);
+}
+
+LINK_EXPORT int lapi_link_close(lapi_link_t *link)
+{
+	int rc;
+
+	if (!link)
+		return LAPI_LINK_BAD_PARAM;
+	rc = PLAPI_Term(link->handle);
+	take_out(link);
+	link_lock(link);
+	for (uint32_t task = 0; task < link->tasks; task++)
+		if (link->endpoints[task])
+			link_lose(link, link->endpoints[task], LAPI_LINK_UNREACHABLE);
+	link_unlock(link);
+	link_run(link);
+	free_link(link);
+	return link_result(rc);
+}
+
+LINK_EXPORT int lapi_link_query(lapi_link_t *link, lapi_link_attr_t *attr)
+{
+	lapi_link_attr_t found = {
+		.version = LAPI_LINK_VERSION,
+		.flags = LAPI_LINK_SEND | LAPI_LINK_PUT | LAPI_LINK_GET | LAPI_LINK_FLUSH |
+	                 LAPI_LINK_ATOMIC_OPS | LAPI_LINK_ATOMIC_FOPS,
+		.atomic_flags = LAPI_LINK_CAN_ADD | LAPI_LINK_CAN_AND | LAPI_LINK_CAN_OR |
+	                        LAPI_LINK_CAN_XOR | LAPI_LINK_CAN_SWAP | LAPI_LINK_CAN_MIN |
+	                        LAPI_LINK_CAN_MAX | LAPI_LINK_CAN_CSWAP | LAPI_LINK_CAN_32BIT |
+	                        LAPI_LINK_GLOBAL,
+		.put_alignment = 1,
+		.get_alignment = 1,
+		.put_limit = LINK_LIMIT,
+		.get_limit = LINK_LIMIT,
+		.send_limit = LINK_SEND,
+		.copy_limit = LINK_COPY,
+		.handle_size = sizeof(lapi_link_handle_t),
+		.tags = LINK_TAGS,
+	};
+
+	if (!link || !attr || attr->size < sizeof(attr->size))
+		return LAPI_LINK_BAD_PARAM;
+	found.size = attr->size < sizeof(found) ? attr->size : sizeof(found);
+	found.task = link->task;
+	found.tasks = link->tasks;
+	memcpy(attr, &found, found.size);
+	return LAPI_LINK_SUCCESS;
+}
+
+LINK_EXPORT int lapi_link_endpoint(lapi_link_t *link, uint32_t task, lapi_link_endpoint_t **endpoint)
+{
+	if (!link || !endpoint || task >= link->tasks)
+		return LAPI_LINK_BAD_PARAM;
+	link_lock(link);
+	*endpoint = link_endpoint_of(link, task);
+	link_unlock(link);
+	return *endpoint ? LAPI_LINK_SUCCESS : LAPI_LINK_OUT_OF_RESOURCE;
+}
+
+LINK_EXPORT uint32_t lapi_link_task(const lapi_link_endpoint_t *endpoint)
+{
+	return endpoint->task;
+}
+
+LINK_EXPORT int lapi_link_set_receive(lapi_link_t *link, uint32_t tag, lapi_link_receive_t *receive,
+                                      void *context)
+{
+	if (!link || tag >= LINK_TAGS)
+		return LAPI_LINK_BAD_PARAM;
+	link_lock(link);
+	link->tags[tag] = (link_tag){receive, context};
+	link_unlock(link);
+	return LAPI_LINK_SUCCESS;
+}
+
+LINK_EXPORT int lapi_link_register(lapi_link_t *link, void *base, size_t size, uint32_t access,
+                                   lapi_link_handle_t **handle)
+{
+	const uint32_t most =
+		LAPI_LINK_REMOTE_READ | LAPI_LINK_REMOTE_WRITE | LAPI_LINK_REMOTE_ATOMIC;
+
+	if (!link || !handle || (size && !base) || access & ~most ||
+	    (uint64_t)(uintptr_t)base + size < size)
+		return LAPI_LINK_BAD_PARAM;
+	*handle = calloc(1, sizeof(**handle));
+	if (!*handle)
+		return LAPI_LINK_OUT_OF_RESOURCE;
+	(*handle)->base = (uint64_t)(uintptr_t)base;
+	(*handle)->size = size;
+	(*handle)->access = access;
+	(*handle)->task = link->task;
+	return LAPI_LINK_SUCCESS;
+}
+
+LINK_EXPORT int lapi_link_deregister(lapi_link_t *link, lapi_link_handle_t *handle)
+{
+	if (!link || !handle)
+		return LAPI_LINK_BAD_PARAM;
+	free(handle);
+	return LAPI_LINK_SUCCESS;
+}

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Runs each program over each kind of link.
+#
+# usage: run.sh BUILD
+set -u
+build=$1
+run=$build/bin/lapirun
+rig=tests/verbs/rig
+passed=0 failed=0 skipped=0
+
+# one NAME STATUS COMMAND...: the command ends with that status, and has said "passed".
+one() {
+	local name=$1 wanted=$2 out status
+	shift 2
+	out=$(timeout 120 "$@" 2>&1)
+	status=$?
+	if [ $status = 3 ] && grep -q '^rig: ' <<<"$out"; then
+		skipped=$((skipped + 1))
+	elif [ $status = "$wanted" ] && grep -q '^passed$' <<<"$out"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "link-test: $name: failed, status $status"
+		tail -n 5 <<<"$out"
+	fi
+}
+
+for program in operations messages threads beside; do
+	for tasks in 1 2 4; do
+		one "$program, $tasks tasks" 0 "$run" -n $tasks "$build/link/$program"
+	done
+	one "$program, without the fast lane" 0 env LAPI_FASTLANE=off "$run" -n 2 "$build/link/$program"
+	one "$program, UDP" 0 env LAPI_USE_SHM=no "$run" -n 3 "$build/link/$program"
+	one "$program, UDP with loss" 0 env LAPI_USE_SHM=no LAPI_UDP_LOSS=1:7 "$run" -n 2 \
+		"$build/link/$program"
+	one "$program, adapters" 0 "$rig/with" -n 2 "$build/rig" env MP_EUILIB=us LAPI_US=only "$run" \
+		--on 'env MP_EUIDEVICE=rig1' --on 'env MP_EUIDEVICE=rig2' "$build/link/$program"
+done
+one 'ends' 137 "$run" -k -n 3 "$build/link/ends"
+one 'ends, UDP' 137 env LAPI_USE_SHM=no "$run" -k -n 3 "$build/link/ends"
+one 'ends, without the fast lane' 137 env LAPI_FASTLANE=off "$run" -k -n 4 "$build/link/ends"
+one 'ends, adapters' 137 "$rig/with" -n 3 "$build/rig" env MP_EUILIB=us LAPI_US=only "$run" -k \
+	--on 'env MP_EUIDEVICE=rig1' --on 'env MP_EUIDEVICE=rig2' --on 'env MP_EUIDEVICE=rig3' \
+	"$build/link/ends"
+echo "link-test: $passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
