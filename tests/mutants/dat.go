@@ -3,7 +3,7 @@ package main
 var dat = []mutation{
 	{name: "dat-creation-without-rank",
 		file:   "core/dat/group.go",
-		old:    "		ev.setPlace(c.group.Self, c.group.Size)\n",
+		old:    "	ev.setPlace(c.group.Self, c.group.Size)\n",
 		new:    "",
 		broken: "the event of a group that was made has neither rank nor size",
 		kill:   "go ./core/dat TestCreationEventHasRankAndSize"},
