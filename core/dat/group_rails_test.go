@@ -99,6 +99,9 @@ func TestRailsCarryOperations(t *testing.T) {
 						if m.p.device().Moved() == 0 {
 							t.Error("nothing went by RDMA")
 						}
+						if d := m.p.device(); d.Regions() != 1+d.Pairs() { // the LMR, rails
+							t.Errorf("%d regions after the operations", d.Regions())
+						}
 						if m.p.device().Pairs() != n-1 { // of the alltoall
 							t.Errorf("%d queue pairs after an alltoall", m.p.device().Pairs())
 						}
