@@ -8,6 +8,7 @@
 #                      ROWS="1 5" of dat.rows; a selection without WHOLE=1
 #   make rig-faults    LAPI and uDAPL over adapters that fail meanwhile; CASES="seed-7 event-CQ_ERR",
 #                      all
+#   make rig-sanitize  on demand: some of these with a sanitizer; SANITIZER=thread, else address
 #   make rig-statuses  uDAPL's events for requests that fail with each status, as the original's
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
@@ -60,6 +61,10 @@ rig-faults-short: # in make test
 rig-faults: rig $(VERBS_LAPI) $(addprefix $(BUILD)/verbs/,resume locked)
 	@$(RIG_DIR)/faults $(BUILD) $(CASES)
 	@$(RIG_DIR)/faults-dat $(BUILD) $(CASES)
+
+.PHONY: rig-sanitize
+rig-sanitize: rig $(VERBS_LAPI)
+	@$(RIG_DIR)/sanitize $(BUILD) $(or $(SANITIZER),address)
 
 rig-lapi: rig $(VERBS_LAPI) $(VERBS_CONFORM)
 	@for which in $(or $(WHICH),short); do $(RIG_DIR)/lapi $(BUILD) $$which || exit; done
