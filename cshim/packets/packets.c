@@ -5,7 +5,7 @@
 
 int verbs_look(verbs_port *port)
 {
-	if (port->next == port->count && port->cq) {
+	if (port->next == port->count && port->cq && !port->kept) {
 		int found = cshim_ibv_poll(port->cq, VERBS_BATCH, port->batch);
 
 		port->next = 0;
@@ -14,7 +14,7 @@ int verbs_look(verbs_port *port)
 		if (found < 0)
 			port->broken = 1;
 	}
-	return port->next < port->count || port->broken;
+	return port->next < port->count || port->broken || port->kept;
 }
 
 static verbs_peer *peer_of(const verbs_port *port, uint32_t qpn)

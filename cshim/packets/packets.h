@@ -155,7 +155,8 @@ typedef struct verbs_port {
 	int32_t next, count;
 	int32_t num_back;
 	/* of the packet of the next completion: bytes of several messages that C has taken */
-	uint32_t taken, reserved;
+	uint32_t taken;
+	uint32_t kept; /* by the link: it has completions that come before those of the adapter */
 	struct cshim_ibv_completion batch[VERBS_BATCH];
 	verbs_buffer back[VERBS_BACK]; /* that go back together */
 	verbs_pair pairs[VERBS_PAIRS]; /* by the number of the queue pair, modulo their number */

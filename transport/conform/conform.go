@@ -37,6 +37,9 @@ type Net struct {
 	// Step, if not nil, makes progress beyond the Progress of every node, which the suite
 	// calls: for example it moves a simulated clock.
 	Step func()
+	// MovesLeft: a transport.Mover may leave any operation to its owner, by ErrNotSupported: no adapter
+	// leads to the peer now.
+	MovesLeft bool
 }
 
 // Factory makes Nets.

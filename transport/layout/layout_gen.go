@@ -710,7 +710,7 @@ type (
 		Count     int32
 		NumBack   int32
 		Taken     uint32
-		Reserved  uint32
+		Kept      uint32
 		Batch     [32]VerbsCompletion
 		Back      [32]VerbsBuffer
 		Pairs     [1024]VerbsPair

@@ -104,7 +104,7 @@ func spareFactory(loss float64, set func(*fake.Fabric, *Config),
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 1))
-		n, out := newSpareNet(t, make([]int, nodes), seed, loss, set), &conform.Net{}
+		n, out := newSpareNet(t, make([]int, nodes), seed, loss, set), &conform.Net{MovesLeft: true}
 		if strings.HasSuffix(t.Name(), "/SteadyState") {
 			n.fabric.Break = 0
 		}

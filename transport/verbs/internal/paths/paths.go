@@ -280,7 +280,7 @@ func (s *Set) Files() (files []int) {
 func (s *Set) Arm() bool {
 	for _, pt := range s.ports {
 		pt.adapter.Quiet(nil)
-		if pt.Next < pt.Count || pt.state != Gone && pt.adapter.ArmCQ(pt.cq, false) != nil {
+		if pt.Next < pt.Count || len(pt.kept) > 0 || pt.state != Gone && pt.adapter.ArmCQ(pt.cq, false) != nil {
 			return false
 		}
 		// A completion before Arm wakes nobody.

@@ -34,6 +34,7 @@ type Port struct {
 	small   slots           // for datagrams, datagramsMax of them
 	revived uint64          // how often the datagram queue pair had failed
 	buffers pool.Size       // of its shared receive queue
+	kept    []completion    // that were taken from the adapter before a queue pair was destroyed
 
 	// What C also uses: completions that were not looked at yet, and the receive buffers.
 	*layout.VerbsPort
@@ -149,6 +150,11 @@ func (pt *Port) register(b []byte) (ibv.Region, error) {
 
 // poll looks for completions that were not looked at yet, at most max, and says whether there are.
 func (pt *Port) poll(max int) bool {
+	if pt.Next == pt.Count && len(pt.kept) > 0 {
+		pt.Next, pt.Count = 0, int32(copy(pt.Batch[:min(len(pt.Batch), max)], pt.kept))
+		pt.kept = pt.kept[pt.Count:]
+		pt.noteKept()
+	}
 	if pt.Next == pt.Count {
 		n := pt.adapter.PollCQ(pt.cq, pt.found[:min(len(pt.found), max)])
 		if n < 0 || pt.Broken != 0 { // C has met the same
@@ -164,6 +170,32 @@ func (pt *Port) poll(max int) bool {
 	}
 	return pt.Next < pt.Count
 }
+
+// keep takes all completions from the adapter, for later turns: those of a queue pair go with it. From
+// now on they are of none, as another may get its number.
+func (pt *Port) keep(qpn uint32) {
+	for pt.state != Gone {
+		n := pt.adapter.PollCQ(pt.cq, pt.found[:])
+		for _, c := range pt.found[:max(n, 0)] {
+			pt.kept = append(pt.kept, completion{Id: c.ID, Qpn: c.QPN, N: c.N,
+				Status: uint8(c.Status), VendorErr: c.VendorErr})
+		}
+		if n < len(pt.found) {
+			break
+		}
+	}
+	for _, some := range [][]completion{pt.Batch[pt.Next:pt.Count], pt.kept} {
+		for i := range some {
+			if some[i].Qpn == qpn {
+				some[i].Qpn = 0
+			}
+		}
+	}
+	pt.noteKept()
+}
+
+// noteKept has C leave the adapter's completions alone while there are earlier ones.
+func (pt *Port) noteKept() { pt.Kept = uint32(min(len(pt.kept), 1)) }
 
 // count notes that n completions were there when the adapter was asked for most.
 func (pt *Port) count(n, most int) {

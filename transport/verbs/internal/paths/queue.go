@@ -79,6 +79,7 @@ func (q *Queue) Create(owner Pair, requests, segments, buffers int) (qpn, psn ui
 
 // Destroy ends the queue pair as it is.
 func (q *Queue) Destroy() {
+	q.port.keep(q.qpn)
 	q.port.adapter.DestroyQP(q.qp)
 	delete(q.port.pairs, q.qpn)
 	if q.buffers > 0 {

@@ -135,7 +135,7 @@ func (s *Set) replace(pt, fresh *Port, regions []ibv.Region) {
 	pt.pd, pt.cq, pt.srq, pt.ud, pt.qkey = fresh.pd, fresh.cq, fresh.srq, fresh.ud, fresh.qkey
 	pt.small, pt.revived = fresh.small, 0
 	pt.buffers = pool.New(fresh.buffers.Limit(), pt.buffers.Wanted())
-	pt.place, pt.refused = fresh.place, ""
+	pt.place, pt.refused, pt.kept = fresh.place, "", nil
 	pt.small.ports = []*Port{pt}
 	*pt.VerbsPort = layout.VerbsPort{Cq: fresh.Cq, Srq: fresh.Srq, Index: pt.Index,
 		MaxInline: uint32(max(pt.info.MaxInline, 0))}
