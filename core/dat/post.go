@@ -34,8 +34,7 @@ type posted struct {
 	epoch     uint64 // IA.freed when the memory was looked up
 	srq       *SRQ
 	bind      *binding
-	datagram  *datagram // that the request sends
-	byRMR     bool      // the local triplets are of RMRs
+	byRMR     bool // the local triplets are of RMRs
 }
 
 // PostArgs are the arguments of a post.

@@ -7,7 +7,7 @@ enum { EACH = 3000, LONG = 64 << 10, TAG = 3, LATE = 4, ECHO = 5 };
 static uint64_t *next_of; /* by task: the number of its next message, as far as all have come */
 static uint32_t *came_of;
 static int sent_done, late, echoes;
-static char *buffer;
+static char *buffer, *latest; /* latest: of a long message, which done frees */
 
 static char value(uint32_t number, size_t i)
 {
@@ -58,6 +58,7 @@ static void send_all(void)
 			char *bytes = malloc(n + 8), *split;
 			int rc;
 
+			CHECK(bytes);
 			memset(bytes, 0, 8);
 			memcpy(bytes, &number, 4);
 			for (size_t i = 8; i < n; i++)
@@ -69,6 +70,7 @@ static void send_all(void)
 			                        done, &sent_done, NULL));
 			CHECK(rc == (n > attr.copy_limit ? LAPI_LINK_SUCCESS : LAPI_LINK_DONE));
 			longer += n > attr.copy_limit;
+			latest = bytes;
 			if (rc == LAPI_LINK_DONE) {
 				memset(bytes, 99, n);
 				free(bytes);

@@ -15,7 +15,6 @@ type end struct {
 	made   uint32
 	out    []wire.Hello // on the way to the other
 	over   bool
-	now    int64
 }
 
 func newEnd(base uint32, lane int) *end {

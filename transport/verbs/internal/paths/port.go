@@ -222,12 +222,6 @@ func (pt *Port) take(max int) (n int) {
 	return n
 }
 
-// drain handles all completions that there are.
-func (pt *Port) drain() {
-	for pt.take(len(pt.Batch)) > 0 {
-	}
-}
-
 type completion = layout.VerbsCompletion
 
 // Request is the ID of a request or receive. Its upper byte says what it was.
