@@ -401,3 +401,13 @@ DAT_RMR_TRIPLET fake_dat_remote(int side, uint64_t at, uint64_t n)
 	                         .segment_length = n,
 	                         .rmr_context = FAKE_DAT_CONTEXT};
 }
+
+int second_dev_poll(void)
+{
+	return 0;
+}
+
+void second_dev_poll_for(uint64_t evd)
+{
+	(void)evd;
+}

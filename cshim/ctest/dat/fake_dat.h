@@ -94,6 +94,8 @@ DAT_RETURN second_rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
                                   const DAT_LMR_TRIPLET *local_iov, uint64_t cookie,
                                   uint32_t completion);
 uint32_t second_rc_turn(void);
+int second_dev_poll(void);
+void second_dev_poll_for(uint64_t evd);
 int second_rc_poll(uint64_t evd, DAT_EVENT *event);
 uint32_t second_evd_take(uint64_t evd, evd_event *event);
 

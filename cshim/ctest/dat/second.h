@@ -92,5 +92,8 @@
 #define rc_time second_rc_time
 #define rc_turn second_rc_turn
 #define rc_watch second_rc_watch
+/* The second process has no adapters (fake_dat.c). */
+#define dev_poll second_dev_poll
+#define dev_poll_for second_dev_poll_for
 
 #endif
