@@ -108,6 +108,7 @@ typedef struct lapi_link_attr {
 	uint64_t put_limit, get_limit;         /* bytes of one operation */
 	uint64_t send_limit;                   /* bytes of one message, header and data */
 	uint64_t copy_limit;                   /* up to which lapi_link_send copies the message */
+	uint32_t header_limit;                 /* bytes of the header of a longer message */
 	uint32_t handle_size;                  /* bytes */
 	uint32_t tags;                         /* tags are 0 to tags - 1 */
 } lapi_link_attr_t;
@@ -192,7 +193,8 @@ int lapi_link_set_receive(lapi_link_t *link, uint32_t tag, lapi_link_receive_t *
                           void *context);
 /*
  * Sends header and data as one message. Up to attr.copy_limit bytes are copied: LAPI_LINK_DONE, and
- * done does not run. Longer: data may not be used until done has run, which says that it may.
+ * done does not run. Longer: data may not be used until done has run, and header has at most
+ * attr.header_limit bytes.
  */
 int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *endpoint, uint32_t tag,
                    const void *header, size_t header_size, const void *data, size_t size,

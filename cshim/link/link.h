@@ -21,6 +21,7 @@ enum {
 	LINK_TAGS = 256,
 	LINK_COPY = 4096,           /* bytes of a message that is copied */
 	LINK_SEND = 64 << 10,       /* bytes of a message */
+	LINK_HEADER = 512,          /* bytes of the header of a message that is not copied */
 	LINK_WINDOW = 1 << 20,      /* bytes of messages on the way to one task, and not received by it */
 	LINK_COST = 256,            /* bytes that each message counts beside its own */
 	LINK_OPERATIONS = 16 << 10, /* under way with one task */
@@ -97,7 +98,6 @@ struct lapi_link {
 	lapi_link_error_t *error;
 	void *error_context;
 	atomic_uint news; /* something is in the lists below */
-	int closing;
 	lapi_link_endpoint_t **endpoints; /* by task; made on first use */
 	lapi_link_endpoint_t *active;     /* with operations under way */
 	link_list come;                   /* of link_message */

@@ -203,6 +203,7 @@ LINK_EXPORT int lapi_link_query(lapi_link_t *link, lapi_link_attr_t *attr)
 		.get_limit = LINK_LIMIT,
 		.send_limit = LINK_SEND,
 		.copy_limit = LINK_COPY,
+		.header_limit = LINK_HEADER,
 		.handle_size = sizeof(lapi_link_handle_t),
 		.tags = LINK_TAGS,
 	};

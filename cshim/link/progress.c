@@ -53,7 +53,7 @@ static link_message *take_messages(lapi_link_t *link)
 	link_list mine = {NULL, NULL}, stay = {NULL, NULL};
 
 	for (; m; m = next) {
-		link_list *list = link->tags[m->tag].receive || link->closing ? &mine : &stay;
+		link_list *list = link->tags[m->tag].receive ? &mine : &stay;
 
 		next = m->next;
 		m->next = NULL;

@@ -128,7 +128,7 @@ LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint
                                const void *header, size_t header_size, const void *data, size_t size,
                                lapi_link_done_t *done, void *context, void *cbdata)
 {
-	char packed[LINK_SEND / 32];
+	char packed[sizeof(link_head) + LINK_HEADER];
 	size_t total = header_size + size;
 	link_head head = {.tag = tag, .size = (uint32_t)total};
 	uint32_t in_header;
@@ -139,7 +139,7 @@ LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint
 	if (!link || !ep || ep->link != link || tag >= LINK_TAGS || (!header && header_size) ||
 	    (!data && size) || header_size > LINK_SEND || size > LINK_SEND || total > LINK_SEND)
 		return LAPI_LINK_BAD_PARAM;
-	if (total > LINK_COPY && (!done || header_size + sizeof(head) > link->header_max))
+	if (total > LINK_COPY && (!done || header_size > LINK_HEADER))
 		return LAPI_LINK_BAD_PARAM;
 	rc = begin(link, ep, (uint32_t)total, &op, &head);
 	if (rc != LAPI_LINK_SUCCESS)

@@ -188,6 +188,10 @@ static void refuses(void)
 	      LAPI_LINK_BAD_PARAM);
 	CHECK(lapi_link_send(lnk, peer[0], 1, NULL, 0, local, attr.send_limit + 1, CALLBACK) ==
 	      LAPI_LINK_BAD_PARAM);
+	CHECK(lapi_link_send(lnk, peer[0], 1, local, attr.header_limit + 1, local, attr.copy_limit,
+	                     CALLBACK) == LAPI_LINK_BAD_PARAM);
+	CHECK(lapi_link_send(lnk, peer[0], 1, NULL, 0, local, attr.copy_limit + 1, NULL, NULL, NULL) ==
+	      LAPI_LINK_BAD_PARAM);
 	MUST(lapi_link_flush(lnk, NULL));
 	CHECK(ended == 0);
 	barrier();

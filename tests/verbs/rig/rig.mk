@@ -12,7 +12,7 @@
 #   make rig-statuses  uDAPL's events for requests that fail with each status, as the original's
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
-#   make rig-scale     the memory of one task with many peers; PEERS=1024
+#   make rig-scale     the memory of one task with many peers; SCALE=1024
 #   make rig-perftest  Debian's perftest
 #   make rig-count     instructions of uDAPL's calls, this library's beside the original's
 #   make bench-rig     the rig's own cost; LAPI beside perftest, uDAPL beside the original;
@@ -91,11 +91,11 @@ rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups rand
 rig-statuses: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
 	@$(RIG_DIR)/statuses $(BUILD)
 
-PEERS ?= 1024
+SCALE ?= 1024
 .PHONY: rig-scale
 rig-scale: rig
 	@$(GO) build -o $(RIG_BUILD)/scale ./$(RIG_DIR)/scale
-	@$(RIG_DIR)/with $(RIG_BUILD) $(RIG_BUILD)/scale $(PEERS) || \
+	@$(RIG_DIR)/with $(RIG_BUILD) $(RIG_BUILD)/scale $(SCALE) || \
 	  { [ $$? = 3 ] && echo "rig-scale: 0 passed, 0 failed, 1 skipped"; }
 
 rig-perftest: rig

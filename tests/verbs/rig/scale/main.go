@@ -42,10 +42,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: scale PEERS")
 		os.Exit(2)
 	}
-	n, _ := strconv.Atoi(os.Args[1])
+	n, err := strconv.Atoi(os.Args[1])
+	if err != nil || n < 1 {
+		fmt.Fprintf(os.Stderr, "scale: %q is no number of peers\n", os.Args[1])
+		os.Exit(2)
+	}
 	runtime.LockOSThread()
 	memory.Guard()
-	var err error
 	if len(os.Args) > 2 {
 		err = crowd(n, bufio.NewReader(os.Stdin))
 	} else {
