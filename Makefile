@@ -250,6 +250,7 @@ clean:
 -include transport/simnet/sim.mk
 -include tests/c/conform/conform.mk
 -include tests/c/link/link.mk
+-include btl/btl.mk
 -include tests/c/samples/samples.mk
 -include tests/bench/bench.mk
 -include tests/mutants/mutants.mk

@@ -1,0 +1,32 @@
+# The component for Open MPI (docs/mpi.md). Included by the top Makefile.
+#
+#   make btl         builds it, where Open MPI's headers are
+#   make mpi-test    unmodified MPI programs through it
+#   make bench-mpi   beside Open MPI's own component for one node, in turn
+
+BTL      := $(BUILD)/lib/lapi/openmpi/mca_btl_lapi.so
+OMPI_CC  ?= $(firstword $(shell command -v mpicc.openmpi mpicc 2> /dev/null))
+# Empty where this is no Open MPI, or its headers of components are missing.
+OMPI_INCLUDE := $(if $(M32),,$(if $(OMPI_CC),$(shell $(OMPI_CC) --showme:incdirs 2> /dev/null | tr ' ' '\n' | \
+  while read -r d; do for e in $$d $$d/openmpi; do [ ! -f $$e/opal/mca/btl/btl.h ] || echo "-I$$e -I$$d"; done; done | head -n 1)))
+MPI_DIR  := tests/mpi
+
+.PHONY: btl mpi-test bench-mpi
+btl: $(if $(OMPI_INCLUDE),$(BTL))
+	@$(if $(OMPI_INCLUDE),:,echo "btl: skipped: no headers of Open MPI's components (libopenmpi-dev)")
+
+$(BTL): btl/btl_lapi.c btl/btl_lapi_component.c btl/btl_lapi.h include/lapi_link.h $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -fvisibility=hidden -fPIC -shared \
+	  $(OMPI_INCLUDE) -Iinclude $(filter %.c,$^) -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../..' \
+	  -Wl,-z,nodelete -o $@
+
+$(BUILD)/mpi/%: $(MPI_DIR)/%.c
+	@mkdir -p $(@D)
+	$(OMPI_CC) -O2 -g -Wall -Wextra -Werror $< -o $@
+
+mpi-test: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/everything)
+	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/run $(BUILD),echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
+
+bench-mpi: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/times)
+	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/bench $(BUILD) $(REPETITIONS),echo "bench-mpi: skipped: no Open MPI")

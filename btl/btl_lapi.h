@@ -1,0 +1,63 @@
+/*
+ * btl_lapi.h - an Open MPI component that moves data by lapi_link.h, and by it alone: one transfer
+ * layer for MPI and LAPI (docs/mpi.md). One source for Open MPI 4.1 (BTL 3.1) and 5.0 (BTL 3.3).
+ */
+#ifndef BTL_LAPI_H
+#define BTL_LAPI_H
+
+#include <lapi_link.h>
+
+#include "opal_config.h"
+
+#include "opal/datatype/opal_convertor.h"
+#include "opal/mca/btl/base/base.h"
+#include "opal/mca/btl/btl.h"
+#include "opal/util/proc.h"
+
+/* A region's handle is the link's. */
+struct mca_btl_base_registration_handle_t {
+	lapi_link_handle_t link;
+};
+
+typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
+
+struct mca_btl_base_endpoint_t {
+	lapi_link_endpoint_t *link;
+	opal_proc_t *proc;
+};
+
+/* A descriptor with its memory behind it. */
+typedef struct btl_lapi_fragment {
+	mca_btl_base_descriptor_t base;
+	mca_btl_base_segment_t segment;
+	struct mca_btl_base_endpoint_t *endpoint;
+	char memory[];
+} btl_lapi_fragment;
+
+/* The callback of an operation, between its begin and its end. */
+typedef struct btl_lapi_operation {
+	struct mca_btl_base_endpoint_t *endpoint;
+	mca_btl_base_rdma_completion_fn_t done;
+	void *context, *data;
+} btl_lapi_operation;
+
+typedef struct btl_lapi_module {
+	mca_btl_base_module_t base;
+	lapi_link_t *link; /* NULL: the component does not take part */
+	lapi_link_attr_t attr;
+	struct mca_btl_base_endpoint_t **endpoints; /* by task */
+	mca_btl_base_module_error_cb_fn_t error;
+	int instance; /* parameter: the LAPI instance */
+	char why[160];    /* it does not take part */
+} btl_lapi_module;
+
+extern btl_lapi_module btl_lapi;
+extern mca_btl_base_component_t mca_btl_lapi_component;
+
+/* btl_lapi.c: the functions of the module. */
+void btl_lapi_set_functions(mca_btl_base_module_t *module);
+int btl_lapi_listen(void);
+/* What a result of lapi_link.h is for Open MPI. */
+int btl_lapi_code(int result);
+
+#endif
