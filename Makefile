@@ -124,6 +124,8 @@ install: build
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
+	$(if $(OMPI_INCLUDE),$(MAKE) --no-print-directory btl && install -D -m 755 $(BTL) \
+	  $(INSTALL_DIR)/$(LIBDIR)/lapi/openmpi/mca_btl_lapi.so)
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/
 	install -m 644 include/lapi.h include/lapi_link.h include/css_shared.h fortran/lapif.h $(INSTALL_DIR)/include/
 	install -D -m 644 fortran/lapif.h $(INSTALL_DIR)/include64/lapif.h
@@ -154,7 +156,7 @@ install: build
 	  -e 's/-llapi_r/-ldat2/' $(BUILD)/lib/pkgconfig/lapi.pc > $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/dat.pc; }
 
 uninstall:
-	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat
+	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat $(INSTALL_DIR)/$(LIBDIR)/lapi
 	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so \
 	  libdapllapi.so.2 pkgconfig/dat.pc)
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(DRIVERS:%=$(INSTALL_DIR)/share/man/man1/%.1) \
@@ -174,7 +176,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   go-test cshim-test dat-test + \
   coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test conform-lane conform-routes \
   conform-gso samples install-test trace-test test-dat conform man-test m32-test fortran-test \
-  rig-test rig-lapi rig-dat rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
+  rig-test rig-lapi rig-dat rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test mpi-test + \
   launch-test storm-test net-test -- \
   host-test kill-test hostile-test + \
   vet model dist-test sim dat-headers-test

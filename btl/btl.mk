@@ -2,7 +2,7 @@
 #
 #   make btl         builds it, where Open MPI's headers are
 #   make mpi-test    unmodified MPI programs through it
-#   make bench-mpi   beside Open MPI's own component for one node, in turn
+#   make bench-mpi   beside Open MPI's own component for one node, in turn; REPETITIONS=5
 
 BTL      := $(BUILD)/lib/lapi/openmpi/mca_btl_lapi.so
 OMPI_CC  ?= $(firstword $(shell command -v mpicc.openmpi mpicc 2> /dev/null))
@@ -25,7 +25,13 @@ $(BUILD)/mpi/%: $(MPI_DIR)/%.c
 	@mkdir -p $(@D)
 	$(OMPI_CC) -O2 -g -Wall -Wextra -Werror $< -o $@
 
-mpi-test: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/everything)
+mpi-test:
+	@scripts/setup.sh mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev
+	@$(MAKE) --no-print-directory mpi-run
+
+# Of its own, as what was installed just now counts.
+.PHONY: mpi-run
+mpi-run: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/everything)
 	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/run $(BUILD),echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
 
 bench-mpi: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/times)

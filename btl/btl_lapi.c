@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int btl_lapi_offered(opal_proc_t *proc, uint32_t *task);
-
 int btl_lapi_code(int result)
 {
 	switch (result) {
@@ -316,20 +314,33 @@ static int begun(btl_lapi_operation *o, int result)
 #define LINK_HANDLE(h) ((h) ? &(h)->link : NULL)
 #define COMPLETE(o) (o) ? complete : NULL, (o), NULL
 
+/* lapi_link_put or lapi_link_get. */
+static int transfer(int (*how)(lapi_link_t *, lapi_link_endpoint_t *, void *, uint64_t,
+                               lapi_link_handle_t *, const lapi_link_handle_t *, size_t, uint32_t,
+                               lapi_link_done_t *, void *, void *),
+                    mca_btl_base_endpoint_t *ep, void *local, uint64_t remote,
+                    struct mca_btl_base_registration_handle_t *local_handle,
+                    struct mca_btl_base_registration_handle_t *remote_handle, size_t size,
+                    mca_btl_base_rdma_completion_fn_t done, void *context, void *data)
+{
+	int rc;
+	btl_lapi_operation *o = operation(ep, done, context, data, &rc);
+
+	return rc != OPAL_SUCCESS
+	               ? rc
+	               : begun(o, how(btl_lapi.link, ep->link, local, remote,
+	                              LINK_HANDLE(local_handle), LINK_HANDLE(remote_handle), size, 0,
+	                              COMPLETE(o)));
+}
+
 static int put(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep, void *local,
                uint64_t remote, struct mca_btl_base_registration_handle_t *local_handle,
                struct mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
                int order, mca_btl_base_rdma_completion_fn_t done, void *context, void *data)
 {
-	int rc;
-	btl_lapi_operation *o = operation(ep, done, context, data, &rc);
-
 	(void)module, (void)flags, (void)order;
-	return rc != OPAL_SUCCESS
-	               ? rc
-	               : begun(o, lapi_link_put(btl_lapi.link, ep->link, local, remote,
-	                                        LINK_HANDLE(local_handle), LINK_HANDLE(remote_handle),
-	                                        size, 0, COMPLETE(o)));
+	return transfer(lapi_link_put, ep, local, remote, local_handle, remote_handle, size, done,
+	                context, data);
 }
 
 static int get(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep, void *local,
@@ -337,15 +348,9 @@ static int get(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep, void 
                struct mca_btl_base_registration_handle_t *remote_handle, size_t size, int flags,
                int order, mca_btl_base_rdma_completion_fn_t done, void *context, void *data)
 {
-	int rc;
-	btl_lapi_operation *o = operation(ep, done, context, data, &rc);
-
 	(void)module, (void)flags, (void)order;
-	return rc != OPAL_SUCCESS
-	               ? rc
-	               : begun(o, lapi_link_get(btl_lapi.link, ep->link, local, remote,
-	                                        LINK_HANDLE(local_handle), LINK_HANDLE(remote_handle),
-	                                        size, 0, COMPLETE(o)));
+	return transfer(lapi_link_get, ep, local, remote, local_handle, remote_handle, size, done,
+	                context, data);
 }
 
 /* The link's operation; none: the last and one more. */

@@ -41,14 +41,15 @@ typedef struct btl_lapi_operation {
 	void *context, *data;
 } btl_lapi_operation;
 
+/* Changed by MPI_Init and MPI_Finalize, and endpoints by add_procs; Open MPI calls these one at a time. */
 typedef struct btl_lapi_module {
 	mca_btl_base_module_t base;
 	lapi_link_t *link; /* NULL: the component does not take part */
 	lapi_link_attr_t attr;
 	struct mca_btl_base_endpoint_t **endpoints; /* by task */
 	mca_btl_base_module_error_cb_fn_t error;
-	int instance; /* parameter: the LAPI instance */
-	char why[160];    /* it does not take part */
+	int instance;  /* parameter: the LAPI instance */
+	char why[160]; /* the reason, where link is NULL */
 } btl_lapi_module;
 
 extern btl_lapi_module btl_lapi;
@@ -57,7 +58,9 @@ extern mca_btl_base_component_t mca_btl_lapi_component;
 /* btl_lapi.c: the functions of the module. */
 void btl_lapi_set_functions(mca_btl_base_module_t *module);
 int btl_lapi_listen(void);
-/* What a result of lapi_link.h is for Open MPI. */
+/* Open MPI's code for a result of lapi_link.h. */
 int btl_lapi_code(int result);
+/* btl_lapi_component.c: 1 if a process takes part; then *task is its task. */
+int btl_lapi_offered(opal_proc_t *proc, uint32_t *task);
 
 #endif

@@ -28,8 +28,8 @@ static int open_component(void)
 	char built_for[32];
 	size_t n;
 
-	/* The loader compares less than it should: callbacks differ between versions. What follows the
-	   three numbers is of candidates and packages. */
+	/* The loader compares less than it should: callbacks differ between versions. A suffix is a
+	   candidate's or a package's. */
 	n = (size_t)snprintf(built_for, sizeof built_for, "%d.%d.%d", OPAL_MAJOR_VERSION,
 	                     OPAL_MINOR_VERSION, OPAL_RELEASE_VERSION);
 	if (strncmp(opal_version_string, built_for, n) == 0 &&
@@ -155,7 +155,6 @@ static mca_btl_base_module_t **begin(int *modules, bool progress_threads, bool m
 	return list;
 }
 
-/* Whether a process takes part; *task is its task. */
 int btl_lapi_offered(opal_proc_t *proc, uint32_t *task)
 {
 	offer *its = NULL;

@@ -37,7 +37,7 @@ var cParts = map[string]map[string]string{
 		"node": "rings", "packets": "packets over adapters", "progress": "waits"},
 	"lapi": {"context": "calls enter it", "handlers": "errors, completions", "lane": "the fast path",
 		"node": "the barrier, guarded memory", "progress": "waits"},
-	"link": {"handlers": "whose operation an error is of",
+	"link": {"context": "whether this is a forked child", "handlers": "whose operation an error is of",
 		"lapi": "LAPI's read-modify-write with more operations"},
 	"munge":    {},
 	"node":     {"cpu": "pauses"},

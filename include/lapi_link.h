@@ -64,7 +64,8 @@ typedef void lapi_link_receive_t(lapi_link_t *link, lapi_link_endpoint_t *endpoi
                                  const void *message, size_t size, void *context);
 /*
  * A task is lost, with endpoint, or the link is out of order, with NULL. text is one line for the
- * user, valid during the call. Called once for each, before the callbacks of what was under way.
+ * user, valid during the call. Called once for each, before the callbacks of what was under way, in
+ * any thread, also of the library; it may call neither lapi_link_flush nor lapi_link_close.
  */
 typedef void lapi_link_error_t(lapi_link_t *link, lapi_link_endpoint_t *endpoint, int status,
                                const char *text, void *context);
@@ -156,7 +157,7 @@ int lapi_link_deregister(lapi_link_t *link, lapi_link_handle_t *handle);
 /*
  * Writes size bytes from local to remote, an address of the endpoint's task; lapi_link_get reads
  * them. local may not be used until done has run. A handle of NULL stands for no region, which this
- * version permits. done may be NULL: then lapi_link_flush tells. flags are 0.
+ * version permits. done may be NULL: then lapi_link_flush reports it. flags are 0.
  */
 int lapi_link_put(lapi_link_t *link, lapi_link_endpoint_t *endpoint, void *local, uint64_t remote,
                   lapi_link_handle_t *local_handle, const lapi_link_handle_t *remote_handle,

@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "context/contexts.h"
+
 #define LINK_EXPORT __attribute__((visibility("default")))
 /* bytes of a put or get: what LAPI takes */
 #define LINK_LIMIT ((uint64_t)1 << 40)
@@ -81,8 +83,8 @@ struct lapi_link_endpoint {
 	link_count *count;
 	uint32_t counted; /* operations that count->ended will have counted */
 	/* bytes of messages, LINK_COST included: that were sent; of these, that the task has
-	   received; that this one has received of its, and has said so */
-	uint64_t sent, sent_taken, taken, taken_told;
+	   received; that this one has received of its, and has reported so */
+	uint64_t sent, sent_taken, taken, taken_reported;
 };
 
 typedef struct link_tag {
@@ -90,11 +92,23 @@ typedef struct link_tag {
 	void *context;
 } link_tag;
 
+/* A region, in a ring of all of its link. */
+typedef struct link_region {
+	struct link_region *next, *before;
+	lapi_link_handle_t handle;
+} link_region;
+
+/*
+ * Constant after lapi_link_open: handle to error_context. users: atomic. news: atomic, 0 only under
+ * the lock. next: under open.c's lock. All else: under lock, as are the fields of endpoints,
+ * operations that are in a list, and messages.
+ */
 struct lapi_link {
-	lapi_link_t *next; /* of all links */
+	lapi_link_t *next;
+	atomic_uint users; /* handlers of LAPI's that work with it */
 	lapi_handle_t handle;
 	pthread_mutex_t lock;
-	uint32_t task, tasks, header_max;
+	uint32_t task, tasks, header_max; /* header_max: bytes of a user header of LAPI's */
 	lapi_link_error_t *error;
 	void *error_context;
 	atomic_uint news; /* something is in the lists below */
@@ -106,7 +120,14 @@ struct lapi_link {
 	link_message *free_messages; /* of LINK_COPY bytes */
 	uint32_t num_free_messages;
 	link_tag tags[LINK_TAGS];
+	link_region regions; /* the ring's beginning, itself none */
 };
+
+/* In the child of a fork the lock may be held for ever, by a thread that is not there. */
+static inline int link_usable(const lapi_link_t *link)
+{
+	return link && !cshim_forked_away();
+}
 
 static inline void link_lock(lapi_link_t *link) { pthread_mutex_lock(&link->lock); }
 static inline void link_unlock(lapi_link_t *link) { pthread_mutex_unlock(&link->lock); }
@@ -120,8 +141,8 @@ link_op *link_op_new(lapi_link_t *link, int copies);
 void link_op_free(lapi_link_t *link, link_op *op);
 /* Puts op behind the others of its endpoint and kind, under the lock. */
 void link_begin(lapi_link_t *link, link_op *op);
-/* op is the last of its kind: it was not begun after all. */
-void link_withdraw(lapi_link_t *link, link_op *op);
+/* LAPI has refused op. 0: its callback runs all the same, as its endpoint was lost meanwhile. */
+int link_withdraw(lapi_link_t *link, link_op *op);
 /* A message of size bytes; NULL: no memory. */
 link_message *link_message_new(lapi_link_t *link, uint32_t size);
 void link_message_free(lapi_link_t *link, link_message *message);
@@ -142,9 +163,10 @@ int link_run(lapi_link_t *link);
 /* The header handler of all messages. */
 void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong *size,
                   compl_hndlr_t **completion, void **info);
-/* Tells ep what was received of it. */
-void link_tell(lapi_link_t *link, lapi_link_endpoint_t *ep);
-/* link.c: that of a LAPI handle; NULL: none. */
+/* Reports to ep how much of its messages was received. */
+void link_report(lapi_link_t *link, lapi_link_endpoint_t *ep);
+/* open.c: the link of a LAPI handle, which stays until link_release; NULL: none. */
 lapi_link_t *link_of(lapi_handle_t handle);
+void link_release(lapi_link_t *link);
 
 #endif

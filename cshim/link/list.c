@@ -72,7 +72,7 @@ void link_begin(lapi_link_t *link, link_op *op)
 	atomic_store_explicit(&link->news, 1, memory_order_relaxed);
 }
 
-void link_withdraw(lapi_link_t *link, link_op *op)
+int link_withdraw(lapi_link_t *link, link_op *op)
 {
 	lapi_link_endpoint_t *ep = op->endpoint;
 	link_list *list = &ep->under_way[op->kind];
@@ -80,8 +80,8 @@ void link_withdraw(lapi_link_t *link, link_op *op)
 
 	while (at && at != op)
 		before = at, at = at->next;
-	if (!at) /* it was lost meanwhile, with all others: its callback runs */
-		return;
+	if (!at)
+		return 0;
 	if (before)
 		before->next = op->next;
 	else
@@ -90,6 +90,7 @@ void link_withdraw(lapi_link_t *link, link_op *op)
 		list->last = before;
 	ep->begun[op->kind]--;
 	link_op_free(link, op);
+	return 1;
 }
 
 link_message *link_message_new(lapi_link_t *link, uint32_t size)
@@ -154,6 +155,8 @@ void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status)
 		link->lost_counts = ep->count;
 		ep->count = fresh;
 		ep->counted = 0;
+	} else { /* no memory: as if all had ended, which flushes report */
+		ep->counted = (uint32_t)__atomic_load_n(&ep->count->ended, __ATOMIC_ACQUIRE);
 	}
 	atomic_store_explicit(&link->news, 1, memory_order_release);
 }

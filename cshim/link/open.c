@@ -3,6 +3,8 @@
 
 #include "handlers/handlers.h"
 
+#include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +21,16 @@ lapi_link_t *link_of(lapi_handle_t handle)
 	pthread_mutex_lock(&all_lock);
 	for (link = all; link && link->handle != handle; link = link->next)
 		;
+	if (link)
+		atomic_fetch_add_explicit(&link->users, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&all_lock);
 	return link;
+}
+
+/* Release: lapi_link_close, which acquires, frees the link after all that its users did. */
+void link_release(lapi_link_t *link)
+{
+	atomic_fetch_sub_explicit(&link->users, 1, memory_order_release);
 }
 
 static void add(lapi_link_t *link)
@@ -41,6 +51,9 @@ static void take_out(lapi_link_t *link)
 	if (*at)
 		*at = link->next;
 	pthread_mutex_unlock(&all_lock);
+	/* A handler may still run in a thread of the library's. */
+	while (atomic_load_explicit(&link->users, memory_order_acquire))
+		sched_yield();
 }
 
 /* LAPI's error handler. */
@@ -67,6 +80,7 @@ static void failed(lapi_handle_t *handle, int *code, lapi_err_t *type, int *self
 	if (ep && (status == LAPI_LINK_UNREACHABLE || cshim_error_is_own()))
 		link_lose(link, ep, status);
 	link_unlock(link);
+	link_release(link);
 }
 
 static int query_env(lapi_handle_t handle, lapi_query_t what, uint32_t *value)
@@ -117,6 +131,7 @@ LINK_EXPORT int lapi_link_open(const lapi_link_config_t *config, lapi_link_t **o
 	if (!link)
 		return LAPI_LINK_OUT_OF_RESOURCE;
 	pthread_mutex_init(&link->lock, NULL);
+	link->regions.next = link->regions.before = &link->regions;
 	link->error = config->error;
 	link->error_context = config->context;
 	rc = start(link, config->instance ? config->instance : 16);
@@ -139,9 +154,17 @@ static void free_ops(link_op *op)
 	}
 }
 
+static void free_messages(link_message *m)
+{
+	for (link_message *next; m; m = next) {
+		next = m->next;
+		free(m);
+	}
+}
+
 static void free_link(lapi_link_t *link)
 {
-	link_message *m, *next;
+	link_region *region;
 	link_count *count;
 
 	for (uint32_t task = 0; task < link->tasks; task++)
@@ -153,14 +176,12 @@ static void free_link(lapi_link_t *link)
 		link->lost_counts = count->next;
 		free(count);
 	}
-	for (m = link->free_messages; m; m = next) {
-		next = m->next;
-		free(m);
+	while ((region = link->regions.next) != &link->regions) {
+		link->regions.next = region->next;
+		free(region);
 	}
-	for (m = link->come.first; m; m = next) {
-		next = m->next;
-		free(m);
-	}
+	free_messages(link->free_messages);
+	free_messages(link->come.first);
 	free_ops(link->free_ops);
 	free_ops(link->free_copies);
 	free_ops(link->lost);
@@ -175,6 +196,8 @@ LINK_EXPORT int lapi_link_close(lapi_link_t *link)
 
 	if (!link)
 		return LAPI_LINK_BAD_PARAM;
+	if (!link_usable(link))
+		return LAPI_LINK_ERROR;
 	rc = PLAPI_Term(link->handle);
 	take_out(link);
 	link_lock(link);
@@ -221,6 +244,8 @@ LINK_EXPORT int lapi_link_endpoint(lapi_link_t *link, uint32_t task, lapi_link_e
 {
 	if (!link || !endpoint || task >= link->tasks)
 		return LAPI_LINK_BAD_PARAM;
+	if (!link_usable(link))
+		return LAPI_LINK_ERROR;
 	link_lock(link);
 	*endpoint = link_endpoint_of(link, task);
 	link_unlock(link);
@@ -237,6 +262,8 @@ LINK_EXPORT int lapi_link_set_receive(lapi_link_t *link, uint32_t tag, lapi_link
 {
 	if (!link || tag >= LINK_TAGS)
 		return LAPI_LINK_BAD_PARAM;
+	if (!link_usable(link))
+		return LAPI_LINK_ERROR;
 	link_lock(link);
 	link->tags[tag] = (link_tag){receive, context};
 	link_unlock(link);
@@ -248,24 +275,42 @@ LINK_EXPORT int lapi_link_register(lapi_link_t *link, void *base, size_t size, u
 {
 	const uint32_t most =
 		LAPI_LINK_REMOTE_READ | LAPI_LINK_REMOTE_WRITE | LAPI_LINK_REMOTE_ATOMIC;
+	link_region *region;
 
 	if (!link || !handle || (size && !base) || access & ~most ||
 	    (uint64_t)(uintptr_t)base + size < size)
 		return LAPI_LINK_BAD_PARAM;
-	*handle = calloc(1, sizeof(**handle));
-	if (!*handle)
+	if (!link_usable(link))
+		return LAPI_LINK_ERROR;
+	region = calloc(1, sizeof(*region));
+	if (!region)
 		return LAPI_LINK_OUT_OF_RESOURCE;
-	(*handle)->base = (uint64_t)(uintptr_t)base;
-	(*handle)->size = size;
-	(*handle)->access = access;
-	(*handle)->task = link->task;
+	region->handle = (lapi_link_handle_t){.base = (uint64_t)(uintptr_t)base,
+	                                      .size = size,
+	                                      .access = access,
+	                                      .task = link->task};
+	link_lock(link);
+	region->next = link->regions.next;
+	region->before = &link->regions;
+	region->next->before = region->before->next = region;
+	link_unlock(link);
+	*handle = &region->handle;
 	return LAPI_LINK_SUCCESS;
 }
 
 LINK_EXPORT int lapi_link_deregister(lapi_link_t *link, lapi_link_handle_t *handle)
 {
+	link_region *region;
+
 	if (!link || !handle)
 		return LAPI_LINK_BAD_PARAM;
-	free(handle);
+	if (!link_usable(link))
+		return LAPI_LINK_ERROR;
+	region = (link_region *)(void *)((char *)handle - offsetof(link_region, handle));
+	link_lock(link);
+	region->next->before = region->before;
+	region->before->next = region->next;
+	link_unlock(link);
+	free(region);
 	return LAPI_LINK_SUCCESS;
 }

@@ -25,7 +25,9 @@ static int inside(const lapi_link_handle_t *h, uint64_t at, uint64_t size, uint3
 
 static int judge(const request *r)
 {
-	if (!r->link || !r->ep || r->ep->link != r->link || r->remote + r->size < r->remote ||
+	if (!link_usable(r->link))
+		return r->link ? LAPI_LINK_ERROR : LAPI_LINK_BAD_PARAM;
+	if (!r->ep || r->ep->link != r->link || r->remote + r->size < r->remote ||
 	    (r->size && !r->remote) || r->size > LINK_LIMIT)
 		return LAPI_LINK_BAD_PARAM;
 	if (!inside(r->remote_handle, r->remote, r->size, r->access) ||
@@ -76,39 +78,54 @@ static int begin(const request *r, link_op **op, link_count **count, int **count
 	return rc;
 }
 
-/* What LAPI has said of an operation that was begun: nothing, or it was not after all. */
+/* LAPI's answer to an operation that was begun. */
 static int began(const request *r, link_op *op, const link_count *count, int code)
 {
+	int refused = 1;
+
 	if (code == LAPI_SUCCESS)
 		return LAPI_LINK_SUCCESS;
 	link_lock(r->link);
 	if (op)
-		link_withdraw(r->link, op);
+		refused = link_withdraw(r->link, op);
 	else if (r->ep->count == count)
 		r->ep->counted--;
 	link_unlock(r->link);
-	return link_result(code);
+	return refused ? link_result(code) : LAPI_LINK_SUCCESS;
 }
 
 #define LINK_CNTR(at) ((lapi_cntr_t *)(void *)(at))
+
+/* A put, of r->kind LINK_WRITES, or a get. */
+static int transfer(const request *r, uint32_t flags)
+{
+	void *to = (void *)(uintptr_t)r->remote;
+	link_count *count = NULL;
+	link_op *op = NULL;
+	int *counter, rc;
+
+	if (flags || (r->size && !r->local))
+		return LAPI_LINK_BAD_PARAM;
+	rc = begin(r, &op, &count, &counter);
+	if (rc != LAPI_LINK_SUCCESS)
+		return rc;
+	rc = r->kind == LINK_WRITES
+	             ? PLAPI_Put(r->link->handle, r->ep->task, r->size, to, r->local, NULL, NULL,
+	                         LINK_CNTR(counter))
+	             : PLAPI_Get(r->link->handle, r->ep->task, r->size, to, r->local, NULL,
+	                         LINK_CNTR(counter));
+	return began(r, op, count, rc);
+}
 
 LINK_EXPORT int lapi_link_put(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
                               uint64_t remote, lapi_link_handle_t *local_handle,
                               const lapi_link_handle_t *remote_handle, size_t size, uint32_t flags,
                               lapi_link_done_t *done, void *context, void *data)
 {
-	const request r = {link, ep,   local, remote,  local_handle, remote_handle,
-	                   size, done, context, data, LINK_WRITES, LAPI_LINK_REMOTE_WRITE};
-	link_count *count = NULL;
-	link_op *op = NULL;
-	int *counter, rc;
+	const request r = {link, ep,   local,   remote, local_handle, remote_handle,
+	                   size, done, context, data,   LINK_WRITES,  LAPI_LINK_REMOTE_WRITE};
 
-	if (flags || (size && !local))
-		return LAPI_LINK_BAD_PARAM;
-	rc = begin(&r, &op, &count, &counter);
-	return rc ?: began(&r, op, count,
-	                   PLAPI_Put(link->handle, ep->task, size, (void *)(uintptr_t)remote, local,
-	                             NULL, NULL, LINK_CNTR(counter)));
+	return transfer(&r, flags);
 }
 
 LINK_EXPORT int lapi_link_get(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
@@ -116,18 +133,10 @@ LINK_EXPORT int lapi_link_get(lapi_link_t *link, lapi_link_endpoint_t *ep, void 
                               const lapi_link_handle_t *remote_handle, size_t size, uint32_t flags,
                               lapi_link_done_t *done, void *context, void *data)
 {
-	const request r = {link, ep,   local, remote,  local_handle, remote_handle,
-	                   size, done, context, data, LINK_READS, LAPI_LINK_REMOTE_READ};
-	link_count *count = NULL;
-	link_op *op = NULL;
-	int *counter, rc;
+	const request r = {link, ep,   local,   remote, local_handle, remote_handle,
+	                   size, done, context, data,   LINK_READS,   LAPI_LINK_REMOTE_READ};
 
-	if (flags || (size && !local))
-		return LAPI_LINK_BAD_PARAM;
-	rc = begin(&r, &op, &count, &counter);
-	return rc ?: began(&r, op, count,
-	                   PLAPI_Get(link->handle, ep->task, size, (void *)(uintptr_t)remote, local,
-	                             NULL, LINK_CNTR(counter)));
+	return transfer(&r, flags);
 }
 
 /* LAPI's read-modify-write, with the operations that its own call has not. */

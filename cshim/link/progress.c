@@ -67,7 +67,7 @@ static link_message *take_messages(lapi_link_t *link)
 static int receive_all(lapi_link_t *link, link_message *m)
 {
 	link_message *next;
-	int n = 0, tell;
+	int n = 0, report;
 
 	for (; m; m = next, n++) {
 		lapi_link_endpoint_t *ep = m->endpoint;
@@ -78,13 +78,13 @@ static int receive_all(lapi_link_t *link, link_message *m)
 			tag.receive(link, ep, m->tag, m->bytes, m->size, tag.context);
 		link_lock(link);
 		ep->taken += m->size + LINK_COST;
-		tell = ep->taken - ep->taken_told >= LINK_WINDOW / 4;
-		if (tell)
-			ep->taken_told = ep->taken;
+		report = ep->taken - ep->taken_reported >= LINK_WINDOW / 4;
+		if (report)
+			ep->taken_reported = ep->taken;
 		link_message_free(link, m);
 		link_unlock(link);
-		if (tell)
-			link_tell(link, ep);
+		if (report)
+			link_report(link, ep);
 	}
 	return n;
 }
@@ -197,6 +197,8 @@ LINK_EXPORT int lapi_link_flush(lapi_link_t *link, lapi_link_endpoint_t *endpoin
 
 	if (!link || (endpoint && endpoint->link != link))
 		return LAPI_LINK_BAD_PARAM;
+	if (!link_usable(link))
+		return LAPI_LINK_ERROR;
 	if (endpoint) {
 		link_lock(link);
 		g = goal_of(endpoint);

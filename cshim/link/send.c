@@ -18,8 +18,10 @@ static void complete(lapi_handle_t *handle, void *info)
 {
 	lapi_link_t *link = link_of(*handle);
 
-	if (link)
-		arrived(link, info);
+	if (!link)
+		return;
+	arrived(link, info);
+	link_release(link);
 }
 
 /* Drops a message that no link sends, or for which there is no memory now: LAPI offers that again. */
@@ -29,22 +31,20 @@ static void *drop(lapi_return_info_t *said, lapi_ctl_flags_t how)
 	return NULL;
 }
 
-void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong *size,
+/* Judges a message by its head, which any peer can write. Returns where the rest of it goes. */
+static void *take(lapi_link_t *link, const void *header, uint header_size, lapi_return_info_t *said,
                   compl_hndlr_t **completion, void **info)
 {
-	lapi_return_info_t *said = (lapi_return_info_t *)(void *)size;
 	ulong rest = said->msg_len;
-	lapi_link_t *link = link_of(*handle);
 	lapi_link_endpoint_t *ep;
 	uint32_t in_header;
 	link_message *m;
 	link_head head;
 
-	said->ret_flags = LAPI_LOCAL_STATE; /* complete runs inline */
-	if (!link || *header_size < sizeof(head))
+	if (header_size < sizeof(head))
 		return drop(said, LAPI_BURY_MSG);
 	memcpy(&head, header, sizeof(head));
-	in_header = *header_size - (uint32_t)sizeof(head);
+	in_header = header_size - (uint32_t)sizeof(head);
 	if ((head.tag != LINK_CREDIT && head.tag >= LINK_TAGS) || head.size > LINK_SEND ||
 	    head.size < in_header || head.size - in_header != rest || (uint32_t)said->src >= link->tasks)
 		return drop(said, LAPI_BURY_MSG);
@@ -59,7 +59,7 @@ void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong 
 	m->endpoint = ep;
 	m->tag = head.tag;
 	m->size = head.size;
-	memcpy(m->bytes, (char *)header + sizeof(head), in_header);
+	memcpy(m->bytes, (const char *)header + sizeof(head), in_header);
 	if (rest == 0) {
 		arrived(link, m);
 		return NULL;
@@ -69,7 +69,22 @@ void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong 
 	return m->bytes + in_header;
 }
 
-void link_tell(lapi_link_t *link, lapi_link_endpoint_t *ep)
+void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong *size,
+                  compl_hndlr_t **completion, void **info)
+{
+	lapi_return_info_t *said = (lapi_return_info_t *)(void *)size;
+	lapi_link_t *link = link_of(*handle);
+	void *to;
+
+	said->ret_flags = LAPI_LOCAL_STATE; /* complete runs inline */
+	if (!link)
+		return drop(said, LAPI_BURY_MSG);
+	to = take(link, header, *header_size, said, completion, info);
+	link_release(link);
+	return to;
+}
+
+void link_report(lapi_link_t *link, lapi_link_endpoint_t *ep)
 {
 	link_head head = {.tag = LINK_CREDIT};
 
@@ -90,11 +105,15 @@ static int take_room(lapi_link_endpoint_t *ep, uint32_t size)
 	return 1;
 }
 
-/* An operation for a message, with its room, that has begun. */
-static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t size, link_op **begun,
-                 link_head *head)
+/*
+ * An operation for a message, with its room, that has begun. done, data, context, cbdata: of a
+ * message that is not copied.
+ */
+static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head *head, link_op **begun,
+                 lapi_link_done_t *done, const void *data, void *context, void *cbdata)
 {
 	int rc = LAPI_LINK_OUT_OF_RESOURCE;
+	uint32_t size = head->size;
 	link_op *op = NULL;
 
 	link_lock(link);
@@ -107,8 +126,12 @@ static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t size, lin
 	if (op) {
 		op->endpoint = ep;
 		op->kind = LINK_SENDS;
-		op->done = NULL;
-		head->taken = ep->taken_told = ep->taken;
+		op->done = op->copy ? NULL : done;
+		op->local = (void *)(uintptr_t)data;
+		op->handle = NULL;
+		op->context = context;
+		op->data = cbdata;
+		head->taken = ep->taken_reported = ep->taken;
 		link_begin(link, op);
 		rc = LAPI_LINK_SUCCESS;
 	}
@@ -124,55 +147,57 @@ static void *copy(void *to, const void *from, size_t n)
 	return (char *)to + n;
 }
 
+/* Sends a message whose operation has begun: from is its head and header, then the data follow. */
+static int post(lapi_link_t *link, link_op *op, void *from, size_t in_header, const void *data,
+                size_t size)
+{
+	return PLAPI_Amsend(link->handle, op->endpoint->task, (void *)LINK_HANDLER, from,
+	                    (uint)in_header, (void *)(uintptr_t)data, size, NULL,
+	                    (lapi_cntr_t *)(void *)&op->counter, NULL);
+}
+
+static int fits(size_t header_size, size_t size, lapi_link_done_t *done)
+{
+	if (header_size > LINK_SEND || size > LINK_SEND || header_size + size > LINK_SEND)
+		return 0;
+	return header_size + size <= LINK_COPY || (done && header_size <= LINK_HEADER);
+}
+
 LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t tag,
                                const void *header, size_t header_size, const void *data, size_t size,
                                lapi_link_done_t *done, void *context, void *cbdata)
 {
 	char packed[sizeof(link_head) + LINK_HEADER];
-	size_t total = header_size + size;
+	size_t total = header_size + size, in_header;
 	link_head head = {.tag = tag, .size = (uint32_t)total};
-	uint32_t in_header;
-	const char *rest;
+	int rc, copied, withdrawn;
 	link_op *op;
-	int rc;
 
-	if (!link || !ep || ep->link != link || tag >= LINK_TAGS || (!header && header_size) ||
-	    (!data && size) || header_size > LINK_SEND || size > LINK_SEND || total > LINK_SEND)
+	if (!link_usable(link))
+		return link ? LAPI_LINK_ERROR : LAPI_LINK_BAD_PARAM;
+	if (!ep || ep->link != link || tag >= LINK_TAGS || (!header && header_size) ||
+	    (!data && size) || !fits(header_size, size, done))
 		return LAPI_LINK_BAD_PARAM;
-	if (total > LINK_COPY && (!done || header_size > LINK_HEADER))
-		return LAPI_LINK_BAD_PARAM;
-	rc = begin(link, ep, (uint32_t)total, &op, &head);
+	rc = begin(link, ep, &head, &op, done, data, context, cbdata);
 	if (rc != LAPI_LINK_SUCCESS)
 		return rc;
-	if (total <= LINK_COPY) {
+	copied = op->copy != NULL;
+	if (copied) {
 		copy(copy(copy(op->copy, &head, sizeof(head)), header, header_size), data, size);
-		in_header = (uint32_t)(sizeof(head) + total);
-		if (in_header > link->header_max)
-			in_header = link->header_max;
-		rc = PLAPI_Amsend(link->handle, ep->task, (void *)LINK_HANDLER, op->copy, in_header,
-		                  op->copy + in_header, sizeof(head) + total - in_header, NULL,
-		                  (lapi_cntr_t *)(void *)&op->counter, NULL);
+		total += sizeof(head);
+		in_header = total < link->header_max ? total : link->header_max;
+		rc = post(link, op, op->copy, in_header, op->copy + in_header, total - in_header);
 		if (rc == LAPI_SUCCESS)
 			return LAPI_LINK_DONE;
 	} else {
-		op->done = done;
-		op->local = (void *)(uintptr_t)data;
-		op->handle = NULL;
-		op->context = context;
-		op->data = cbdata;
 		copy(copy(packed, &head, sizeof(head)), header, header_size);
-		in_header = (uint32_t)(sizeof(head) + header_size);
-		rest = data;
-		rc = PLAPI_Amsend(link->handle, ep->task, (void *)LINK_HANDLER, packed, in_header,
-		                  (void *)(uintptr_t)rest, size, NULL,
-		                  (lapi_cntr_t *)(void *)&op->counter, NULL);
+		rc = post(link, op, packed, sizeof(head) + header_size, data, size);
 		if (rc == LAPI_SUCCESS)
 			return LAPI_LINK_SUCCESS;
 	}
 	link_lock(link);
-	ep->sent -= total + LINK_COST;
-	op->done = NULL;
-	link_withdraw(link, op);
+	ep->sent -= (uint64_t)head.size + LINK_COST;
+	withdrawn = link_withdraw(link, op);
 	link_unlock(link);
-	return link_result(rc);
+	return withdrawn || copied ? link_result(rc) : LAPI_LINK_SUCCESS;
 }

@@ -70,6 +70,37 @@ static void bad_address(void)
 	errors = 0;
 }
 
+/* Task 0 names bad addresses of task 1, whose own operations to task 0 do not suffer. */
+static void named_by_others(void)
+{
+	enum { BAD = 50 };
+	int good = 0;
+
+	ended[0] = ended[2] = 0;
+	barrier();
+	if (attr.task == 0) {
+		for (int i = 1; i <= BAD; i++) {
+			MUST(TRY(lapi_link_put(lnk, peer[1], local, 4096, NULL, NULL, 8, 0, CALLBACK)));
+			while (ended[2] < i)
+				progress();
+		}
+		CHECK(ended[2] == BAD);
+		CHECK(lapi_link_send(lnk, peer[1], SURVIVORS, NULL, 0, NULL, 0, NULL, NULL, NULL) ==
+		      LAPI_LINK_DONE);
+	}
+	while (attr.task == 1 && survivors == 0) {
+		while (good - ended[0] - ended[2] < 8)
+			good += TRY(lapi_link_get(lnk, peer[0], local, theirs[0].base, NULL, &theirs[0], 8,
+			                          0, CALLBACK)) == LAPI_LINK_SUCCESS;
+		progress();
+	}
+	MUST(lapi_link_flush(lnk, NULL));
+	CHECK(attr.task != 1 || (ended[0] == good && ended[2] == 0));
+	barrier();
+	ended[0] = ended[2] = errors = 0;
+	survivors = 0;
+}
+
 static void killed(void)
 {
 	uint32_t victim = attr.tasks - 1;
@@ -121,6 +152,8 @@ int main(void)
 	MUST(lapi_link_set_receive(lnk, SURVIVORS, count, NULL));
 	section = "a bad address";
 	bad_address();
+	section = "a bad address that another names";
+	named_by_others();
 	section = "a task that is killed";
 	killed();
 	section = "close";

@@ -2,11 +2,13 @@
  * itself too, and from callbacks; and tags without a function, whose messages wait. */
 #include "link_test.h"
 
-enum { EACH = 3000, LONG = 64 << 10, TAG = 3, LATE = 4, ECHO = 5 };
+#include <unistd.h>
+
+enum { EACH = 3000, LONG = 64 << 10, TAG = 3, LATE = 4, ECHO = 5, FULL = 6, NUMBER = 7 };
 
 static uint64_t *next_of; /* by task: the number of its next message, as far as all have come */
 static uint32_t *came_of;
-static int sent_done, late, echoes;
+static int sent_done, late, echoes, taken_full, sent_full = -1;
 static char *buffer, *latest; /* latest: of a long message, which done frees */
 
 static char value(uint32_t number, size_t i)
@@ -85,6 +87,38 @@ static void send_all(void)
 	CHECK(sent_done == longer);
 }
 
+/* A task that makes no progress takes in a bounded number of messages, and loses none. */
+static void full(void)
+{
+	char bytes[1000] = {0};
+	int n = 0, rc;
+
+	if (attr.task == 0 && attr.tasks > 1) {
+		while ((rc = lapi_link_send(lnk, peer[1], FULL, bytes, sizeof(bytes), NULL, 0, NULL, NULL,
+		                            NULL)) == LAPI_LINK_DONE)
+			n++;
+		CHECK(rc == LAPI_LINK_OUT_OF_RESOURCE && n >= 100 && n * sizeof(bytes) <= 2 << 20);
+		memcpy(bytes, &n, sizeof(n));
+		CHECK(TRY(lapi_link_send(lnk, peer[1], NUMBER, bytes, sizeof(n), NULL, 0, NULL, NULL,
+		                         NULL)) == LAPI_LINK_DONE);
+	}
+	if (attr.task == 1) {
+		usleep(300000);
+		while (sent_full < 0 || taken_full < sent_full)
+			progress();
+		CHECK(taken_full == sent_full);
+	}
+	barrier();
+}
+
+static void number(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t tag, const void *message,
+                   size_t size, void *context)
+{
+	(void)link, (void)ep, (void)tag, (void)context;
+	CHECK(size == sizeof(sent_full));
+	memcpy(&sent_full, message, size);
+}
+
 static void count(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t tag, const void *message,
                   size_t size, void *context)
 {
@@ -128,6 +162,11 @@ int main(void)
 	MUST(lapi_link_set_receive(lnk, LATE, count, &late));
 	while (late < (int)attr.tasks)
 		progress();
+	section = "no room";
+	MUST(lapi_link_set_receive(lnk, FULL, count, &taken_full));
+	MUST(lapi_link_set_receive(lnk, NUMBER, number, NULL));
+	barrier();
+	full();
 	section = "answers from a callback";
 	MUST(lapi_link_set_receive(lnk, ECHO, echo, &echoes));
 	barrier();

@@ -1,6 +1,9 @@
 /* operations.c - puts, gets and atomic operations of all tasks on all, with and without callbacks. */
 #include "link_test.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 enum { MOST = 1 << 20, WORDS = 64 };
 
 static char *memory, *local;
@@ -92,6 +95,48 @@ static void many(void)
 	}
 	MUST(lapi_link_flush(lnk, NULL));
 	await(callbacks);
+	barrier();
+}
+
+/* Without progress no callback runs: then there is room for as many operations and no more. */
+static void full(void)
+{
+	uint32_t next = (attr.task + 1) % attr.tasks;
+	int n = 0, rc;
+
+	barrier();
+	while ((rc = lapi_link_put(lnk, peer[next], local, theirs[next].base, my_local, &theirs[next], 8,
+	                           0, CALLBACK)) == LAPI_LINK_SUCCESS)
+		n++;
+	CHECK(rc == LAPI_LINK_OUT_OF_RESOURCE && n >= 1000 && n <= 100000 && ended == 0);
+	await(n);
+	barrier();
+}
+
+/* A child has no link: each call says so, and none waits. */
+static void forked(void)
+{
+	lapi_link_handle_t *handle;
+	lapi_link_endpoint_t *ep;
+	int status;
+	pid_t child;
+
+	barrier();
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		alarm(20);
+		_exit(lapi_link_progress(lnk) != LAPI_LINK_ERROR ||
+		      lapi_link_flush(lnk, NULL) != LAPI_LINK_ERROR ||
+		      lapi_link_endpoint(lnk, 0, &ep) != LAPI_LINK_ERROR ||
+		      lapi_link_register(lnk, local, 8, 0, &handle) != LAPI_LINK_ERROR ||
+		      lapi_link_send(lnk, peer[0], 1, "x", 1, NULL, 0, NULL, NULL, NULL) !=
+		              LAPI_LINK_ERROR ||
+		      lapi_link_put(lnk, peer[0], local, theirs[0].base, NULL, NULL, 8, 0, NULL, NULL,
+		                    NULL) != LAPI_LINK_ERROR ||
+		      lapi_link_close(lnk) != LAPI_LINK_ERROR);
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	barrier();
 }
 
@@ -221,6 +266,10 @@ int main(void)
 	atomics(0);
 	section = "atomics of 4 bytes";
 	atomics(LAPI_LINK_32BIT);
+	section = "no room";
+	full();
+	section = "a forked child";
+	forked();
 	section = "bad arguments";
 	refuses();
 	MUST(lapi_link_deregister(lnk, mine));
