@@ -15,6 +15,7 @@ import (
 //	job N PROGRAM CASE      a case of tests/c/conform in a job of N tasks
 //	host PROGRAM [CASE]     a program of tests/c/host
 //	dat PROGRAM             a program of make dat-test
+//	link N PROGRAM          a program of tests/c/link in a job of N tasks
 //
 // In front of these may stand VARIABLE=value for the command's environment.
 type kill struct {
@@ -25,7 +26,7 @@ type kill struct {
 }
 
 var forms = map[string]struct{ least, most int }{"go": {2, 2}, "c": {1, 1}, "job": {3, 3},
-	"host": {1, 2}, "dat": {1, 1}}
+	"host": {1, 2}, "dat": {1, 1}, "link": {2, 2}}
 
 func parseKill(text string) (*kill, error) {
 	words := strings.Fields(text)
@@ -55,6 +56,8 @@ func (k *kill) build() []string {
 		return []string{"make", "-s", "build/bin/lapirun", "build/conform/" + k.words[1]}
 	case "dat":
 		return []string{"make", "-s", "build/dat/" + k.words[0]}
+	case "link":
+		return []string{"make", "-s", "build/bin/lapirun", "build/link/" + k.words[1]}
 	default:
 		return []string{"make", "-s", "build/bin/lapirun", "build/conform/" + k.words[0]}
 	}
@@ -74,6 +77,9 @@ func (k *kill) run(root string) (argv []string, dir string) {
 			k.words[2]}, root
 	case "dat":
 		return []string{at("dat/" + k.words[0])}, root
+	case "link":
+		return []string{at("bin/lapirun"), "--timeout", "60", "-n", k.words[0],
+			at("link/" + k.words[1])}, root
 	default:
 		return append([]string{at("conform/" + k.words[0])}, k.words[1:]...), root
 	}
@@ -89,6 +95,8 @@ func (k *kill) ranNothing(output string) bool {
 		return !strings.Contains(output, "ok "+k.words[0])
 	case "dat":
 		return !strings.Contains(output, k.words[0]+": passed")
+	case "link":
+		return !strings.Contains(output, "passed\n")
 	default:
 		return !regexp.MustCompile(`: [1-9][0-9]* passed, 0 failed, 0 skipped`).
 			MatchString(output)
@@ -111,6 +119,8 @@ func (k *kill) exists(root string) error {
 		if k.words[0] == "sweep" {
 			files = "tests/c/dat/sweep/main.c"
 		}
+	case "link":
+		pattern, files = `(?m)^int main\(`, "tests/c/link/"+k.words[1]+".c"
 	default:
 		pattern, files = `(?m)^int main\(`, "tests/c/host/"+k.words[0]+".c"
 		if len(k.words) > 1 {

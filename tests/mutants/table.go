@@ -27,6 +27,7 @@ var areas = []struct {
 	{"Data on a node", node},
 	{"Lock, waiting, sleep", progress},
 	{"Core and wire-up", core},
+	{"lapi_link", link},
 	{"Rendezvous", rendezvous},
 	{"Jobs over several nodes", hubs},
 	{"RDMA verbs", verbsLink},
