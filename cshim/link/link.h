@@ -53,11 +53,17 @@ typedef struct link_head {
 } link_head;
 #define LINK_CREDIT UINT32_MAX /* tag of a head alone: it is there for taken */
 
+typedef struct link_tag {
+	lapi_link_receive_t *receive;
+	void *context;
+} link_tag;
+
 /* A message that has come, and waits for lapi_link_progress. */
 typedef struct link_message {
 	struct link_message *next;
 	lapi_link_endpoint_t *endpoint;
 	uint32_t tag, size;
+	link_tag call; /* that of its tag, when it leaves the list */
 	_Alignas(16) char bytes[];
 } link_message;
 
@@ -86,11 +92,6 @@ struct lapi_link_endpoint {
 	   received; that this one has received of its, and has reported so */
 	uint64_t sent, sent_taken, taken, taken_reported;
 };
-
-typedef struct link_tag {
-	lapi_link_receive_t *receive;
-	void *context;
-} link_tag;
 
 /* A region, in a ring of all of its link. */
 typedef struct link_region {

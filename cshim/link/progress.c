@@ -53,8 +53,10 @@ static link_message *take_messages(lapi_link_t *link)
 	link_list mine = {NULL, NULL}, stay = {NULL, NULL};
 
 	for (; m; m = next) {
-		link_list *list = link->tags[m->tag].receive ? &mine : &stay;
+		link_list *list;
 
+		m->call = link->tags[m->tag];
+		list = m->call.receive ? &mine : &stay;
 		next = m->next;
 		m->next = NULL;
 		link_append(list, m,
@@ -71,11 +73,9 @@ static int receive_all(lapi_link_t *link, link_message *m)
 
 	for (; m; m = next, n++) {
 		lapi_link_endpoint_t *ep = m->endpoint;
-		const link_tag tag = link->tags[m->tag];
 
 		next = m->next;
-		if (tag.receive)
-			tag.receive(link, ep, m->tag, m->bytes, m->size, tag.context);
+		m->call.receive(link, ep, m->tag, m->bytes, m->size, m->call.context);
 		link_lock(link);
 		ep->taken += m->size + LINK_COST;
 		report = ep->taken - ep->taken_reported >= LINK_WINDOW / 4;
