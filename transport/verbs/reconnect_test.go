@@ -45,6 +45,37 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
+// TestDisconnectKeepsBuffers: the buffers of packets that were received, and not polled before their
+// peer is disconnected, are free again, although the adapter discards these completions with the
+// queue pair: each slot is free or with the adapter, and messages arrive over the next connection.
+func TestDisconnectKeepsBuffers(t *testing.T) {
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
+	for range 20 {
+		n.sendNumbers(t, 1, func(int) {})
+		for range wire.Window / 2 {
+			if _, err := n.links[0].Send(1, 2, nil, &transport.Op{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 100 { // node 1 polls nothing, so the packets stay in its completion queue
+			n.links[0].Progress(16)
+		}
+		for i, l := range n.links {
+			l.Disconnect(transport.Endpoint(1-i), transport.ErrUnreachable)
+		}
+		for i := range n.links {
+			n.again(t, i)
+		}
+	}
+	n.sendNumbers(t, 4*wire.Window, func(int) {})
+	l := n.links[1]
+	found := int(l.shared.NumFree+l.shared.Sending) + int(l.ports.Ports()[0].Receives)
+	if all := l.ports.Slots(); found != all || all > 10*wire.Window {
+		t.Errorf("of %d slots %d are free or used", all, found)
+	}
+	n.close(t)
+}
+
 // TestReconnectToRestarted: a task that has begun again, at another address, is connected to.
 func TestReconnectToRestarted(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })

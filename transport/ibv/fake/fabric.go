@@ -5,7 +5,10 @@
 //	fabric.go   the network, its faults
 //	device.go   ibv.Device: objects, events; what tests ask and set
 //	memory.go   regions, and what may be read and written
-//	work.go     requests and receives
+//	cq.go       completion queues
+//	pair.go     queue pairs: made, connected, failed, destroyed
+//	work.go     requests
+//	receive.go  receives
 //	window.go   ibv.Windows
 //	connect.go  ibv.CM
 //
