@@ -179,15 +179,23 @@ static void serve_while_alone(cshim_progress *progress, uint32_t handle, look *l
 		rest(progress, seen, pause_ns);
 }
 
-/* Interrupts are off, and nobody polls: until somebody does, or what counts changes otherwise. */
+/*
+ * Interrupts are off, and nobody polls: until somebody does, or what counts changes otherwise. A
+ * thread that has polled while this one waited for the lock found not_polling 0, and so alerts
+ * nobody: then this one looks again.
+ */
 static void rest_while_not_polling(cshim_progress *progress, uint32_t handle, const look *last,
                                    uint32_t seen)
 {
+	uint32_t away;
+
 	cshim_lock(progress);
 	if (cshim_alive(progress, handle) && !others_poll(progress, last))
 		stop_polling(progress);
+	away = progress->not_polling;
 	cshim_unlock(progress);
-	rest(progress, seen, -1);
+	if (away)
+		rest(progress, seen, -1);
 }
 
 /* From here others know whom to kick. */

@@ -39,6 +39,41 @@ static inline void begin(void)
 	memset(sink, 0, sizeof(sink));
 }
 
+/*
+ * From here to service_returns the service threads take no lock: a thread that waits for the lock
+ * makes the holder leave its wait to core. A thread polls, so they stay away; they are known to
+ * when they have parked. Dispatches count from zero.
+ */
+static inline void service_leaves(void)
+{
+	int task;
+
+	for (task = 0; task < 2; task++) {
+		cshim_progress *progress = &fake_context(handles[task])->progress;
+
+		cshim_lock(progress);
+		cshim_poll_begin(progress);
+		cshim_unlock(progress);
+		if (cshim_membarrier_order()) /* otherwise they do not park */
+			fake_await(&progress->service_parked, 1);
+		cshim_lane_turned(fake_context(handles[task])); /* core had its turn: 20 ms */
+	}
+	fake_reset_counts();
+}
+
+static inline void service_returns(void)
+{
+	int task;
+
+	for (task = 0; task < 2; task++) {
+		cshim_progress *progress = &fake_context(handles[task])->progress;
+
+		cshim_lock(progress);
+		cshim_poll_end(progress);
+		cshim_unlock(progress);
+	}
+}
+
 /* Every slot is free, with a packet, or with the adapter. */
 static inline void all_slots(void)
 {

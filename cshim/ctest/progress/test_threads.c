@@ -103,6 +103,48 @@ static void test_parks(void)
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }
 
+/* Within a minute the service thread reports that nobody polls. */
+static void await_report(cshim_progress *progress)
+{
+	uint32_t reported = 0;
+	int tries;
+
+	for (tries = 0; tries < 60000 && !reported; tries++) {
+		cshim_lock(progress);
+		reported = progress->not_polling;
+		cshim_unlock(progress);
+		if (!reported)
+			fake_sleep_us(1000);
+	}
+	CHECK(reported);
+}
+
+/*
+ * A thread polls once while the service thread waits for the lock to report that nobody does: that
+ * is reported all the same when no more polls follow.
+ */
+static void test_reports_later(void)
+{
+	cshim_progress *progress;
+	int i;
+
+	fake_settings.polling = 1;
+	handle = fake_init(NULL);
+	progress = &fake_context(handle)->progress;
+	for (i = 0; i < 5; i++) {
+		await_report(progress);
+		cshim_lock(progress);
+		cshim_poll_note(progress);
+		CHECK(progress->not_polling == 0);
+		fake_await(&progress->lock_waiters, 1);
+		cshim_poll_note(progress);
+		cshim_unlock(progress);
+	}
+	await_report(progress);
+	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
+	fake_settings.polling = 0;
+}
+
 /* In polling mode nothing happens without a call; switching wakes the service thread and stops it
  * for good. */
 static void test_modes(void)
@@ -267,6 +309,7 @@ void test_threads(void)
 {
 	test_served();
 	test_parks();
+	test_reports_later();
 	test_away();
 	test_not_away();
 	fake_reset_counts();
