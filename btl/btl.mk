@@ -2,7 +2,7 @@
 #
 #   make btl         builds it, where Open MPI's headers are
 #   make mpi-test    unmodified MPI programs through it
-#   make bench-mpi   beside Open MPI's own component for one node, in turn; REPETITIONS=5
+#   make bench-mpi   beside Open MPI's own components, in turn; REPETITIONS=5, PARTS="node net start"
 
 BTL      := $(BUILD)/lib/lapi/openmpi/mca_btl_lapi.so
 OMPI_CC  ?= $(firstword $(shell command -v mpicc.openmpi mpicc 2> /dev/null))
@@ -35,4 +35,4 @@ mpi-run: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/everything)
 	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/run $(BUILD),echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
 
 bench-mpi: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/times)
-	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/bench $(BUILD) $(REPETITIONS),echo "bench-mpi: skipped: no Open MPI")
+	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/bench $(BUILD) $(or $(REPETITIONS),5) $(PARTS),echo "bench-mpi: skipped: no Open MPI")

@@ -1,7 +1,15 @@
-/* times.c - what MPI's calls take between two ranks, in microseconds: a line a row, name and time. */
+/*
+ * times.c - what MPI's calls take, in microseconds: a line a row, name and time, the best of some
+ * tries. Rank 0 prints.
+ *
+ * usage: times node|net|allreduce|start    node: between two ranks of a node, one-sided too;
+ * net: between two hosts, with the bandwidth in MB/s; start: nothing but MPI_Init and a barrier, and
+ * the memory of a rank, KiB
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 1 << 20, TRIES = 7 };
 
@@ -67,6 +75,29 @@ static void swap(int n, int rounds)
 	}
 }
 
+static void allreduce(int n, int rounds)
+{
+	for (int i = 0; i < rounds; i++)
+		MPI_Allreduce(out, in, n / 8, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* Messages one way, a window of some at a time. */
+static void stream(int n, int rounds)
+{
+	enum { WINDOW = 8 };
+	MPI_Request of[WINDOW];
+	int i, j;
+
+	for (i = 0; i < rounds; i += WINDOW) {
+		for (j = 0; j < WINDOW; j++)
+			if (rank == 0)
+				MPI_Isend(out, n, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &of[j]);
+			else
+				MPI_Irecv(in, n, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &of[j]);
+		MPI_Waitall(WINDOW, of, MPI_STATUSES_IGNORE);
+	}
+}
+
 static void row(const char *name, void (*what)(int, int), int n, int rounds, int each)
 {
 	double best = 1e9, took;
@@ -82,15 +113,11 @@ static void row(const char *name, void (*what)(int, int), int n, int rounds, int
 		printf("%s,%d %.3f\n", name, n, best);
 }
 
-int main(int argc, char **argv)
-{
-	static const int sizes[] = {8, 1024, 4096, 65536, MOST};
-	enum { SIZES = sizeof sizes / sizeof *sizes };
+static const int sizes[] = {8, 1024, 4096, 65536, MOST};
+enum { SIZES = sizeof sizes / sizeof *sizes };
 
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	out = calloc(1, MOST);
-	in = calloc(1, MOST);
+static void node(void)
+{
 	for (int s = 0; s < SIZES; s++)
 		row("ping-pong", ping_pong, sizes[s], sizes[s] > 65536 ? 200 : 2000, 2);
 	/* memory of the program: a window that Open MPI allocates is its own shared memory */
@@ -105,6 +132,60 @@ int main(int argc, char **argv)
 	row("compare_and_swap", swap, 8, 2000, 1);
 	MPI_Win_unlock_all(window);
 	MPI_Win_free(&window);
+}
+
+static void net(void)
+{
+	double took;
+
+	row("ping-pong", ping_pong, 8, 500, 2);
+	row("ping-pong", ping_pong, MOST, 20, 2);
+	stream(MOST, 16);
+	MPI_Barrier(MPI_COMM_WORLD);
+	took = MPI_Wtime();
+	stream(MOST, 96);
+	MPI_Barrier(MPI_COMM_WORLD);
+	took = MPI_Wtime() - took;
+	if (rank == 0)
+		printf("MB/s,%d %.1f\n", MOST, 96 * (MOST / 1e6) / took);
+}
+
+/* The memory that a rank adds to the node's, where n ranks that share a page have an n-th of it. */
+static void memory(void)
+{
+	FILE *f = fopen("/proc/self/smaps_rollup", "r");
+	long sum, kib = 0;
+	char line[200];
+	int ranks;
+
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, "Pss:", 4) == 0)
+			kib = strtol(line + 4, NULL, 10);
+	if (f)
+		fclose(f);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	MPI_Allreduce(&kib, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+	if (rank == 0)
+		printf("KiB a rank,%d %ld\n", ranks, sum / ranks);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "node";
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	out = calloc(1, MOST);
+	in = calloc(1, MOST);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (strcmp(what, "start") == 0)
+		memory();
+	else if (strcmp(what, "allreduce") == 0)
+		row("allreduce", allreduce, 8, 200, 1);
+	else if (strcmp(what, "net") == 0)
+		net();
+	else
+		node();
 	MPI_Finalize();
 	return 0;
 }
