@@ -26,6 +26,7 @@ enum {
 	LINK_HEADER = 512,          /* bytes of the header of a message that is not copied */
 	LINK_WINDOW = 1 << 20,      /* bytes of messages on the way to one task, and not received by it */
 	LINK_COST = 256,            /* bytes that each message counts beside its own */
+	LINK_USER_HEADER = 2048,    /* bytes of a message that LAPI itself copies, at most */
 	LINK_OPERATIONS = 16 << 10, /* under way with one task */
 	LINK_HANDLER = 1,           /* of LAPI_Addr_set */
 };
@@ -46,12 +47,16 @@ typedef struct link_op {
 	char *copy;          /* LINK_COPY bytes and a head; NULL: this has none */
 } link_op;
 
-/* In front of each message. */
+/* In front of each message: 8 bytes, so that it and 24 of the message fit a line with LAPI's own. */
 typedef struct link_head {
-	uint32_t tag, size; /* of the message, bytes */
-	uint64_t taken;     /* what its sender has received of its receiver's, LINK_COST included */
+	uint32_t what;  /* bytes of the message | tag << LINK_TAG_AT; or LINK_CREDIT */
+	uint32_t taken; /* low bits of the sender's taken */
 } link_head;
-#define LINK_CREDIT UINT32_MAX /* tag of a head alone: it is there for taken */
+_Static_assert(sizeof(link_head) == 8, "a short message of Open MPI's fits a line");
+/* Where the counts of bytes begin: so that all tests pass the place where their low bits wrap. */
+#define LINK_START (((uint64_t)1 << 32) - 2 * LINK_WINDOW)
+#define LINK_TAG_AT 20
+#define LINK_CREDIT (1u << 31) /* of a head alone: it is there for taken */
 
 typedef struct link_tag {
 	lapi_link_receive_t *receive;

@@ -16,6 +16,7 @@ lapi_link_endpoint_t *link_endpoint_of(lapi_link_t *link, uint32_t task)
 	}
 	ep->link = link;
 	ep->task = task;
+	ep->sent = ep->sent_taken = ep->taken = ep->taken_reported = LINK_START;
 	return link->endpoints[task] = ep;
 }
 

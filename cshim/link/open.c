@@ -105,6 +105,8 @@ static int start(lapi_link_t *link, uint32_t instance)
 	rc = query_env(link->handle, TASK_ID, &link->task)
 	             ?: query_env(link->handle, NUM_TASKS, &link->tasks)
 	             ?: query_env(link->handle, MAX_UHDR_SZ, &link->header_max);
+	if (link->header_max > LINK_USER_HEADER)
+		link->header_max = LINK_USER_HEADER;
 	link->endpoints = rc ? NULL : calloc(link->tasks, sizeof(lapi_link_endpoint_t *));
 	if (rc == LAPI_SUCCESS && !link->endpoints)
 		rc = LAPI_ERR_MEMORY_EXHAUSTED;

@@ -36,8 +36,8 @@ static void *take(lapi_link_t *link, const void *header, uint header_size, lapi_
                   compl_hndlr_t **completion, void **info)
 {
 	ulong rest = said->msg_len;
+	uint32_t in_header, tag, size, news;
 	lapi_link_endpoint_t *ep;
-	uint32_t in_header;
 	link_message *m;
 	link_head head;
 
@@ -45,20 +45,24 @@ static void *take(lapi_link_t *link, const void *header, uint header_size, lapi_
 		return drop(said, LAPI_BURY_MSG);
 	memcpy(&head, header, sizeof(head));
 	in_header = header_size - (uint32_t)sizeof(head);
-	if ((head.tag != LINK_CREDIT && head.tag >= LINK_TAGS) || head.size > LINK_SEND ||
-	    head.size < in_header || head.size - in_header != rest || (uint32_t)said->src >= link->tasks)
+	tag = (head.what & ~LINK_CREDIT) >> LINK_TAG_AT;
+	size = head.what & ((1u << LINK_TAG_AT) - 1);
+	if (tag >= LINK_TAGS || size > LINK_SEND || size < in_header || size - in_header != rest ||
+	    (uint32_t)said->src >= link->tasks)
 		return drop(said, LAPI_BURY_MSG);
 	link_lock(link);
 	ep = link_endpoint_of(link, (uint32_t)said->src);
-	if (ep && head.taken > ep->sent_taken && head.taken <= ep->sent)
-		ep->sent_taken = head.taken;
-	m = ep && head.tag != LINK_CREDIT ? link_message_new(link, head.size) : NULL;
+	/* An old head is far behind, modulo 2^32: more than was sent. */
+	news = ep ? head.taken - (uint32_t)ep->sent_taken : 0;
+	if (ep && news <= ep->sent - ep->sent_taken)
+		ep->sent_taken += news;
+	m = ep && !(head.what & LINK_CREDIT) ? link_message_new(link, size) : NULL;
 	link_unlock(link);
 	if (!m)
-		return ep && head.tag == LINK_CREDIT ? NULL : drop(said, LAPI_DROP_PKT);
+		return ep && head.what & LINK_CREDIT ? NULL : drop(said, LAPI_DROP_PKT);
 	m->endpoint = ep;
-	m->tag = head.tag;
-	m->size = head.size;
+	m->tag = tag;
+	m->size = size;
 	memcpy(m->bytes, (const char *)header + sizeof(head), in_header);
 	if (rest == 0) {
 		arrived(link, m);
@@ -86,10 +90,10 @@ void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong 
 
 void link_report(lapi_link_t *link, lapi_link_endpoint_t *ep)
 {
-	link_head head = {.tag = LINK_CREDIT};
+	link_head head = {.what = LINK_CREDIT};
 
 	link_lock(link);
-	head.taken = ep->taken;
+	head.taken = (uint32_t)ep->taken;
 	link_unlock(link);
 	(void)PLAPI_Amsend(link->handle, ep->task, (void *)LINK_HANDLER, &head, sizeof(head), NULL, 0,
 	                   NULL, NULL, NULL);
@@ -105,15 +109,22 @@ static int take_room(lapi_link_endpoint_t *ep, uint32_t size)
 	return 1;
 }
 
+/* Under the lock: the head reports what was received. */
+static void report_in(link_head *head, lapi_link_endpoint_t *ep)
+{
+	ep->taken_reported = ep->taken;
+	head->taken = (uint32_t)ep->taken;
+}
+
 /*
  * An operation for a message, with its room, that has begun. done, data, context, cbdata: of a
  * message that is not copied.
  */
-static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head *head, link_op **begun,
-                 lapi_link_done_t *done, const void *data, void *context, void *cbdata)
+static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head *head, uint32_t size,
+                 link_op **begun, lapi_link_done_t *done, const void *data, void *context,
+                 void *cbdata)
 {
 	int rc = LAPI_LINK_OUT_OF_RESOURCE;
-	uint32_t size = head->size;
 	link_op *op = NULL;
 
 	link_lock(link);
@@ -131,7 +142,7 @@ static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head *head, l
 		op->handle = NULL;
 		op->context = context;
 		op->data = cbdata;
-		head->taken = ep->taken_reported = ep->taken;
+		report_in(head, ep);
 		link_begin(link, op);
 		rc = LAPI_LINK_SUCCESS;
 	}
@@ -163,13 +174,50 @@ static int fits(size_t header_size, size_t size, lapi_link_done_t *done)
 	return header_size + size <= LINK_COPY || (done && header_size <= LINK_HEADER);
 }
 
+/* Gives back the room of a message that was refused. */
+static void give_room(lapi_link_endpoint_t *ep, uint32_t size)
+{
+	ep->sent -= (uint64_t)size + LINK_COST;
+}
+
+/*
+ * Sends a message that is all in LAPI's user header, which LAPI copies before it returns: such a
+ * message needs no operation of its own.
+ */
+static int send_short(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head head,
+                      const void *header, size_t header_size, const void *data, size_t size)
+{
+	_Alignas(8) char packed[LINK_USER_HEADER];
+	uint32_t total = (uint32_t)(header_size + size);
+	int rc;
+
+	link_lock(link);
+	rc = ep->status;
+	if (rc == LAPI_LINK_SUCCESS && !take_room(ep, total))
+		rc = LAPI_LINK_OUT_OF_RESOURCE;
+	if (rc == LAPI_LINK_SUCCESS)
+		report_in(&head, ep);
+	link_unlock(link);
+	if (rc != LAPI_LINK_SUCCESS)
+		return rc;
+	copy(copy(copy(packed, &head, sizeof(head)), header, header_size), data, size);
+	rc = PLAPI_Amsend(link->handle, ep->task, (void *)LINK_HANDLER, packed,
+	                  (uint)sizeof(head) + total, NULL, 0, NULL, NULL, NULL);
+	if (rc == LAPI_SUCCESS)
+		return LAPI_LINK_DONE;
+	link_lock(link);
+	give_room(ep, total);
+	link_unlock(link);
+	return link_result(rc);
+}
+
 LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t tag,
                                const void *header, size_t header_size, const void *data, size_t size,
                                lapi_link_done_t *done, void *context, void *cbdata)
 {
 	char packed[sizeof(link_head) + LINK_HEADER];
 	size_t total = header_size + size, in_header;
-	link_head head = {.tag = tag, .size = (uint32_t)total};
+	link_head head = {.what = (uint32_t)total | tag << LINK_TAG_AT};
 	int rc, copied, withdrawn;
 	link_op *op;
 
@@ -178,15 +226,17 @@ LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint
 	if (!ep || ep->link != link || tag >= LINK_TAGS || (!header && header_size) ||
 	    (!data && size) || !fits(header_size, size, done))
 		return LAPI_LINK_BAD_PARAM;
-	rc = begin(link, ep, &head, &op, done, data, context, cbdata);
+	if (total + sizeof(head) <= link->header_max)
+		return send_short(link, ep, head, header, header_size, data, size);
+	rc = begin(link, ep, &head, (uint32_t)total, &op, done, data, context, cbdata);
 	if (rc != LAPI_LINK_SUCCESS)
 		return rc;
 	copied = op->copy != NULL;
 	if (copied) {
 		copy(copy(copy(op->copy, &head, sizeof(head)), header, header_size), data, size);
-		total += sizeof(head);
-		in_header = total < link->header_max ? total : link->header_max;
-		rc = post(link, op, op->copy, in_header, op->copy + in_header, total - in_header);
+		in_header = link->header_max;
+		rc = post(link, op, op->copy, in_header, op->copy + in_header,
+		          sizeof(head) + total - in_header);
 		if (rc == LAPI_SUCCESS)
 			return LAPI_LINK_DONE;
 	} else {
@@ -196,7 +246,7 @@ LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint
 			return LAPI_LINK_SUCCESS;
 	}
 	link_lock(link);
-	ep->sent -= (uint64_t)head.size + LINK_COST;
+	give_room(ep, (uint32_t)total);
 	withdrawn = link_withdraw(link, op);
 	link_unlock(link);
 	return withdrawn || copied ? link_result(rc) : LAPI_LINK_SUCCESS;
