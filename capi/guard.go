@@ -175,7 +175,7 @@ func nextBroken(context C.int, e *C.cshim_error) C.int {
 	e.handler, e.code, e._type = errorHandlers[context], C.int32_t(codes.ErrUnknown),
 		C.int32_t(codes.IntErr)
 	e.task, e.src = C.int32_t(shared.Task), C.int32_t(shared.Task)
-	e.ends, e.patience_ms = 1, 0
+	e.ends, e.patience_ms, e.failed = 1, 0, 0
 	_, text, _ := strings.Cut(b.line, ": ") // C says which task
 	setText(e, text)
 	return 1

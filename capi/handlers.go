@@ -110,12 +110,18 @@ func golapi_next_error(context C.int, e *C.cshim_error) (found C.int) {
 	e.code, e._type, e.task, e.src = C.int32_t(event.Code), C.int32_t(event.Type),
 		C.int32_t(event.Task), C.int32_t(event.Of)
 	e.patience_ms = C.int32_t(event.Patience.Milliseconds())
-	e.ends, e.own = 0, 0
-	if event.Own {
-		e.own = 1
-	}
+	e.ends, e.failed, e.failed_here = 0, cFlag(event.Failed.Is),
+		cFlag(event.Failed.Here)
+	e.failed_peer, e.failed_addr = C.int32_t(event.Failed.Peer), C.cshim_addr(event.Failed.Addr)
 	setText(e, event.Text)
 	return 1
+}
+
+func cFlag(is bool) C.int32_t {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func setText(e *C.cshim_error, s string) {

@@ -63,9 +63,10 @@ typedef void lapi_link_done_t(lapi_link_t *link, lapi_link_endpoint_t *endpoint,
 typedef void lapi_link_receive_t(lapi_link_t *link, lapi_link_endpoint_t *endpoint, uint32_t tag,
                                  const void *message, size_t size, void *context);
 /*
- * A task is lost, with endpoint, or the link is out of order, with NULL. text is one line for the
- * user, valid during the call. Called once for each, before the callbacks of what was under way, in
- * any thread, also of the library; it may call neither lapi_link_flush nor lapi_link_close.
+ * A task is lost, or an operation to or from it has named an address that is not there, with
+ * endpoint; or the link is out of order, with NULL. text is one line for the user, valid during the
+ * call. Called once for each, before the callbacks of what has failed by it, in any thread, also of
+ * the library; it may call neither lapi_link_flush nor lapi_link_close.
  */
 typedef void lapi_link_error_t(lapi_link_t *link, lapi_link_endpoint_t *endpoint, int status,
                                const char *text, void *context);
@@ -203,7 +204,8 @@ int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *endpoint, uint32_t t
 
 /*
  * Waits, with progress, until all operations to endpoint that began before are complete; NULL: to
- * all tasks. LAPI_LINK_UNREACHABLE: one of them, without a callback, was to a task that is lost.
+ * all tasks. LAPI_LINK_UNREACHABLE: one without a callback was to a task that is lost;
+ * LAPI_LINK_ERROR: one named an address that is not there. Each is reported by one flush.
  */
 int lapi_link_flush(lapi_link_t *link, lapi_link_endpoint_t *endpoint);
 /* Receives, sends, and runs callbacks. Returns how many ran, or a negative result. */

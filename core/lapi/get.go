@@ -148,7 +148,7 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 	}
 	if err != nil {
 		o.failed = true
-		c.faults.Here(err, codes.ErrOrgAddrNull, codes.GetErr)
+		c.faults.Origin(p, err, codes.GetErr)
 	}
 	if o.received += uint64(len(m.Data)); o.received >= o.n {
 		c.answered(o)

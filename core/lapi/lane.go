@@ -274,9 +274,9 @@ func (c *Context) LaneFault(peer int, result int32, a transport.Addr, kind codes
 			codes.GetErr: transport.NoticeGet, codes.RmwErr: transport.NoticeRmw}
 		c.onBadAddress(of[kind], p.Ep, a)
 	case layout.NodeFailed:
-		c.faults.Remote(p, a, codes.ErrTgtAddrNull, kind)
+		c.faults.Remote(p, a, kind)
 	default:
-		c.faults.Here(&transport.FaultError{Addr: a}, codes.ErrOrgAddrNull, kind)
+		c.faults.Origin(p, &transport.FaultError{Addr: a}, kind)
 	}
 	c.publish()
 }

@@ -41,7 +41,7 @@ func getDone(op *transport.Op, err error) {
 	}
 	if fault, ok := err.(*transport.FaultError); ok {
 		if fault.Remote && fault.Told {
-			c.faults.Remote(o.p, fault.Addr, codes.ErrTgtAddrNull, codes.GetErr)
+			c.faults.Remote(o.p, fault.Addr, codes.GetErr)
 		} else {
 			c.faults.SingleCopy(o.p, fault, codes.GetErr)
 		}

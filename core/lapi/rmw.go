@@ -82,7 +82,7 @@ func rmwDone(op *transport.Op, err error) {
 	if err != nil {
 		o.failed = true
 		if fault, ok := err.(*transport.FaultError); ok {
-			c.faults.Remote(o.p, fault.Addr, codes.ErrTgtAddrNull, codes.RmwErr)
+			c.faults.Remote(o.p, fault.Addr, codes.RmwErr)
 		}
 	} else if o.local != 0 {
 		v := op.Result
@@ -96,7 +96,7 @@ func rmwDone(op *transport.Op, err error) {
 		wire.Order.PutUint64(b[:], v)
 		if err := memory.CopyIn(o.local, b[:o.n]); err != nil {
 			o.failed = true
-			c.faults.Here(err, codes.ErrOrgAddrNull, codes.RmwErr)
+			c.faults.Origin(o.p, err, codes.RmwErr)
 		}
 	}
 	c.answered(o)

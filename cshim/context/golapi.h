@@ -59,7 +59,10 @@ typedef struct cshim_error {
 	int32_t code, type, task, src;
 	int32_t ends;        /* 1: the context is broken; it ends when the handler has returned */
 	int32_t patience_ms; /* without a handler: for who may end the task before it does so itself */
-	int32_t own;         /* 1: an operation of this task has failed by it */
+	/* 1: an operation of this task, of kind type, to or from failed_peer has failed by it.
+	   failed_addr is one of its addresses, failed_here: in this task's memory. */
+	int32_t failed, failed_peer, failed_here;
+	cshim_addr failed_addr;
 	char text[400];
 } cshim_error;
 extern int golapi_next_error(int context, cshim_error *error);

@@ -46,11 +46,11 @@ static void end_task(const cshim_context *context, const cshim_error *error)
 	_exit(EXIT_FAILURE);
 }
 
-static _Thread_local int is_own;
+static _Thread_local const cshim_error *error_now;
 
-int cshim_error_is_own(void)
+const cshim_error *cshim_error_now(void)
 {
-	return is_own;
+	return error_now;
 }
 
 static void call_error_handler(cshim_context *context, const cshim_error *error)
@@ -59,8 +59,9 @@ static void call_error_handler(cshim_context *context, const cshim_error *error)
 	int code = error->code, task = error->task, src = error->src;
 	lapi_err_t type = (lapi_err_t)error->type;
 
-	is_own = error->own;
+	error_now = error;
 	handler(cshim_handle_of(context), &code, &type, &task, &src);
+	error_now = NULL;
 }
 
 /*

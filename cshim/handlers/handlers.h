@@ -84,8 +84,8 @@ extern cshim_sent cshim_sents[CSHIM_MAX_CONTEXTS]; /* by context */
 void cshim_header_said(cshim_context *context, const cshim_header_call *call,
                        cshim_header_result *result);
 
-/* errors.c: in an error handler, 1: an operation of this task has failed by the error. */
-int cshim_error_is_own(void);
+/* errors.c: in an error handler, the error that it is called for. */
+const cshim_error *cshim_error_now(void);
 
 /*
  * errors.c: calls the user's error handler for each error that core has. When the handler of an

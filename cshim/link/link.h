@@ -43,9 +43,33 @@ typedef struct link_op {
 	lapi_link_done_t *done; /* NULL: a message that was copied */
 	void *local, *context, *data;
 	lapi_link_handle_t *handle;
-	uint32_t kind, size; /* size: of a copied message, with its head */
-	char *copy;          /* LINK_COPY bytes and a head; NULL: this has none */
+	uint32_t kind;
+	lapi_err_t type;       /* LAPI's name of its kind */
+	uint64_t remote, size; /* size: bytes at local, and at remote, which a message has not */
+	char *copy;            /* LINK_COPY bytes and a head; NULL: this has none */
 } link_op;
+
+/*
+ * LAPI counts with a machine instruction that the thread sanitizer does not see: it learns here that
+ * all before a hand-over to LAPI is before the end that the counter shows.
+ */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *at);
+void __tsan_release(void *at);
+#define link_handed_over(counter) __tsan_release(counter)
+#define link_counted(counter) __tsan_acquire((void *)(uintptr_t)(counter))
+#else
+#define link_handed_over(counter) ((void)(counter))
+#define link_counted(counter) ((void)(counter))
+#endif
+
+static inline int link_has_counted(const link_op *op)
+{
+	if (!__atomic_load_n(&op->counter, __ATOMIC_ACQUIRE))
+		return 0;
+	link_counted(&op->counter);
+	return 1;
+}
 
 /* In front of each message: 8 bytes, so that it and 24 of the message fit a line with LAPI's own. */
 typedef struct link_head {
@@ -76,23 +100,19 @@ typedef struct link_list {
 	void *first, *last;
 } link_list;
 
-/* Counts of the operations without a callback. They are another when some were lost. */
-typedef struct link_count {
-	struct link_count *next; /* of those that are no longer used */
-	int ended;               /* LAPI's */
-} link_count;
-
 struct lapi_link_endpoint {
 	lapi_link_t *link;
 	uint32_t task;
 	int status;       /* not LAPI_LINK_SUCCESS: the task is lost */
-	uint32_t faults;  /* how often operations were lost */
 	int listed;       /* in link->active */
 	lapi_link_endpoint_t *next_active;
 	link_list under_way[LINK_KINDS];             /* of link_op */
 	uint64_t begun[LINK_KINDS], ended[LINK_KINDS];
-	link_count *count;
-	uint32_t counted; /* operations that count->ended will have counted */
+	/* operations without a callback: that began; that are complete, which LAPI counts; that have
+	   failed; of these, that a flush has reported */
+	uint32_t counted;
+	int complete;
+	uint32_t failed, failed_reported;
 	/* bytes of messages, LINK_COST included: that were sent; of these, that the task has
 	   received; that this one has received of its, and has reported so */
 	uint64_t sent, sent_taken, taken, taken_reported;
@@ -122,7 +142,6 @@ struct lapi_link {
 	lapi_link_endpoint_t *active;     /* with operations under way */
 	link_list come;                   /* of link_message */
 	link_op *free_ops, *free_copies, *lost;
-	link_count *lost_counts;
 	link_message *free_messages; /* of LINK_COPY bytes */
 	uint32_t num_free_messages;
 	link_tag tags[LINK_TAGS];
@@ -156,8 +175,16 @@ void link_append(link_list *list, void *item, void **next_of_last);
 
 /* The result for a code of LAPI's. */
 int link_result(int code);
-/* Makes ep's operations end with status, under the lock. */
+/* Makes all operations of ep, which is lost, end with status, under the lock. */
 void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status);
+/* Makes the operation of ep end that has failed by an error of LAPI's, under the lock. */
+void link_fail(lapi_link_t *link, lapi_link_endpoint_t *ep, const cshim_error *error);
+/* Operations without a callback that are under way with ep. */
+static inline uint32_t link_uncounted(const lapi_link_endpoint_t *ep)
+{
+	return ep->counted - ep->failed -
+	       (uint32_t)__atomic_load_n(&ep->complete, __ATOMIC_ACQUIRE);
+}
 
 /* progress.c */
 

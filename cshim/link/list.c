@@ -10,10 +10,8 @@ lapi_link_endpoint_t *link_endpoint_of(lapi_link_t *link, uint32_t task)
 	if (ep)
 		return ep;
 	ep = calloc(1, sizeof(*ep));
-	if (!ep || !(ep->count = calloc(1, sizeof(*ep->count)))) {
-		free(ep);
+	if (!ep)
 		return NULL;
-	}
 	ep->link = link;
 	ep->task = task;
 	ep->sent = ep->sent_taken = ep->taken = ep->taken_reported = LINK_START;
@@ -136,28 +134,56 @@ int link_result(int code)
 	return LAPI_LINK_ERROR;
 }
 
+static int is_under_way(const link_op *op)
+{
+	return op->status == LAPI_LINK_SUCCESS && !link_has_counted(op);
+}
+
 /*
- * What LAPI may still write to stays until the link is closed: the operations, and the counts of
- * those without a callback.
+ * What LAPI may still write to stays until the link is closed: the operations, and the endpoint,
+ * which counts those without a callback.
  */
 void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status)
 {
-	link_count *fresh = calloc(1, sizeof(*fresh));
-
 	for (int kind = 0; kind < LINK_KINDS; kind++)
 		for (link_op *op = ep->under_way[kind].first; op; op = op->next)
-			if (!__atomic_load_n(&op->counter, __ATOMIC_ACQUIRE))
+			if (is_under_way(op))
 				op->status = status;
-	if (status == LAPI_LINK_UNREACHABLE)
-		ep->status = status;
-	ep->faults++;
-	if (fresh) {
-		ep->count->next = link->lost_counts;
-		link->lost_counts = ep->count;
-		ep->count = fresh;
-		ep->counted = 0;
-	} else { /* no memory: as if all had ended, which flushes report */
-		ep->counted = (uint32_t)__atomic_load_n(&ep->count->ended, __ATOMIC_ACQUIRE);
+	ep->status = status;
+	ep->failed += link_uncounted(ep);
+	atomic_store_explicit(&link->news, 1, memory_order_release);
+}
+
+static int is_named(const link_op *op, const cshim_error *error)
+{
+	uint64_t at = error->failed_here ? (uint64_t)(uintptr_t)op->local : op->remote;
+
+	return error->failed_addr >= at && error->failed_addr - at < op->size;
+}
+
+/*
+ * Each operation that fails has one error. Operations of one type that share the bad address all
+ * fail, so it does not matter which of their errors is whose.
+ */
+void link_fail(lapi_link_t *link, lapi_link_endpoint_t *ep, const cshim_error *error)
+{
+	lapi_err_t type = (lapi_err_t)error->type;
+	link_op *failed = NULL, *oldest = NULL;
+	enum link_kind kind = type == PUT_ERR  ? LINK_WRITES
+	                      : type == AM_ERR ? LINK_SENDS
+	                                       : LINK_READS;
+
+	for (link_op *op = ep->under_way[kind].first; op && !failed; op = op->next) {
+		if (!is_under_way(op) || op->type != type)
+			continue;
+		oldest = oldest ? oldest : op;
+		failed = is_named(op, error) ? op : NULL;
 	}
+	if (!failed && link_uncounted(ep) == 0)
+		failed = oldest; /* it has been named by another address */
+	if (failed)
+		failed->status = LAPI_LINK_ERROR;
+	else if (link_uncounted(ep) > 0)
+		ep->failed++;
 	atomic_store_explicit(&link->news, 1, memory_order_release);
 }

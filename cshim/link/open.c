@@ -61,15 +61,16 @@ static void failed(lapi_handle_t *handle, int *code, lapi_err_t *type, int *self
 {
 	char text[LAPI_MAX_ERR_STRING], line[LAPI_MAX_ERR_STRING + 64];
 	lapi_link_t *link = link_of(*handle);
+	const cshim_error *error = cshim_error_now();
+	int status = link_result(*code), of = error->failed ? error->failed_peer : *task;
 	lapi_link_endpoint_t *ep = NULL;
-	int status = link_result(*code);
 
 	(void)type;
 	if (!link)
 		return;
-	if (*task >= 0 && (uint32_t)*task < link->tasks) {
+	if (of >= 0 && (uint32_t)of < link->tasks) {
 		link_lock(link);
-		ep = link_endpoint_of(link, (uint32_t)*task);
+		ep = link_endpoint_of(link, (uint32_t)of);
 		link_unlock(link);
 	}
 	PLAPI_Msg_string(*code, text);
@@ -77,8 +78,10 @@ static void failed(lapi_handle_t *handle, int *code, lapi_err_t *type, int *self
 	if (link->error)
 		link->error(link, ep, status, line, link->error_context);
 	link_lock(link);
-	if (ep && (status == LAPI_LINK_UNREACHABLE || cshim_error_is_own()))
+	if (ep && status == LAPI_LINK_UNREACHABLE)
 		link_lose(link, ep, status);
+	else if (ep && error->failed)
+		link_fail(link, ep, error);
 	link_unlock(link);
 	link_release(link);
 }
@@ -167,17 +170,11 @@ static void free_messages(link_message *m)
 static void free_link(lapi_link_t *link)
 {
 	link_region *region;
-	link_count *count;
 
 	for (uint32_t task = 0; task < link->tasks; task++)
 		if (link->endpoints[task]) {
-			free(link->endpoints[task]->count);
 			free(link->endpoints[task]);
 		}
-	while ((count = link->lost_counts)) {
-		link->lost_counts = count->next;
-		free(count);
-	}
 	while ((region = link->regions.next) != &link->regions) {
 		link->regions.next = region->next;
 		free(region);

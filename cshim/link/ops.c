@@ -14,7 +14,8 @@ typedef struct request {
 	uint64_t size;
 	lapi_link_done_t *done;
 	void *context, *data;
-	uint32_t kind, access; /* access: what the remote region must permit */
+	lapi_err_t type;
+	uint32_t access; /* what the remote region must permit */
 } request;
 
 static int inside(const lapi_link_handle_t *h, uint64_t at, uint64_t size, uint32_t access)
@@ -40,10 +41,11 @@ static int judge(const request *r)
 
 /*
  * Begins r. *counter is where LAPI is to count its end; *op is its object, NULL if it has no
- * callback, and *count what counts it then.
+ * callback.
  */
-static int begin(const request *r, link_op **op, link_count **count, int **counter)
+static int begin(const request *r, link_op **op, int **counter)
 {
+	const enum link_kind kind = r->type == PUT_ERR ? LINK_WRITES : LINK_READS;
 	lapi_link_endpoint_t *ep = r->ep;
 	int rc = judge(r);
 
@@ -54,18 +56,19 @@ static int begin(const request *r, link_op **op, link_count **count, int **count
 	if (ep->status != LAPI_LINK_SUCCESS) {
 		rc = ep->status;
 	} else if (!r->done) {
-		*count = ep->count;
-		if (ep->counted - (uint32_t)__atomic_load_n(&ep->count->ended, __ATOMIC_RELAXED) >=
-		    LINK_OPERATIONS)
+		if (link_uncounted(ep) >= LINK_OPERATIONS)
 			rc = LAPI_LINK_OUT_OF_RESOURCE;
 		else
-			ep->counted++, *counter = &ep->count->ended;
-	} else if (ep->begun[r->kind] - ep->ended[r->kind] >= LINK_OPERATIONS ||
+			ep->counted++, *counter = &ep->complete;
+	} else if (ep->begun[kind] - ep->ended[kind] >= LINK_OPERATIONS ||
 	           !(*op = link_op_new(r->link, 0))) {
 		rc = LAPI_LINK_OUT_OF_RESOURCE;
 	} else {
 		(*op)->endpoint = ep;
-		(*op)->kind = r->kind;
+		(*op)->kind = kind;
+		(*op)->type = r->type;
+		(*op)->remote = r->remote;
+		(*op)->size = r->size;
 		(*op)->done = r->done;
 		(*op)->local = r->local;
 		(*op)->handle = r->local_handle;
@@ -79,7 +82,7 @@ static int begin(const request *r, link_op **op, link_count **count, int **count
 }
 
 /* LAPI's answer to an operation that was begun. */
-static int began(const request *r, link_op *op, const link_count *count, int code)
+static int began(const request *r, link_op *op, int code)
 {
 	int refused = 1;
 
@@ -88,33 +91,34 @@ static int began(const request *r, link_op *op, const link_count *count, int cod
 	link_lock(r->link);
 	if (op)
 		refused = link_withdraw(r->link, op);
-	else if (r->ep->count == count)
+	else if (r->ep->status == LAPI_LINK_SUCCESS)
 		r->ep->counted--;
+	else
+		refused = 0; /* it has failed with its endpoint */
 	link_unlock(r->link);
 	return refused ? link_result(code) : LAPI_LINK_SUCCESS;
 }
 
 #define LINK_CNTR(at) ((lapi_cntr_t *)(void *)(at))
 
-/* A put, of r->kind LINK_WRITES, or a get. */
+/* A put or a get. */
 static int transfer(const request *r, uint32_t flags)
 {
 	void *to = (void *)(uintptr_t)r->remote;
-	link_count *count = NULL;
 	link_op *op = NULL;
 	int *counter, rc;
 
 	if (flags || (r->size && !r->local))
 		return LAPI_LINK_BAD_PARAM;
-	rc = begin(r, &op, &count, &counter);
+	rc = begin(r, &op, &counter);
 	if (rc != LAPI_LINK_SUCCESS)
 		return rc;
-	rc = r->kind == LINK_WRITES
+	rc = r->type == PUT_ERR
 	             ? PLAPI_Put(r->link->handle, r->ep->task, r->size, to, r->local, NULL, NULL,
 	                         LINK_CNTR(counter))
 	             : PLAPI_Get(r->link->handle, r->ep->task, r->size, to, r->local, NULL,
 	                         LINK_CNTR(counter));
-	return began(r, op, count, rc);
+	return began(r, op, rc);
 }
 
 LINK_EXPORT int lapi_link_put(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
@@ -123,7 +127,7 @@ LINK_EXPORT int lapi_link_put(lapi_link_t *link, lapi_link_endpoint_t *ep, void 
                               lapi_link_done_t *done, void *context, void *data)
 {
 	const request r = {link, ep,   local,   remote, local_handle, remote_handle,
-	                   size, done, context, data,   LINK_WRITES,  LAPI_LINK_REMOTE_WRITE};
+	                   size, done, context, data,   PUT_ERR, LAPI_LINK_REMOTE_WRITE};
 
 	return transfer(&r, flags);
 }
@@ -134,7 +138,7 @@ LINK_EXPORT int lapi_link_get(lapi_link_t *link, lapi_link_endpoint_t *ep, void 
                               lapi_link_done_t *done, void *context, void *data)
 {
 	const request r = {link, ep,   local,   remote, local_handle, remote_handle,
-	                   size, done, context, data,   LINK_READS,   LAPI_LINK_REMOTE_READ};
+	                   size, done, context, data,   GET_ERR, LAPI_LINK_REMOTE_READ};
 
 	return transfer(&r, flags);
 }
@@ -162,14 +166,13 @@ static int rmw(lapi_handle_t hndl, uint32_t op, uint32_t tgt, uint64_t remote, c
 static int atomic(const request *r, uint32_t op, uint64_t first, uint64_t second)
 {
 	const uint64_t in[2] = {first, second};
-	link_count *count = NULL;
 	link_op *object = NULL;
 	int *counter, rc;
 
 	if (r->remote % r->size)
 		return LAPI_LINK_NOT_SUPPORTED;
-	rc = begin(r, &object, &count, &counter);
-	return rc ?: began(r, object, count,
+	rc = begin(r, &object, &counter);
+	return rc ?: began(r, object,
 	                   rmw(r->link->handle, op, r->ep->task, r->remote, in, r->local, counter,
 	                       (uint32_t)r->size));
 }
@@ -197,7 +200,7 @@ LINK_EXPORT int lapi_link_atomic_op(lapi_link_t *link, lapi_link_endpoint_t *ep,
                                     void *context, void *data)
 {
 	const request r = {link, ep,   NULL,    remote, NULL,       remote_handle, width_of(flags),
-	                   done, context, data, LINK_READS, LAPI_LINK_REMOTE_ATOMIC};
+	                   done, context, data, RMW_ERR, LAPI_LINK_REMOTE_ATOMIC};
 
 	return known(op, flags) ?: atomic(&r, operations[op], operand, 0);
 }
@@ -209,7 +212,7 @@ LINK_EXPORT int lapi_link_atomic_fop(lapi_link_t *link, lapi_link_endpoint_t *ep
                                      void *context, void *data)
 {
 	const request r = {link, ep, local, remote, local_handle, remote_handle, width_of(flags),
-	                   done, context, data, LINK_READS, LAPI_LINK_REMOTE_ATOMIC};
+	                   done, context, data, RMW_ERR, LAPI_LINK_REMOTE_ATOMIC};
 
 	if (!local)
 		return LAPI_LINK_BAD_PARAM;
@@ -223,7 +226,7 @@ LINK_EXPORT int lapi_link_atomic_cswap(lapi_link_t *link, lapi_link_endpoint_t *
                                        void *context, void *data)
 {
 	const request r = {link, ep, local, remote, local_handle, remote_handle, width_of(flags),
-	                   done, context, data, LINK_READS, LAPI_LINK_REMOTE_ATOMIC};
+	                   done, context, data, RMW_ERR, LAPI_LINK_REMOTE_ATOMIC};
 
 	if (!local)
 		return LAPI_LINK_BAD_PARAM;

@@ -5,7 +5,7 @@
 
 static int has_ended(const link_op *op)
 {
-	return op->status != LAPI_LINK_SUCCESS || __atomic_load_n(&op->counter, __ATOMIC_ACQUIRE);
+	return op->status != LAPI_LINK_SUCCESS || link_has_counted(op);
 }
 
 /* Moves what has ended of ep to a list, under the lock. 1: something is still under way. */
@@ -145,31 +145,34 @@ LINK_EXPORT int lapi_link_progress(lapi_link_t *link)
 
 /* The operations at one endpoint that a flush waits for. */
 typedef struct goal {
+	int is;
 	uint64_t begun[LINK_KINDS];
-	const link_count *count;
-	uint32_t counted, faults;
+	uint32_t counted;
 } goal;
 
 static goal goal_of(const lapi_link_endpoint_t *ep)
 {
-	goal g = {.count = ep->count, .counted = ep->counted, .faults = ep->faults};
+	goal g = {.is = 1, .counted = ep->counted};
 
 	for (int kind = 0; kind < LINK_KINDS; kind++)
 		g.begun[kind] = ep->begun[kind];
 	return g;
 }
 
-/* 1: reached. *status: some operations without a callback were lost. Under the lock. */
-static int reached(const lapi_link_endpoint_t *ep, const goal *g, int *status)
+/*
+ * 1: reached. *status: some operations without a callback have failed, now or since the last flush.
+ * Under the lock.
+ */
+static int reached(lapi_link_endpoint_t *ep, const goal *g, int *status)
 {
 	for (int kind = 0; kind < LINK_KINDS; kind++)
 		if ((int64_t)(ep->ended[kind] - g->begun[kind]) < 0)
 			return 0;
-	if ((int32_t)((uint32_t)__atomic_load_n(&g->count->ended, __ATOMIC_ACQUIRE) - g->counted) >= 0)
-		return 1;
-	if (ep->faults == g->faults)
+	if ((int32_t)(ep->counted - link_uncounted(ep) - g->counted) < 0)
 		return 0;
-	*status = ep->status == LAPI_LINK_SUCCESS ? LAPI_LINK_ERROR : ep->status;
+	if (ep->failed != ep->failed_reported)
+		*status = ep->status == LAPI_LINK_SUCCESS ? LAPI_LINK_ERROR : ep->status;
+	ep->failed_reported = ep->failed;
 	return 1;
 }
 
@@ -214,7 +217,7 @@ LINK_EXPORT int lapi_link_flush(lapi_link_t *link, lapi_link_endpoint_t *endpoin
 			goals[task] = goal_of(link->endpoints[task]);
 	link_unlock(link);
 	for (task = 0; task < link->tasks; task++)
-		if (goals[task].count) {
+		if (goals[task].is) {
 			one = flush_one(link, link->endpoints[task], &goals[task]);
 			status = status == LAPI_LINK_SUCCESS ? one : status;
 		}

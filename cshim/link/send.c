@@ -1,6 +1,8 @@
 /* send.c - messages. */
 #include "link/link.h"
 
+#include "node/guard.h"
+
 #include <string.h>
 
 static void arrived(lapi_link_t *link, link_message *m)
@@ -117,12 +119,12 @@ static void report_in(link_head *head, lapi_link_endpoint_t *ep)
 }
 
 /*
- * An operation for a message, with its room, that has begun. done, data, context, cbdata: of a
- * message that is not copied.
+ * An operation for a message, with its room, that has begun. done, data, data_size, context, cbdata:
+ * of a message that is not copied.
  */
 static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head *head, uint32_t size,
-                 link_op **begun, lapi_link_done_t *done, const void *data, void *context,
-                 void *cbdata)
+                 link_op **begun, lapi_link_done_t *done, const void *data, size_t data_size,
+                 void *context, void *cbdata)
 {
 	int rc = LAPI_LINK_OUT_OF_RESOURCE;
 	link_op *op = NULL;
@@ -137,6 +139,8 @@ static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head *head, u
 	if (op) {
 		op->endpoint = ep;
 		op->kind = LINK_SENDS;
+		op->type = AM_ERR;
+		op->size = data_size;
 		op->done = op->copy ? NULL : done;
 		op->local = (void *)(uintptr_t)data;
 		op->handle = NULL;
@@ -151,20 +155,60 @@ static int begin(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head *head, u
 	return rc;
 }
 
-static void *copy(void *to, const void *from, size_t n)
+/* head, header and data to one place; 1: these cannot be read. */
+static int pack(char *to, const link_head *head, const void *header, size_t header_size,
+                const void *data, size_t size)
 {
-	if (n)
-		memcpy(to, from, n);
-	return (char *)to + n;
+	memcpy(to, head, sizeof(*head));
+	to += sizeof(*head);
+	return (header_size && node_guarded_copy_short(to, header, header_size)) ||
+	       (size && node_guarded_copy(to + header_size, data, size));
 }
 
-/* Sends a message whose operation has begun: from is its head and header, then the data follow. */
-static int post(lapi_link_t *link, link_op *op, void *from, size_t in_header, const void *data,
-                size_t size)
+/*
+ * Whether data can be read, of more bytes than a word. A message that LAPI began and could not read
+ * would leave the target with a part of it.
+ */
+static int is_readable(const char *data, size_t size)
 {
-	return PLAPI_Amsend(link->handle, op->endpoint->task, (void *)LINK_HANDLER, from,
+	enum { PAGE = 4096, WORD = 4 };
+	const char *last = data + size - WORD;
+
+	for (; data < last; data += PAGE)
+		if (node_guarded_load(data))
+			return 0;
+	return !node_guarded_load(last);
+}
+
+/* Hands a message to LAPI: from is its head and header, then the data follow. */
+static int hand_over(lapi_link_t *link, link_op *op, void *from, size_t in_header, const void *data,
+                     size_t size)
+{
+	uint32_t task = op->endpoint->task;
+
+	link_handed_over(&op->counter);
+	return PLAPI_Amsend(link->handle, task, (void *)LINK_HANDLER, from,
 	                    (uint)in_header, (void *)(uintptr_t)data, size, NULL,
 	                    (lapi_cntr_t *)(void *)&op->counter, NULL);
+}
+
+/* Sends a message whose operation has begun. LAPI's result. */
+static int post(lapi_link_t *link, link_op *op, const link_head *head, const void *header,
+                size_t header_size, const void *data, size_t size)
+{
+	size_t total = sizeof(*head) + header_size + size;
+	char packed[sizeof(link_head) + LINK_HEADER];
+
+	if (!op->copy) {
+		if (!is_readable(data, size) || pack(packed, head, header, header_size, NULL, 0))
+			return LAPI_ERR_ORG_ADDR_NULL;
+		return hand_over(link, op, packed, sizeof(*head) + header_size, data, size);
+	}
+	if (pack(op->copy, head, header, header_size, data, size))
+		return LAPI_ERR_ORG_ADDR_NULL;
+	header_size = link->header_max;
+	return hand_over(link, op, op->copy, header_size, op->copy + header_size,
+	                 total - header_size);
 }
 
 static int fits(size_t header_size, size_t size, lapi_link_done_t *done)
@@ -191,6 +235,8 @@ static int send_short(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head hea
 	uint32_t total = (uint32_t)(header_size + size);
 	int rc;
 
+	if (pack(packed, &head, header, header_size, data, size))
+		return LAPI_LINK_ERROR;
 	link_lock(link);
 	rc = ep->status;
 	if (rc == LAPI_LINK_SUCCESS && !take_room(ep, total))
@@ -200,7 +246,7 @@ static int send_short(lapi_link_t *link, lapi_link_endpoint_t *ep, link_head hea
 	link_unlock(link);
 	if (rc != LAPI_LINK_SUCCESS)
 		return rc;
-	copy(copy(copy(packed, &head, sizeof(head)), header, header_size), data, size);
+	memcpy(packed, &head, sizeof(head));
 	rc = PLAPI_Amsend(link->handle, ep->task, (void *)LINK_HANDLER, packed,
 	                  (uint)sizeof(head) + total, NULL, 0, NULL, NULL, NULL);
 	if (rc == LAPI_SUCCESS)
@@ -215,8 +261,7 @@ LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint
                                const void *header, size_t header_size, const void *data, size_t size,
                                lapi_link_done_t *done, void *context, void *cbdata)
 {
-	char packed[sizeof(link_head) + LINK_HEADER];
-	size_t total = header_size + size, in_header;
+	size_t total = header_size + size;
 	link_head head = {.what = (uint32_t)total | tag << LINK_TAG_AT};
 	int rc, copied, withdrawn;
 	link_op *op;
@@ -228,23 +273,13 @@ LINK_EXPORT int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *ep, uint
 		return LAPI_LINK_BAD_PARAM;
 	if (total + sizeof(head) <= link->header_max)
 		return send_short(link, ep, head, header, header_size, data, size);
-	rc = begin(link, ep, &head, (uint32_t)total, &op, done, data, context, cbdata);
+	rc = begin(link, ep, &head, (uint32_t)total, &op, done, data, size, context, cbdata);
 	if (rc != LAPI_LINK_SUCCESS)
 		return rc;
 	copied = op->copy != NULL;
-	if (copied) {
-		copy(copy(copy(op->copy, &head, sizeof(head)), header, header_size), data, size);
-		in_header = link->header_max;
-		rc = post(link, op, op->copy, in_header, op->copy + in_header,
-		          sizeof(head) + total - in_header);
-		if (rc == LAPI_SUCCESS)
-			return LAPI_LINK_DONE;
-	} else {
-		copy(copy(packed, &head, sizeof(head)), header, header_size);
-		rc = post(link, op, packed, sizeof(head) + header_size, data, size);
-		if (rc == LAPI_SUCCESS)
-			return LAPI_LINK_SUCCESS;
-	}
+	rc = post(link, op, &head, header, header_size, data, size);
+	if (rc == LAPI_SUCCESS)
+		return copied ? LAPI_LINK_DONE : LAPI_LINK_SUCCESS;
 	link_lock(link);
 	give_room(ep, (uint32_t)total);
 	withdrawn = link_withdraw(link, op);

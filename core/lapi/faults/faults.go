@@ -29,10 +29,19 @@ type Event struct {
 	Code     codes.Code
 	Type     codes.ErrType
 	Task, Of int
-	Own      bool // an operation of this task has failed by it, and makes no more changes
-	Text     string
+	// Failed says which operation of this task has failed by it, and makes no more changes.
+	Failed Failed
+	Text   string
 	// Patience is how long a task without a handler waits for the launcher to end it.
 	Patience time.Duration
+}
+
+// Failed names an operation of this task by an address: Type of the event is its kind.
+type Failed struct {
+	Is   bool           // false: none has
+	Peer int            // the task that it moves data to or from
+	Addr transport.Addr // one of its addresses
+	Here bool           // Addr is of this task's memory, not of the peer's
 }
 
 // Config is what a Reporter needs of others.
@@ -125,9 +134,15 @@ func badAddr(err error) transport.Addr {
 	return 0
 }
 
-// Here is Local for an address that this task itself named.
+// Here is Local for an address that this task itself named, in a call that returns an error.
 func (r *Reporter) Here(err error, code codes.Code, kind codes.ErrType) {
 	r.Local(err, code, kind, r.cfg.Me)
+}
+
+// Origin is Here for an operation to or from p that a call has accepted.
+func (r *Reporter) Origin(p *peer.Peer, err error, kind codes.ErrType) {
+	r.Here(err, codes.ErrOrgAddrNull, kind)
+	r.failed(p, badAddr(err), true)
 }
 
 // RaiseHere is Raise about this task itself.
@@ -140,30 +155,44 @@ func (r *Reporter) RaiseHere(code codes.Code, kind codes.ErrType, what string) {
 func (r *Reporter) Target(err error, kind codes.ErrType, src *peer.Peer, token uint64) {
 	r.Local(err, codes.ErrTgtAddrNull, kind, src.ID)
 	if src.IsSelf && token == 0 {
+		r.failed(src, badAddr(err), false)
 		return // one call of the handler is enough
 	}
 	r.Tell(src, codes.ErrTgtAddrNull, kind, badAddr(err), token)
 }
 
-// Remote is about an address in p's memory that could not be accessed.
-func (r *Reporter) Remote(p *peer.Peer, addr transport.Addr, code codes.Code, kind codes.ErrType) {
+// Remote is about an address in p's memory that an operation of this task could not access.
+func (r *Reporter) Remote(p *peer.Peer, addr transport.Addr, kind codes.ErrType) {
+	r.raiseRemote(p, addr, codes.ErrTgtAddrNull, kind)
+	r.failed(p, addr, false)
+}
+
+// Fetch is about an address in p's memory that p's active message names as its data.
+func (r *Reporter) Fetch(p *peer.Peer, addr transport.Addr) {
+	r.raiseRemote(p, addr, codes.ErrOrgAddrNull, codes.AmErr)
+	r.Tell(p, codes.ErrOrgAddrNull, codes.AmErr, addr, 0)
+}
+
+func (r *Reporter) raiseRemote(p *peer.Peer, addr transport.Addr, code codes.Code,
+	kind codes.ErrType) {
 	r.Raise(code, kind, p.ID,
 		fmt.Sprintf("%s: address %#x cannot be accessed in task %d; check the address and its "+
 			"length", kind, uint64(addr), p.ID))
-	r.own()
 }
 
-// own notes that the last event is of an operation of this task.
-func (r *Reporter) own() { r.events[len(r.events)-1].Own = true }
+// failed notes that the last event is of an operation of this task.
+func (r *Reporter) failed(p *peer.Peer, a transport.Addr, here bool) {
+	r.events[len(r.events)-1].Failed = Failed{Is: true, Peer: p.ID, Addr: a, Here: here}
+}
 
 // SingleCopy is about a copy straight between this task's memory and p's: p hears of what is bad
 // there.
 func (r *Reporter) SingleCopy(p *peer.Peer, f *transport.FaultError, kind codes.ErrType) {
 	if !f.Remote {
-		r.Local(f, codes.ErrOrgAddrNull, kind, r.cfg.Me)
+		r.Origin(p, f, kind)
 		return
 	}
-	r.Remote(p, f.Addr, codes.ErrTgtAddrNull, kind)
+	r.Remote(p, f.Addr, kind)
 	if !p.IsSelf {
 		r.Tell(p, codes.ErrTgtAddrNull, kind|namedHere, f.Addr, 0)
 	}
@@ -198,6 +227,6 @@ func (r *Reporter) Heard(p *peer.Peer, h *wire.Fault) {
 	}
 	r.Raise(codes.Code(h.Code), kind, p.ID, what)
 	if !named {
-		r.own()
+		r.failed(p, h.Addr, codes.Code(h.Code) == codes.ErrOrgAddrNull)
 	}
 }

@@ -160,8 +160,7 @@ func (r *Receiver) fetchFault(p *peer.Peer, fault *transport.FaultError) {
 		r.cfg.Faults.Target(fault, codes.AmErr, p, 0)
 		return
 	}
-	r.cfg.Faults.Remote(p, fault.Addr, codes.ErrOrgAddrNull, codes.AmErr)
-	r.cfg.Faults.Tell(p, codes.ErrOrgAddrNull, codes.AmErr, fault.Addr, 0)
+	r.cfg.Faults.Fetch(p, fault.Addr)
 }
 
 func (r *Receiver) tellFetched(p *peer.Peer, token uint64, outcome wire.Outcome) {

@@ -4,12 +4,12 @@
 
 #include <signal.h>
 
-enum { PENDING = 200, SURVIVORS = 2 };
+enum { PENDING = 200, SURVIVORS = 2, NAMED = 3 };
 
 static uint64_t memory[4096], local[4096];
 static lapi_link_handle_t *mine, *theirs;
 static int ended[4], errors, error_status;
-static uint32_t lost_task = UINT32_MAX, survivors;
+static uint32_t lost_task = UINT32_MAX, survivors, named; /* messages of these tags */
 
 static void done(lapi_link_t *link, lapi_link_endpoint_t *ep, void *at, lapi_link_handle_t *handle,
                  void *context, void *data, int status)
@@ -37,8 +37,8 @@ static void error(lapi_link_t *link, lapi_link_endpoint_t *ep, int status, const
 static void count(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t tag, const void *message,
                   size_t size, void *context)
 {
-	(void)link, (void)ep, (void)tag, (void)message, (void)size, (void)context;
-	survivors++;
+	(void)link, (void)ep, (void)tag, (void)message, (void)size;
+	++*(uint32_t *)context;
 }
 
 static void bad_address(void)
@@ -85,10 +85,10 @@ static void named_by_others(void)
 				progress();
 		}
 		CHECK(ended[2] == BAD);
-		CHECK(lapi_link_send(lnk, peer[1], SURVIVORS, NULL, 0, NULL, 0, NULL, NULL, NULL) ==
+		CHECK(lapi_link_send(lnk, peer[1], NAMED, NULL, 0, NULL, 0, NULL, NULL, NULL) ==
 		      LAPI_LINK_DONE);
 	}
-	while (attr.task == 1 && survivors == 0) {
+	while (attr.task == 1 && named == 0) {
 		while (good - ended[0] - ended[2] < 8)
 			good += TRY(lapi_link_get(lnk, peer[0], local, theirs[0].base, NULL, &theirs[0], 8,
 			                          0, CALLBACK)) == LAPI_LINK_SUCCESS;
@@ -98,7 +98,6 @@ static void named_by_others(void)
 	CHECK(attr.task != 1 || (ended[0] == good && ended[2] == 0));
 	barrier();
 	ended[0] = ended[2] = errors = 0;
-	survivors = 0;
 }
 
 static void killed(void)
@@ -149,7 +148,8 @@ int main(void)
 	begin(error);
 	theirs = calloc(attr.tasks, sizeof(*theirs));
 	share(memory, sizeof(memory), LAPI_LINK_REMOTE_READ | LAPI_LINK_REMOTE_WRITE, &mine, theirs);
-	MUST(lapi_link_set_receive(lnk, SURVIVORS, count, NULL));
+	MUST(lapi_link_set_receive(lnk, SURVIVORS, count, &survivors));
+	MUST(lapi_link_set_receive(lnk, NAMED, count, &named));
 	section = "a bad address";
 	bad_address();
 	section = "a bad address that another names";

@@ -6,26 +6,29 @@ set -u
 build=$1
 run=$build/bin/lapirun
 rig=tests/verbs/rig
+limit=$([[ $build = *sanitize-* ]] && echo 600 || echo 120)
 passed=0 failed=0 skipped=0
 
 # one NAME STATUS COMMAND...: the command ends with that status, and has said "passed".
 one() {
 	local name=$1 wanted=$2 out status
 	shift 2
-	out=$(timeout 120 "$@" 2>&1)
+	out=$(timeout $limit "$@" 2>&1)
 	status=$?
 	if [ $status = 3 ] && grep -q '^rig: ' <<<"$out"; then
 		skipped=$((skipped + 1))
-	elif [ $status = "$wanted" ] && grep -q '^passed$' <<<"$out"; then
+	elif [ $status = "$wanted" ] && grep -q '^passed$' <<<"$out" &&
+		! grep -q '^WARNING: ThreadSanitizer\|ERROR: AddressSanitizer' <<<"$out"; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
 		echo "link-test: $name: failed, status $status"
 		tail -n 5 <<<"$out"
+		[ -z "${LINK_LOG-}" ] || printf '%s\n' "$name" "$out" >>"$LINK_LOG"
 	fi
 }
 
-for program in operations messages threads beside; do
+for program in operations messages addresses threads beside; do
 	for tasks in 1 2 4; do
 		one "$program, $tasks tasks" 0 "$run" -n $tasks "$build/link/$program"
 	done
