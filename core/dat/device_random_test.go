@@ -135,7 +135,7 @@ func TestDeviceRandom(t *testing.T) {
 				m := windows[random.IntN(len(windows))]
 				x := BindArgs{LMR: e.h.lmr.Handle(), EP: e.Handle(), Privileges: RemoteRead,
 					Triplet:   e.h.local(0, uint32(random.IntN(3)*8))[0],
-					ZeroBased: random.IntN(8) == 0}
+					ZeroBased: random.IntN(4) == 0}
 				switch _, r := m.Bind(x); {
 				case r == codes.Success:
 					posted++

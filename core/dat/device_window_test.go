@@ -130,7 +130,106 @@ func TestWindowOfRMRs(t *testing.T) {
 	}
 }
 
-// TestWindowZeroBased: an RMR that counts from 0 is a region of its own, before and after windows.
+// zeroBased binds bytes of an LMR, from 0 on. at is an address as the LMR has it.
+func (l *windowLab) zeroBased(m *RMR, of *LMR, at uint64, n uint32, p Privileges) uint32 {
+	l.t.Helper()
+	context, r := m.Bind(BindArgs{LMR: of.Handle(), Privileges: p, EP: l.b.Handle(), ZeroBased: true,
+		Triplet: Triplet{Addr: at, N: n, Context: of.Context}})
+	l.must("bind", r)
+	if s := l.told(l.b); s != rc.Success || m.Context != context {
+		l.t.Fatalf("status %d, context %#x of %#x", s, m.Context, context)
+	}
+	return context
+}
+
+// fromZero accesses n bytes that a peer names from at on.
+func (l *windowLab) fromZero(by *labEnd, op rc.Op, context uint32, at uint64, n uint32,
+	want rc.Status) {
+	l.t.Helper()
+	l.must("access", by.Post(PostArgs{Op: op, Triplets: by.h.local(0, n),
+		Remote: Triplet{Addr: at, N: n, Context: context}}))
+	if s, _, _ := l.dto(by.req); s != want {
+		l.t.Errorf("access to %d bytes at %d: status %d, not %d", n, at, s, want)
+	}
+	if want != rc.Success {
+		l.expect(by.con, EventBroken)
+	}
+}
+
+// TestWindowZeroBasedOfEndpoint: an endpoint's RMR that counts from 0 is a window, of an LMR that has
+// addresses and of an LMR from 0: its bytes, no others, no other connection, until it is
+// bound anew or invalidated.
+func TestWindowZeroBasedOfEndpoint(t *testing.T) {
+	for _, ofZero := range []bool{false, true} {
+		l := newWindowLab(t, nil)
+		of, at := l.b.h.lmr, l.b.h.local(64, 0)[0].Addr
+		if ofZero {
+			var r codes.Return
+			of, r = l.b.h.ia.NewLMR(LMRArgs{Region: [2]uint64{l.b.h.local(0, 0)[0].Addr}, Length: 512,
+				PZ: l.b.h.pz.Handle(), Privileges: allPrivileges, ZeroBased: true})
+			l.must("lmr", r)
+			at = 64
+		}
+		m, regions := l.rmr(true), l.b.h.d.Regions()
+		first := l.zeroBased(m, of, at, 16, RemoteRead|RemoteWrite)
+		if m.region.window == nil || l.b.h.d.Regions() != regions {
+			t.Errorf("of an LMR from 0 %v: an RMR is a region", ofZero)
+		}
+		copy(l.a.h.b, "of a peer")
+		l.fromZero(l.a, rc.Write, first, 4, 8, rc.Success)
+		if string(l.b.h.b[68:76]) != "of a pee" {
+			t.Errorf("%q", l.b.h.b[64:80])
+		}
+		a, _ := l.pair(nil)
+		l.fromZero(a, rc.Read, first, 0, 8, rc.RemoteAccess)
+		second := l.zeroBased(m, of, at+16, 16, RemoteRead|RemoteWrite)
+		l.fromZero(l.a, rc.Read, second, 0, 16, rc.Success)
+		l.must("receive", l.b.PostReceive(l.b.h.local(0, 8), 7, 0))
+		l.must("send", l.a.Post(PostArgs{Op: rc.Send, Invalidate: true,
+			Remote: Triplet{Context: second}}))
+		l.wantDTO(l.b.recv, rc.Success, 0, dtoReceiveWithInvalidate)
+		l.wantDTO(l.a.req, rc.Success, 0, dtoSend)
+		if m.Context != 0 || of.users != 0 {
+			t.Errorf("bound after it was invalidated: context %#x, %d users", m.Context, of.users)
+		}
+		third := l.zeroBased(m, of, at, 8, RemoteRead|RemoteWrite)
+		copy(l.a.h.b[512:], "by a RMR")
+		l.must("read", l.b.Post(PostArgs{Op: rc.Read, ToRMR: true, Remote: l.a.h.remote(512, 8),
+			Triplets: []Triplet{{N: 8, Context: third}}}))
+		l.wantDTO(l.b.req, rc.Success, 8, dtoRead)
+		if string(l.b.h.b[64:72]) != "by a RMR" {
+			t.Errorf("a read to an RMR: %q", l.b.h.b[64:72])
+		}
+		l.fromZero(l.a, rc.Read, third, 1, 8, rc.RemoteAccess)
+		l.expect(l.b.con, EventDisconnected)
+		l.a, l.b = l.pair(nil)
+		fourth := l.zeroBased(m, of, at, 8, RemoteRead)
+		l.fromZero(l.a, rc.Read, fourth, at, 8, rc.RemoteAccess)
+		l.must("free", m.Free())
+		l.close()
+	}
+}
+
+// TestWindowOfZeroBasedLMR: an RMR with addresses, of an LMR that counts from 0, is a region.
+func TestWindowOfZeroBasedLMR(t *testing.T) {
+	l := newWindowLab(t, nil)
+	defer l.close()
+	of, r := l.b.h.ia.NewLMR(LMRArgs{Region: [2]uint64{l.b.h.local(0, 0)[0].Addr}, Length: 512,
+		PZ: l.b.h.pz.Handle(), Privileges: allPrivileges, ZeroBased: true})
+	l.must("lmr", r)
+	for _, forEP := range []bool{false, true} {
+		context, r := l.rmr(forEP).Bind(BindArgs{LMR: of.Handle(), Triplet: Triplet{Addr: 64, N: 8},
+			Privileges: RemoteRead, EP: l.b.Handle()})
+		l.must("bind", r)
+		if s := l.told(l.b); s != rc.Success {
+			t.Fatalf("status %d", s)
+		}
+		l.reach(l.a, rc.Read, context, 64, 8, rc.Success)
+	}
+}
+
+// TestWindowZeroBased: an RMR that counts from 0 and is not an endpoint's is a region of its own,
+// before and after windows.
 func TestWindowZeroBased(t *testing.T) {
 	l := newWindowLab(t, nil)
 	defer l.close()
@@ -403,6 +502,8 @@ func TestWindowsLacking(t *testing.T) {
 				t.Error("not unbound")
 			}
 			l.denied(rc.Read, context, 64, 8)
+			context = l.zeroBased(m, l.b.h.lmr, l.b.h.local(64, 0)[0].Addr, 8, RemoteRead)
+			l.fromZero(l.a, rc.Read, context, 0, 8, rc.Success)
 		}
 		if r := l.a.Post(PostArgs{Op: rc.Send, Invalidate: true}); r.Type() !=
 			codes.ModelNotSupported {

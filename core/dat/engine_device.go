@@ -125,11 +125,7 @@ func accessOf(p Privileges) (access ibv.Access) {
 }
 
 func (k *deviceEngine) register(r *region) codes.Return {
-	as := r.addr
-	if r.zeroBased {
-		as = 0
-	}
-	of, result := r.pz.zone.Register(r.addr, r.n, as, accessOf(r.privileges))
+	of, result := r.pz.zone.Register(r.addr, r.n, r.as(r.addr), accessOf(r.privileges))
 	if result != codes.Success {
 		return result
 	}
@@ -143,10 +139,10 @@ func (k *deviceEngine) register(r *region) codes.Return {
 
 // name has the contexts of a region, or of a window, name its memory.
 func (k *deviceEngine) name(r *region) bool {
-	m := device.Memory{Addr: r.addr, N: r.n, Start: r.addr, Zone: uint64(r.pz.handle),
+	m := device.Memory{Addr: r.addr, N: r.n, Start: r.as(r.addr), Zone: uint64(r.pz.handle),
 		Context: r.keys.Local, Key: r.keys.Local, Privileges: uint32(r.privileges)}
-	if r.zeroBased {
-		m.Start = 0
+	if r.window != nil { // its local key is the LMR's
+		m.Shift = r.lmr.region.as(r.addr) - m.Start
 	}
 	of := k.regions
 	if r.rmr != nil {

@@ -7,8 +7,7 @@ import (
 )
 
 // RMRs of an RDMA adapter. Each has a window (device.Window), of the zone's or the queue pair's own
-// (RMR.ForEP). What a window cannot be, an RMR that counts addresses from 0, or one of such an LMR,
-// is a region of its own.
+// (RMR.ForEP). What a window cannot be (fits) is a region of its own.
 
 func (k *deviceEngine) openRMR(m *RMR) (r codes.Return) {
 	m.ForEP = m.ForEP && k.info.OwnWindows
@@ -31,7 +30,7 @@ func (k *deviceEngine) promise(b *binding) (r codes.Return) {
 	case b.of == nil && (m.ForEP || now == nil): // its turn comes, and the window ends
 	case b.of == nil:
 		b.window = now
-	case !m.ForEP && !k.info.Windows || b.region.zeroBased || b.of.region.zeroBased:
+	case !k.fits(b):
 		return k.register(&b.region)
 	case now == nil || m.ForEP && (m.LMR != nil || m.pending > 0):
 		b.window, r = m.PZ.zone.NewWindow(m.ForEP)
@@ -41,6 +40,15 @@ func (k *deviceEngine) promise(b *binding) (r codes.Return) {
 		b.window = now
 	}
 	return codes.Success
+}
+
+// fits says whether a window can be what is bound. A window of the zone names bytes
+// as its region does, for InfiniBand has no others. A window of a pair may count from 0.
+func (k *deviceEngine) fits(b *binding) bool {
+	if b.region.zeroBased {
+		return b.rmr.ForEP
+	}
+	return (b.rmr.ForEP || k.info.Windows) && !b.of.region.zeroBased
 }
 
 func (k *deviceEngine) grant(r *region) {
@@ -65,8 +73,8 @@ func (b *binding) Window() *device.Window { return b.window }
 
 func (b *binding) Request() (r ibv.Bind) {
 	if b.of != nil {
-		r.MR, r.Addr, r.N = b.of.region.of.Number(), b.region.addr, b.region.n
-		r.Access = accessOf(b.region.privileges)
+		r.MR, r.Addr, r.N = b.of.region.of.Number(), b.of.region.as(b.region.addr), b.region.n
+		r.Access, r.Zero = accessOf(b.region.privileges), b.region.zeroBased
 	}
 	return r
 }

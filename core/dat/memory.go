@@ -148,14 +148,19 @@ func (t *contexts) remove(context uint32) {
 
 // in finds n bytes at addr in a region, as the program counts them.
 func (r *region) in(addr, n uint64) (transport.Addr, bool) {
-	start := r.addr
-	if r.zeroBased {
-		start = 0
-	}
+	start := r.as(r.addr)
 	if addr < start || addr-start > r.n || n > r.n-(addr-start) {
 		return 0, false
 	}
 	return transport.Addr(r.addr + (addr - start)), true
+}
+
+// as is what the program, its peers and an adapter call an address of the region.
+func (r *region) as(addr uint64) uint64 {
+	if r.zeroBased {
+		return addr - r.addr
+	}
+	return addr
 }
 
 // LMR is a local memory region.

@@ -48,8 +48,9 @@ func (d *Device) PostSend(qp ibv.QP, w *ibv.Work) error {
 // BindMW implements ibv.Windows.
 func (d *Device) BindMW(qp ibv.QP, b *ibv.Bind) (uint32, error) {
 	d.m.bind = C.struct_cshim_ibv_bind{id: C.uint64_t(b.ID), addr: C.uint64_t(b.Addr),
-		n: C.uint64_t(b.N), mw: object(b.MW), mr: object(b.MR), access: C.uint(b.Access),
-		flags: C.IBV_SEND_SIGNALED | flag[C.uint](b.Fence, C.IBV_SEND_FENCE)}
+		n: C.uint64_t(b.N), mw: object(b.MW), mr: object(b.MR),
+		access: C.uint(b.Access) | flag[C.uint](b.Zero, C.IBV_ACCESS_ZERO_BASED),
+		flags:  C.IBV_SEND_SIGNALED | flag[C.uint](b.Fence, C.IBV_SEND_FENCE)}
 	var key C.uint32_t
 	err := C.cshim_ibv_bind_mw(object(qp), &d.m.bind, &key)
 	return uint32(key), failure("ibv_bind_mw", err)

@@ -166,9 +166,9 @@ static void denied(const char *what, int write, note n, DAT_SEG_LENGTH length)
 	broken(&s);
 }
 
-/* Binds; n is 0: unbinds. */
-static DAT_RMR_CONTEXT open_window(side *s, DAT_RMR_HANDLE rmr, size_t at, DAT_SEG_LENGTH n,
-                                   int rights)
+/* Binds. */
+static DAT_RMR_CONTEXT open_as(side *s, DAT_RMR_HANDLE rmr, size_t at, DAT_SEG_LENGTH n, int rights,
+                               DAT_VA_TYPE type)
 {
 	DAT_LMR_TRIPLET part = pair_local(&p, at, n);
 	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *d;
@@ -177,13 +177,20 @@ static DAT_RMR_CONTEXT open_window(side *s, DAT_RMR_HANDLE rmr, size_t at, DAT_S
 	DAT_RMR_CONTEXT context;
 
 	MUST(dat_rmr_bind(rmr, n ? p.lmr : DAT_HANDLE_NULL, &part, (DAT_MEM_PRIV_FLAGS)rights,
-	                  DAT_VA_TYPE_VA, s->ep, none, DAT_COMPLETION_DEFAULT_FLAG, &context));
+	                  type, s->ep, none, DAT_COMPLETION_DEFAULT_FLAG, &context));
 	event = pair_event(s->request, DAT_RMR_BIND_COMPLETION_EVENT);
 	d = &event.event_data.rmr_completion_event_data;
 	CHECK(d->rmr_handle == rmr && d->status == DAT_RMR_BIND_SUCCESS);
 	MUST(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	CHECK(param.rmr_context == (n ? context : 0));
 	return context;
+}
+
+/* With addresses; n is 0: unbinds. */
+static DAT_RMR_CONTEXT open_window(side *s, DAT_RMR_HANDLE rmr, size_t at, DAT_SEG_LENGTH n,
+                                   int rights)
+{
+	return open_as(s, rmr, at, n, rights, DAT_VA_TYPE_VA);
 }
 
 static char *memory_at(size_t at)
@@ -283,6 +290,53 @@ static void windows_of_endpoint(side *s)
 	meet(s);
 }
 
+/* A window of type 2 whose first byte has the address 0 for the peer. */
+static void windows_from_zero(side *s)
+{
+	enum { BOTH = DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG };
+	DAT_LMR_TRIPLET empty = pair_local(&p, 0, 4);
+	DAT_DTO_COMPLETION_EVENT_DATA d;
+	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+	note n = {0, 0};
+
+	memset(memory_at(serving ? AT : 0), serving ? 's' : 'c', LENGTH);
+	if (serving)
+		MUST(dat_rmr_create_for_ep(p.pz, &rmr));
+	for (int round = 0; round < 2; round++) {
+		if (serving) {
+			context = open_as(s, rmr, AT, LENGTH, BOTH, DAT_VA_TYPE_ZB);
+			tell(s, context, NULL);
+			d = completion(s->recv);
+			CHECK(d.operation == DAT_DTO_RECEIVE_WITH_INVALIDATE &&
+			      d.rmr_context == context);
+			post_receive(s);
+			MUST(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+			CHECK(param.rmr_context == 0);
+			CHECK(*memory_at(AT + 7) == 'c' && *memory_at(AT + 8) == 's');
+		} else {
+			n = hear(s);
+			CHECK(reach(s, 1, n, 8) == DAT_DTO_SUCCESS);
+			CHECK(reach(s, 0, n, LENGTH) == DAT_DTO_SUCCESS);
+			CHECK(*memory_at(7) == 'c' && *memory_at(8) == 's');
+			memset(memory_at(0), 'c', LENGTH);
+			MUST(dat_ep_post_send_with_invalidate(s->ep, 1, &empty, none,
+			                                      DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE,
+			                                      n.context));
+			succeeds(s->request);
+		}
+	}
+	if (serving)
+		tell(s, open_as(s, rmr, AT, LENGTH, BOTH, DAT_VA_TYPE_ZB), NULL);
+	else
+		n = hear(s);
+	denied("from 0, by another connection", 0, n, 8);
+	if (serving)
+		MUST(dat_rmr_free(rmr));
+	meet(s);
+}
+
 static DAT_UINT64 blocked(DAT_EVD_HANDLE evd)
 {
 	DAT_UINT64 all[DCNT_EVD_ALL_COUNTERS];
@@ -351,13 +405,15 @@ int main(int argc, char **argv)
 	}
 	CHECK(name);
 	open_adapter(name);
+	setvbuf(stdout, NULL, _IOLBF, 0); /* a log says how far it came */
 	printf("listening\n");
-	fflush(stdout);
 	join(&s, DAT_COMPLETION_DEFAULT_FLAG);
 	windows_of_zone(&s);
 	printf("windows of a zone\n");
 	windows_of_endpoint(&s);
 	printf("windows of an endpoint\n");
+	windows_from_zero(&s);
+	printf("windows that count from 0\n");
 	solicited(&s);
 	printf("solicited waits\n");
 	meet(&s);

@@ -10,6 +10,7 @@ type Bind struct {
 	MR      MR
 	Addr, N uint64
 	Access  Access
+	Zero    bool // peers name its first byte by 0; only of type 2
 	Fence   bool
 }
 

@@ -81,18 +81,20 @@ func Open(inline int, invalidates, atomics bool) (a Adapter, ok bool) {
 // Close frees it.
 func (a Adapter) Close() { C.dev_close(a.c) }
 
-// Memory is what a context names: N bytes at Addr, which the program counts from Start on.
+// Memory is what a context names: N bytes at Addr, which the program counts from Start on, and the
+// adapter's key from Start+Shift on.
 type Memory struct {
-	Addr, N, Start, Zone uint64
-	Context, Key         uint32
-	Privileges           uint32
-	Window               bool
+	Addr, N, Start, Shift, Zone uint64
+	Context, Key                uint32
+	Privileges                  uint32
+	Window                      bool
 }
 
 // AddMemory says what a context names; false: there is no memory.
 func (a Adapter) AddMemory(m *Memory) bool {
 	c := C.dev_memory{addr: C.uint64_t(m.Addr), n: C.uint64_t(m.N), start: C.uint64_t(m.Start),
-		pz: C.uint64_t(m.Zone), context: C.uint32_t(m.Context), key: C.uint32_t(m.Key),
+		shift: C.uint64_t(m.Shift), pz: C.uint64_t(m.Zone),
+		context: C.uint32_t(m.Context), key: C.uint32_t(m.Key),
 		privileges: C.uint16_t(m.Privileges), window: C.uint8_t(number(m.Window))}
 	return C.dev_add_memory(a.c, &c) != 0
 }

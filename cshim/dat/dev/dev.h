@@ -80,6 +80,7 @@ typedef struct dev_pair {
 typedef struct dev_memory {
 	uint64_t addr, n;    /* where it is */
 	uint64_t start;      /* what the program has for its first address */
+	uint64_t shift;      /* from the program's addresses to those of the key */
 	uint64_t pz;         /* handle */
 	uint32_t context, key; /* the key is what the adapter wants */
 	uint16_t privileges; /* DAT_MEM_PRIV_FLAGS */

@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void find_memory(const dev_adapter 
 			own->count = -1;
 			return;
 		}
-		own->list[n].addr = t->virtual_address;
+		own->list[n].addr = t->virtual_address + m->shift;
 		own->list[n].length = t->segment_length;
 		own->list[n].lkey = m->key;
 		own->n += own->list[n++].length;

@@ -346,6 +346,8 @@ int rig_bind_check(struct ibv_qp *qp, const struct ibv_send_wr *wr)
 		return EINVAL;
 	if (wr->bind_mw.bind_info.mw_access_flags & ~(unsigned)(REMOTE | IBV_ACCESS_ZERO_BASED))
 		return EINVAL;
+	if (mw->type == IBV_MW_TYPE_1 && wr->bind_mw.bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED)
+		return EINVAL; /* InfiniBand, o10-36.2.2 */
 	return (mw->rkey ^ wr->bind_mw.rkey) >> RIG_KEY_BITS ? EINVAL : 0;
 }
 

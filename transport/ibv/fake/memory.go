@@ -96,11 +96,10 @@ func (q *qp) remoteAt(key uint32, addr, n uint64, need ibv.Access) (transport.Ad
 		return q.d.local(q.PD, key&^regionKey, addr, n, need)
 	}
 	w := q.d.windowOf(key)
-	if w == nil || w.pd != q.PD || w.own && w.qp != q || w.bind.Access&need != need ||
-		addr < w.bind.Addr || addr-w.bind.Addr > w.bind.N || n > w.bind.N-(addr-w.bind.Addr) {
+	if w == nil || w.pd != q.PD || w.own && w.qp != q || w.bind.Access&need != need {
 		return 0, false
 	}
-	return w.to.at(addr, n)
+	return w.at(addr, n)
 }
 
 // Keys is how many regions peers may reach.

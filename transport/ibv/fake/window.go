@@ -1,6 +1,11 @@
 package fake
 
-import "lapi/transport/ibv"
+import (
+	"golang.org/x/sys/unix"
+
+	"lapi/transport"
+	"lapi/transport/ibv"
+)
 
 type window struct {
 	pd     ibv.PD
@@ -43,6 +48,9 @@ func (d *Device) BindMW(h ibv.QP, b *ibv.Bind) (uint32, error) {
 	if w == nil || w.own && b.N == 0 {
 		panic("a bind of no window, or an unbind of a window of type 2")
 	}
+	if b.Zero && !w.own { // InfiniBand knows no such window
+		return 0, unix.EINVAL
+	}
 	r := request{Work: ibv.Work{ID: b.ID, Op: ibv.OpBind, Signaled: true}, to: *b, was: w.posted,
 		key: d.f.next() | windowKey}
 	w.posted = r.key
@@ -51,6 +59,17 @@ func (d *Device) BindMW(h ibv.QP, b *ibv.Bind) (uint32, error) {
 	q.queue = append(q.queue, r)
 	q.goOn()
 	return r.key, nil
+}
+
+// at is where n bytes of a window are that a peer names so; false: they are not inside.
+func (w *window) at(addr, n uint64) (transport.Addr, bool) {
+	if !w.bind.Zero {
+		addr -= w.bind.Addr // what lies before it wraps round
+	}
+	if addr > w.bind.N || n > w.bind.N-addr {
+		return 0, false
+	}
+	return w.to.at(w.bind.Addr+addr, n)
 }
 
 // doBind does it. A bind that adapters refuse is an error of its queue pair.

@@ -145,6 +145,21 @@ static void bad_binds(void)
 	bad_bind(IBV_MW_TYPE_2, BIND | LOCAL, 0, IBV_ACCESS_REMOTE_READ, 0);
 }
 
+/* InfiniBand has none of type 1 that count from 0: a call that binds one is refused. */
+static void type_one_from_zero(void)
+{
+	struct end a, b;
+
+	pair_open(&a, &b, &usual);
+	struct ibv_mw *mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1);
+	MUST(bind_one(&b, mw, b.mr, 0, 8, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED) ==
+	     EINVAL);
+	bound(&b, mw, 0, 8, IBV_ACCESS_REMOTE_READ);
+	MUST(ibv_dealloc_mw(mw) == 0);
+	end_close(&a);
+	end_close(&b);
+}
+
 /* A window of type 2 is for the connection by which it was bound, even beside one of its domain. */
 static void of_another_queue_pair(void)
 {
@@ -175,5 +190,6 @@ const struct check window_checks[] = {{"type_one", type_one},
                                       {"bounds_and_rights", bounds_and_rights},
                                       {"type_two", type_two},
                                       {"bad_binds", bad_binds},
+                                      {"type_one_from_zero", type_one_from_zero},
                                       {"of_another_queue_pair", of_another_queue_pair},
                                       {NULL, NULL}};
