@@ -1,7 +1,8 @@
 # The component for Open MPI (docs/mpi.md). Included by the top Makefile.
 #
 #   make btl         builds it, where Open MPI's headers are
-#   make mpi-test    unmodified MPI programs through it
+#   make mpi-test    unmodified MPI programs through it, on one host and two, and some of Debian's
+#   make mpi-programs   on demand: all of Debian's MPI programs; ROWS='lammps.*udp'
 #   make bench-mpi   beside Open MPI's own components, in turn; REPETITIONS=5, PARTS="node net start"
 
 BTL      := $(BUILD)/lib/lapi/openmpi/mca_btl_lapi.so
@@ -11,7 +12,12 @@ OMPI_INCLUDE := $(if $(M32),,$(if $(OMPI_CC),$(shell $(OMPI_CC) --showme:incdirs
   while read -r d; do for e in $$d $$d/openmpi; do [ ! -f $$e/opal/mca/btl/btl.h ] || echo "-I$$e -I$$d"; done; done | head -n 1)))
 MPI_DIR  := tests/mpi
 
-.PHONY: btl mpi-test bench-mpi
+# Programs that the tests use, and their packages, for setup.sh.
+MPI_WANTED := mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev ip=iproute2 \
+  NPopenmpi=netpipe-openmpi hpcc=hpcc lmp=lammps mpi4py=python3-mpi4py scalapack-tests=scalapack-mpi-test \
+  srun=slurm-client slurmctld=slurmctld slurmd=slurmd
+
+.PHONY: btl mpi-test mpi-programs bench-mpi
 btl: $(if $(OMPI_INCLUDE),$(BTL))
 	@$(if $(OMPI_INCLUDE),:,echo "btl: skipped: no headers of Open MPI's components (libopenmpi-dev)")
 
@@ -26,13 +32,19 @@ $(BUILD)/mpi/%: $(MPI_DIR)/%.c
 	$(OMPI_CC) -O2 -g -Wall -Wextra -Werror $< -o $@
 
 mpi-test:
-	@scripts/setup.sh mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev
+	@scripts/setup.sh $(MPI_WANTED)
 	@$(MAKE) --no-print-directory mpi-run
 
 # Of its own, as what was installed just now counts.
 .PHONY: mpi-run
-mpi-run: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/everything)
-	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/run $(BUILD),echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
+mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,everything spawn))
+	@$(if $(OMPI_INCLUDE),status=0; $(MPI_DIR)/run $(BUILD) || status=1; $(MPI_DIR)/hosts $(BUILD) || status=1; \
+	  SHORT=1 $(MPI_DIR)/programs $(BUILD) || status=1; exit $$status,\
+	  echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
+
+mpi-programs: btl
+	@scripts/setup.sh $(MPI_WANTED)
+	@$(MPI_DIR)/programs $(BUILD) '$(or $(ROWS),.)'
 
 bench-mpi: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/times)
 	@$(if $(OMPI_INCLUDE),$(MPI_DIR)/bench $(BUILD) $(or $(REPETITIONS),5) $(PARTS),echo "bench-mpi: skipped: no Open MPI")

@@ -17,13 +17,16 @@ required="gcc=gcc make=make pkg-config=pkg-config nm=binutils verbs.h=libibverbs
 say() { printf 'setup: %s\n' "$*"; }
 
 # gcc-m32, g++-m32 and gfortran-m32 stand for compilers that make 32-bit programs, verbs.h for the
-# header of libibverbs, rdma_cma.h for that of librdmacm, rxe-provider for its part that drives soft-RoCE.
+# header of libibverbs, rdma_cma.h for that of librdmacm, rxe-provider for its part that drives soft-RoCE,
+# mpi4py for Debian's, scalapack-tests for the testers of ScaLAPACK over Open MPI.
 have() {
 	case $1 in
 	gcc-m32) printf '#include <pthread.h>\nint main(void) { return 0; }\n' | gcc -m32 -x c -o /dev/null - 2>/dev/null ;;
 	g++-m32) printf '#include <cstdlib>\nint main() {}\n' | g++ -m32 -x c++ -o /dev/null - 2>/dev/null ;;
 	gfortran-m32) printf 'print *, 1\nend\n' | gfortran -m32 -x f95 -o /dev/null - 2>/dev/null ;;
 	rxe-provider) ls /usr/lib/*/libibverbs/librxe-rdmav*.so >/dev/null 2>&1 ;;
+	mpi4py) [ -d /usr/lib/python3/dist-packages/mpi4py ] ;;
+	scalapack-tests) ls /usr/lib/*/scalapack/openmpi-tests/xdlu >/dev/null 2>&1 ;;
 	verbs.h)
 		! command -v gcc >/dev/null ||
 			printf '#include <infiniband/verbs.h>\n' | gcc -fsyntax-only -x c - 2>/dev/null

@@ -3,8 +3,8 @@
  * lengths each way, collectives, one-sided operations on memory of the program, in several threads.
  * Rank 0 prints "passed".
  *
- * usage: everything [die|plain]    die: the last rank kills itself in the middle; plain: nothing
- * one-sided, and one thread
+ * usage: everything [die|plain|wait]    die: the last rank kills itself in the middle; plain:
+ * nothing one-sided, and one thread; wait: MPI_Init begins two seconds later in rank 2
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -143,6 +143,8 @@ int main(int argc, char **argv)
 	pthread_t threads[THREADS];
 	int level;
 
+	if (argc > 1 && strcmp(argv[1], "wait") == 0 && strcmp(getenv("OMPI_COMM_WORLD_RANK"), "2") == 0)
+		sleep(2);
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
