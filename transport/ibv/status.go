@@ -65,13 +65,18 @@ func (t EventType) String() string {
 // QPFatal is the type of the event of a queue pair that has failed, of an adapter made of messages.
 const QPFatal EventType = 1
 
-// Numbers of EventType that belong to a queue pair's usual life, and of those that name a port.
+// Numbers of EventType.
 const (
+	cqErr           = 0
 	commEstablished = 4
 	portActive      = 9
 	portErr         = 10
+	srqErr          = 14
 	lastReached     = 16
 )
+
+// OfQueue says whether e, which is Fatal, is of a queue: the device itself works.
+func (e *Event) OfQueue() bool { return e.Type == cqErr || e.Type == srqErr }
 
 // Report is e in one line, of a device. "": it is of another port, of a queue pair's usual life, or
 // a limit that a program has set is reached.

@@ -13,6 +13,7 @@
 //	ports.go     what ports ask of the link; where peers' ports are; the spare port
 //	send.go      messages, packets
 //	receive.go   what has come, and what packets ask for
+//	unreported.go  packets whose completions are lost
 //	transfer.go  puts and gets: what bulk asks of the link
 //	failed.go    what has become of requests
 //	silence.go   peers that do not respond, for owners

@@ -32,6 +32,7 @@ type peer struct {
 	held    hold.Queue
 	holding bool     // counted in Link.holding
 	asked   []uint64 // marks of flushes that the peer asks for, and that are not answered
+	unreported
 
 	untold uint8 // a bit for each of this task's ports that the peer has to hear of
 
@@ -53,7 +54,7 @@ type peer struct {
 // newPeer makes ep's peer; its queue pair comes later.
 func newPeer(l *Link, ep transport.Endpoint) *peer {
 	p := &peer{ep: ep, life: pair.Life{}.Next(false), untold: l.ports.Reopened()}
-	p.Window.Init(l.newShared(ep), int32(ep), l.ports, &l.shared.Sending)
+	p.Window.Init(l.newShared(ep), int32(ep), firstNumber(), l.ports, &l.shared.Sending)
 	p.link = l
 	p.queue.init(p, 0)
 	p.transfers.Init(l.transfers, p)
@@ -120,6 +121,7 @@ func (p *peer) giveUp(err, flushErr error) {
 		q.FreePath()
 	}
 	p.Clear()
+	p.discard()
 	flushes := p.flushes
 	p.asked, p.flushes = nil, nil
 	p.Wait(0)

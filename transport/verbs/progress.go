@@ -21,6 +21,9 @@ func (l *Link) Progress(max int) int {
 		l.ports.Events()
 		l.probe()
 	}
+	if l.ports.Returns() {
+		l.ports.Look(l.cfg.Clock())
+	}
 	if len(l.active) > 0 {
 		n += l.work(max)
 	}

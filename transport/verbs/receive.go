@@ -7,7 +7,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// receive takes in a packet that has come over q. Of several messages C has taken so many bytes.
+// receive takes in a packet that has come over q. Of several messages C has taken that many bytes.
 func (q *queue) receive(b []byte, taken int) {
 	l := q.peer.link
 	var h wire.Head
@@ -24,6 +24,12 @@ func (q *queue) receive(b []byte, taken int) {
 	if p.transfers.Owes() || p.transfers.Calls() > 0 || p.mustAsk() {
 		p.Attend()
 	}
+	p.arrived(&h, b, taken)
+}
+
+// arrived takes in what a packet says.
+func (p *peer) arrived(h *wire.Head, b []byte, taken int) {
+	l := p.link
 	l.stats.PacketsReceived++
 	p.heardOf = true
 	if h.Kind == wire.KindCredit {
@@ -42,11 +48,11 @@ func (q *queue) receive(b []byte, taken int) {
 	data := b[wire.HeadSize+int(h.Header):]
 	switch h.Kind {
 	case wire.KindMessage:
-		p.message(&h, header, data)
+		p.message(h, header, data)
 	case wire.KindMessages:
-		p.messages(&h, data[min(taken, len(data)):])
+		p.messages(h, data[min(taken, len(data)):])
 	default:
-		p.dispatch(&h, header, data)
+		p.dispatch(h, header, data)
 	}
 	if h.Asks && !p.gone {
 		p.wants(h.Number + 1)

@@ -85,7 +85,7 @@ func (q *queue) hello(answer bool) error {
 		h.At = l.ports.Places()[q.Own()]
 	}
 	if q.packets() {
-		h.Expected, h.Credit = p.Expected, p.Grantable()
+		p.Window.Say(&h)
 	}
 	return q.Greet(to, h.Encode(l.cfg.Key, l.own.Incarnation, p.to.Incarnation))
 }
@@ -116,7 +116,7 @@ func (l *Link) onDatagram(b []byte) {
 // spokenOf is the pair that h is about; nil: none of this connection.
 func (p *peer) spokenOf(h *wire.Hello) *queue {
 	if _, ok := p.between(h); p.gone || !ok || int(h.Lane) > len(p.lanes) ||
-		!p.life.Takes(h, p.Expected > 0 || p.Works()) {
+		!p.life.Takes(h, p.Came() || p.Works()) {
 		return nil
 	}
 	if h.Lane == 0 {
@@ -207,15 +207,16 @@ func (q *queue) join(h *wire.Hello) bool {
 		q.fail()
 		return false
 	}
-	if q.packets() && !p.restart(h.Expected) {
+	if q.packets() && !(p.Meet(h.Start) && p.restart(h.Expected)) {
 		p.lost(transport.ErrUnreachable)
 		return false
 	}
 	q.Join()
-	if q.packets() {
-		p.Window.Grant(h.Credit)
+	if !q.packets() {
+		return true
 	}
-	return true
+	p.Window.Grant(h.Credit)
+	return q.recover(h.First)
 }
 
 // restart has packets that the peer expects go again. False: it expects what there is not.

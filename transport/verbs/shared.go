@@ -60,7 +60,8 @@ func (s *sharing) Hold(ep transport.Endpoint, held bool) {
 
 // Busy says whether the link has something to do in each turn.
 func (l *Link) Busy() bool {
-	return len(l.active) > 0 || l.timers.Due() != 0 || l.transfers.Busy() || l.UsesSpare()
+	return len(l.active) > 0 || l.timers.Due() != 0 || l.transfers.Busy() || l.UsesSpare() ||
+		l.ports.Returns()
 }
 
 // hearCounts takes in what C has counted.

@@ -37,7 +37,8 @@ int rig_complete(struct rig_cq *q, const struct rig_completion *c, int solicited
 	}
 	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 	uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
-	if (tail - head >= q->cqe || atomic_load_explicit(&q->failed, memory_order_relaxed)) {
+	if (tail - head >= atomic_load_explicit(&q->room, memory_order_relaxed) ||
+	    atomic_load_explicit(&q->failed, memory_order_relaxed)) {
 		int first = !atomic_exchange(&q->failed, 1);
 		rig_unlock(&q->lock);
 		if (first)
@@ -158,7 +159,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *c, int cqe, void *context,
 		return NULL;
 	}
 	q->ring_size = size;
-	q->cqe = (uint32_t)cqe;
+	q->room = q->cqe = (uint32_t)cqe;
 	q->context = rig_open_of(c)->index;
 	q->channel = ch ? ch->index : RIG_NOBODY;
 	q->channel_generation = ch ? ch->generation : 0;
@@ -204,7 +205,7 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 		rig_free(q->ring, q->ring_size);
 		q->ring = ring;
 		q->ring_size = size;
-		q->cqe = (uint32_t)cqe;
+		q->room = q->cqe = (uint32_t)cqe;
 		cq->cqe = cqe;
 	}
 	rig_unlock(&q->lock);

@@ -25,6 +25,7 @@ struct rig_cq {
 	uint64_t ring;
 	size_t ring_size;
 	uint32_t cqe, context, channel, channel_generation; /* channel: or RIG_NOBODY */
+	_Atomic uint32_t room; /* completions that it takes: cqe, or fewer at a test's request */
 	_Atomic uint32_t armed, failed;
 	_Atomic uint64_t head, tail;
 	_Atomic uint32_t users;

@@ -12,6 +12,7 @@ type cq struct {
 	list             []entry
 	size             int
 	armed, solicited bool
+	failed           bool // completions are lost
 }
 
 type entry struct {
@@ -87,6 +88,9 @@ func (d *Device) Quiet(f func(ibv.CQ)) {
 // complete adds a completion to a queue.
 func (d *Device) complete(to ibv.CQ, e entry, solicited bool) {
 	c := d.cqs[to]
+	if c.failed {
+		return
+	}
 	if c.list = append(c.list, e); len(c.list) > c.size {
 		panic("the completion queue overflows")
 	}

@@ -153,6 +153,23 @@ func (d *Device) Kill() {
 	}
 }
 
+// FailCQs has the completion queues fail. Earlier completions can be polled; later ones are lost,
+// of requests that the adapter does and acknowledges.
+func (d *Device) FailCQs() {
+	defer d.lock()()
+	for _, c := range d.cqs {
+		c.failed = true
+	}
+}
+
+// OverrunCQs has them fail so, and be reported.
+func (d *Device) OverrunCQs() {
+	d.FailCQs()
+	defer d.lock()()
+	d.events = append(d.events, ibv.Event{Kind: ibv.Fatal}) // IBV_EVENT_CQ_ERR is type 0
+	d.ring(1)
+}
+
 // Raise makes an event.
 func (d *Device) Raise(e ibv.Event) {
 	defer d.lock()()

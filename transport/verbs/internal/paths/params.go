@@ -21,6 +21,9 @@ const (
 	// kept.
 	slotsAtOnce = layout.VerbsChunkOf
 	spareSlots  = 2 * slotsAtOnce
+	// reopenSoon is how long a port of which only a queue has failed waits for its queue pairs to
+	// end, and for handlers that read its buffers.
+	reopenSoon = int64(time.Millisecond)
 	// reopenFirst is how long after it was lost an adapter is looked for, in nanoseconds; then less
 	// often.
 	reopenFirst = int64(time.Second)

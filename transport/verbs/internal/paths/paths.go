@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"lapi/transport"
 	"lapi/transport/ibv"
@@ -28,15 +29,16 @@ import (
 
 // Link is what the ports ask of the link.
 type Link interface {
-	Datagram(b []byte)    // one has come
-	Ghost()               // a packet of a queue pair that is gone has come
-	Up(pt *Port)          // a port has come up
-	Gone(pt *Port)        // an adapter is gone; its queue pairs fail
-	AllGone()             // the last of them
-	Sending(used []bool)  // marks the slots of packets that are not known to be sent
-	Disposed(pt *Port)    // all that there was with its earlier adapter is to be ended
-	Replaced(pt *Port)    // there is another adapter
-	MovedElsewhere(i int) // peers are to learn where the port is; then it comes up
+	Datagram(b []byte)     // one has come
+	Ghost()                // a packet of a queue pair that is gone has come
+	Up(pt *Port)           // a port has come up
+	Gone(pt *Port)         // an adapter is gone; its queue pairs fail
+	AllGone()              // the last of them
+	Sending(used []bool)   // marks the slots of packets that are not known to be sent
+	Claim(slot int32) bool // whether the link keeps a buffer whose completion is lost
+	Disposed(pt *Port)     // all that there was with its earlier adapter is to be ended
+	Replaced(pt *Port)     // there is another adapter
+	MovedElsewhere(i int)  // peers are to learn where the port is; then it comes up
 }
 
 // Pair owns a queue pair.
@@ -320,8 +322,9 @@ func (s *Set) turn(pt *Port, to State) {
 	}
 }
 
-// lose: an adapter is gone, and everything over it.
-func (s *Set) lose(pt *Port) {
+// lose: an adapter is gone, and everything over it. works: only a queue of it is. Then it is opened
+// again at once, and until that fails the tasks that no other adapter leads to are not lost.
+func (s *Set) lose(pt *Port, works bool) {
 	if pt.state == Gone {
 		return
 	}
@@ -329,14 +332,27 @@ func (s *Set) lose(pt *Port) {
 	s.unwatch(pt)
 	s.link.Gone(pt)
 	pt.lookAt, pt.pause = s.cfg.Clock()+reopenFirst, 2*reopenFirst
+	if works && s.cfg.Reopen != nil {
+		pt.lookAt, pt.works = s.cfg.Clock(), true
+	}
 	for _, q := range pt.pairs {
 		q.Broke()
 	}
-	for _, other := range s.ports {
-		if other.state != Gone {
+	s.die()
+}
+
+// die ends what no adapter leads to any more.
+func (s *Set) die() {
+	for _, pt := range s.ports {
+		if pt.state != Gone || pt.works {
 			return
 		}
 	}
 	s.dead = true
 	s.link.AllGone()
+}
+
+// Returns says whether a port is opened again at once: Look is to be called in each turn.
+func (s *Set) Returns() bool {
+	return slices.ContainsFunc(s.ports, func(pt *Port) bool { return pt.works })
 }

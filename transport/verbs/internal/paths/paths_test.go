@@ -22,6 +22,7 @@ func (l *link) Up(*Port)           { l.up++ }
 func (l *link) Gone(*Port)         { l.gone++ }
 func (l *link) AllGone()           { l.all++ }
 func (l *link) Sending([]bool)     {}
+func (l *link) Claim(int32) bool   { return false }
 func (l *link) Disposed(*Port)     {}
 func (l *link) Replaced(*Port)     {}
 func (l *link) MovedElsewhere(int) {}

@@ -29,6 +29,7 @@ type Port struct {
 	pause   int64      // and how long after that
 	place   wire.Place // where it was opened again
 	refused string     // why it was not, as it was reported last
+	works   bool       // only a queue of the adapter has failed, and it was not looked for yet
 
 	pairs   map[uint32]Pair // by the number of the queue pair
 	small   slots           // for datagrams, datagramsMax of them
@@ -159,7 +160,7 @@ func (pt *Port) poll(max int) bool {
 		n := pt.adapter.PollCQ(pt.cq, pt.found[:min(len(pt.found), max)])
 		if n < 0 || pt.Broken != 0 { // C has met the same
 			n = 0
-			pt.set.lose(pt)
+			pt.set.lose(pt, false)
 		}
 		for i, c := range pt.found[:n] {
 			pt.Batch[i] = completion{Id: c.ID, Qpn: c.QPN, N: c.N, Status: uint8(c.Status),
@@ -269,6 +270,9 @@ func (pt *Port) handle(c *completion) {
 		case q != nil:
 			q.Broke()
 		}
+		if state != ibv.Success { // a packet may have come in part
+			clear(s.slots.bytes(int32(r.Value()))[:wire.HeadSize])
+		}
 		pt.giveBack(int32(r.Value()))
 	case idDatagram:
 		pt.datagram(c)
@@ -337,7 +341,7 @@ func (pt *Port) datagram(c *completion) {
 		}
 	}
 	if err != nil {
-		pt.set.lose(pt)
+		pt.set.lose(pt, false)
 	}
 }
 
@@ -361,7 +365,7 @@ func (pt *Port) events() {
 		case ibv.PortUp:
 			s.turn(pt, Up)
 		case ibv.Fatal:
-			s.lose(pt)
+			s.lose(pt, e.OfQueue())
 		}
 	}
 }

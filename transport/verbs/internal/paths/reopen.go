@@ -7,6 +7,7 @@ import (
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
 	"lapi/transport/verbs/internal/pool"
+	"lapi/transport/verbs/internal/wire"
 )
 
 // An adapter that is gone may be there again: its driver has begun anew after a fault, or the card
@@ -31,10 +32,17 @@ func (s *Set) isSought(pt *Port) bool { return s.cfg.Reopen != nil && pt.state =
 func (s *Set) reopen(pt *Port, now int64) {
 	lost, all := s.lostSlots(pt)
 	if len(pt.pairs) > 0 || !all {
-		return // soon
+		if pt.works {
+			pt.lookAt = now + reopenSoon
+		}
+		return
 	}
 	pt.lookAt = now + pt.pause
 	pt.pause = min(2*pt.pause, reopenLast)
+	if pt.works {
+		pt.works = false
+		defer s.die()
+	}
 	a, err := s.cfg.Reopen(pt.index)
 	if err != nil {
 		return
@@ -46,7 +54,9 @@ func (s *Set) reopen(pt *Port, now int64) {
 	}
 	s.dispose(pt)
 	for _, slot := range lost {
-		s.slots.put(slot)
+		if s.slots.holder[slot] = 0; !s.link.Claim(slot) {
+			s.slots.put(slot)
+		}
 	}
 	s.replace(pt, fresh, regions)
 	s.announce(pt)
@@ -64,17 +74,41 @@ func (s *Set) refuse(pt *Port, why error) {
 // lostSlots lists the receive buffers that went down with pt's adapter. False: it had others, which
 // handlers look at just now.
 func (s *Set) lostSlots(pt *Port) (lost []int32, all bool) {
-	used := make([]bool, len(s.slots.holder))
-	for _, slot := range s.slots.free[:*s.slots.n] {
-		used[slot] = true
-	}
-	s.link.Sending(used)
+	used := s.used()
 	for slot, holder := range s.slots.holder {
 		if holder == pt.holder() && !used[slot] {
 			lost = append(lost, int32(slot))
 		}
 	}
 	return lost, len(lost) == int(pt.Receives)
+}
+
+// used marks the slots that no adapter receives into.
+func (s *Set) used() []bool {
+	used := make([]bool, len(s.slots.holder))
+	for _, slot := range s.slots.free[:*s.slots.n] {
+		used[slot] = true
+	}
+	s.link.Sending(used)
+	return used
+}
+
+// Claim takes receive buffers from the adapters whose completions are lost: wanted says of each buffer
+// that an adapter has whether it is one.
+func (s *Set) Claim(wanted func(slot int32) bool) {
+	used := s.used()
+	for slot, holder := range s.slots.holder {
+		if holder > 0 && int(holder) <= len(s.ports) && !used[slot] && wanted(int32(slot)) {
+			s.slots.holder[slot] = 0
+			s.ports[holder-1].Receives--
+		}
+	}
+}
+
+// Discard gives a buffer back whose content is of no use, so that it is not claimed later.
+func (s *Set) Discard(slot int32) {
+	clear(s.slots.bytes(slot)[:wire.HeadSize])
+	s.slots.put(slot)
 }
 
 // openAgain makes the queues of a, which is closed if that fails, and registers the slots. The
@@ -161,7 +195,11 @@ func (s *Set) announce(pt *Port) {
 // NextLook is when Look is to be called, not before at; 0: never.
 func (s *Set) NextLook(at int64) (due int64) {
 	for _, pt := range s.ports {
-		if look := max(pt.lookAt, at, 1); s.isSought(pt) && (due == 0 || look < due) {
+		look := max(pt.lookAt, at, 1)
+		if pt.works {
+			look = pt.lookAt
+		}
+		if s.isSought(pt) && (due == 0 || look < due) {
 			due = look
 		}
 	}

@@ -96,9 +96,20 @@ func (w *Window) Clear() {
 	}
 }
 
+// first is the number of the oldest packet that there is.
+func (w *Window) first() uint64 {
+	for i := range w.Ring.Count {
+		if s := w.at(i); s.Numbered != 0 {
+			return s.Number
+		}
+	}
+	return w.Number
+}
+
 // Restart makes the ring ready for another queue pair: packets that the peer has are forgotten, the
-// others are to be posted again. again is how many of them were posted. False: the peer wants a
-// packet that there is not.
+// others are to be posted again. Those that it expects and there are not any more its adapter has
+// acknowledged. again is how many of them were posted. False: the peer wants a packet that was
+// never made.
 func (w *Window) Restart(expected uint64) (again int, ok bool) {
 	if expected > w.Number {
 		return 0, false
@@ -117,7 +128,7 @@ func (w *Window) Restart(expected uint64) (again int, ok bool) {
 	for _, s := range left {
 		w.push(s)
 	}
-	return again, uint64(len(left)) == w.Number-expected
+	return again, true
 }
 
 // All says whether the adapter has all packets.

@@ -31,13 +31,39 @@ type Window struct {
 	*layout.VerbsPeer
 	slots   Slots
 	sending *int32 // slots of packets of all peers
+	start   uint64 // the number of the first packet that is sent
+	peer    uint64 // of the first that comes; 0: not known yet
 }
 
-// Init makes w ready, with the memory of an earlier one's or new; sending counts the slots of all.
-func (w *Window) Init(at *layout.VerbsPeer, task int32, slots Slots, sending *int32) {
-	*at = layout.VerbsPeer{Life: at.Life, Task: task, Credit: wire.Window, Told: wire.Window,
-		Window: wire.Window}
-	*w = Window{at, slots, sending}
+// Init makes w ready, with the memory of an earlier one's or new. The first packet's number is
+// start; sending counts the slots of all.
+func (w *Window) Init(at *layout.VerbsPeer, task int32, start uint64, slots Slots, sending *int32) {
+	*at = layout.VerbsPeer{Life: at.Life, Task: task, Number: start, Credit: start + wire.Window,
+		Told: wire.Window, Window: wire.Window}
+	*w = Window{VerbsPeer: at, slots: slots, sending: sending, start: start}
+}
+
+// Say puts into a Hello what it says of packets.
+func (w *Window) Say(h *wire.Hello) {
+	h.Start, h.First, h.Expected, h.Credit = w.start, w.first(), w.Expected, w.Grantable()
+}
+
+// Meet: the peer's first packet has that number. False: it had another, and packets have come.
+func (w *Window) Meet(start uint64) bool {
+	if w.Came() {
+		return start == w.peer
+	}
+	w.Expected, w.peer = start, start
+	w.Begin()
+	return true
+}
+
+// Came says whether a packet of the peer's has come.
+func (w *Window) Came() bool { return w.Expected != w.peer }
+
+// Misses says whether that number is of a packet that has not come, and that may have been sent.
+func (w *Window) Misses(number uint64) bool {
+	return w.Expected != 0 && number-w.Expected < wire.Window
 }
 
 // Leave gives w's memory to another: w keeps a copy.
@@ -65,7 +91,7 @@ func (w *Window) Grant(credit uint64) {
 
 // Begin: another queue pair is open. Which credit has come of those that went over queue pairs that
 // failed, and by Hellos, is not known. With this both have begun.
-func (w *Window) Begin() { w.Told = wire.Window }
+func (w *Window) Begin() { w.Told = w.peer + wire.Window }
 
 // Take takes in a packet of that number. False: it is not the next.
 func (w *Window) Take(number uint64) bool {

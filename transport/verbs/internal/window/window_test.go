@@ -19,7 +19,7 @@ func newWindow() (*Window, *slots, *int32) {
 	for i := range int32(2 * RingSize) {
 		s.Free(i)
 	}
-	w.Init(new(layout.VerbsPeer), 1, s, sending)
+	w.Init(new(layout.VerbsPeer), 1, 0, s, sending)
 	return w, s, sending
 }
 

@@ -18,13 +18,15 @@ type Hello struct {
 	Life      uint32 // counts the sender's connections to the receiver
 	PeerLife  uint32 // the receiver's, as the sender knows it; 0: not yet
 	Round     uint64 // counts the sender's queue pairs of this lane
-	Expected  uint64 // the number of the packet that the sender wants next
+	Start     uint64 // the number of the sender's first packet of this connection
+	First     uint64 // of the oldest that it can send: the receiver's adapter has those before
+	Expected  uint64 // the number of the packet that the sender wants next; 0: the first
 	Credit    uint64 // as in a packet
 	At        Place  // where the sender's port is
 }
 
 const (
-	helloSize = 56 + PlaceSize + proofSize
+	helloSize = 72 + PlaceSize + proofSize
 	proofSize = 16
 )
 
@@ -43,10 +45,10 @@ func (h *Hello) Encode(key []byte, from, to uint64) []byte {
 	for i, v := range []uint32{h.From, h.To, h.QPN, h.PSN, h.Echo, h.Life, h.PeerLife} {
 		binary.LittleEndian.PutUint32(b[4+4*i:], v)
 	}
-	for i, v := range []uint64{h.Round, h.Expected, h.Credit} {
+	for i, v := range []uint64{h.Round, h.Start, h.First, h.Expected, h.Credit} {
 		binary.LittleEndian.PutUint64(b[32+8*i:], v)
 	}
-	h.At.Encode(b[56:])
+	h.At.Encode(b[72:])
 	return append(b, prove(key, from, to, b)...)
 }
 
@@ -60,8 +62,8 @@ func (h *Hello) Decode(b []byte) bool {
 	*h = Hello{Open: b[1]&1 != 0, Answer: b[1]&2 != 0, Lane: b[2], Own: b[3] >> 4,
 		Peer: b[3] & 15, From: word(0),
 		To: word(1), QPN: word(2), PSN: word(3), Echo: word(4), Life: word(5), PeerLife: word(6),
-		Round: long(0), Expected: long(1), Credit: long(2)}
-	h.At.Decode(b[56:])
+		Round: long(0), Start: long(1), First: long(2), Expected: long(3), Credit: long(4)}
+	h.At.Decode(b[72:])
 	return true
 }
 

@@ -23,8 +23,8 @@ import (
 //	| credit: the first number that | header (a message's,   | data
 //	| the receiver may not send     | or a control)          |
 //
-// Numbers count the packets of one direction of one pair of tasks, from 0, over all its queue
-// pairs. A packet of kind credit has none. The upper bit of the kind is asks.
+// Numbers count the packets of one direction of one pair of tasks over all its queue pairs. They
+// begin at random, so that a packet's number says whose it is. A packet of kind credit has none. The upper bit of the kind is asks.
 const HeadSize = 24
 
 // Of all packets, in bytes, and of all tasks.
@@ -91,6 +91,12 @@ func (h *Head) Encode(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], h.Data)
 	binary.LittleEndian.PutUint64(b[8:], h.Number)
 	binary.LittleEndian.PutUint64(b[16:], h.Credit)
+}
+
+// PacketLength is the length of a packet that is at the begin of b, as its head says.
+func PacketLength(b []byte) int {
+	return HeadSize + int(binary.LittleEndian.Uint16(b[2:])) +
+		int(min(binary.LittleEndian.Uint32(b[4:]), PacketMax))
 }
 
 // Decode says whether b is a packet: all its lengths are right.
