@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"lapi/core/dat/codes"
+	"lapi/core/dat/rc"
 	"lapi/cshim/dat/dev"
 	"lapi/transport/ibv"
 )
@@ -249,3 +251,45 @@ func FuzzDatagramEnd(f *testing.F) {
 		}
 	})
 }
+
+// TestEventLosesNoCompletion: what is in the completion queues when the adapter reports that a queue
+// pair, or all of it, has failed keeps its status. What is not complete is flushed.
+func TestEventLosesNoCompletion(t *testing.T) {
+	for _, kind := range []ibv.EventKind{ibv.QPFailed, ibv.Fatal} {
+		for _, solicited := range []bool{false, true} {
+			l := newLab(t, 2)
+			a := l.hosts[0].end(func(c *PairConfig) {
+				if solicited {
+					c.Solicited = new(waker)
+				}
+			})
+			b := l.hosts[1].end(nil)
+			l.connect(a, b)
+			for range 2 {
+				l.must("receive", a.pair.PostReceive(nil, 0))
+			}
+			l.must("receive", b.pair.PostReceive(nil, 0))
+			a.send(0)
+			a.send(0) // no receive is there for it
+			b.send(0)
+			a.h.k.onAsync(ibv.Event{Kind: kind, QPN: a.pair.number})
+			a.take()
+			want := []rc.Status{rc.Success, rc.Flushed}
+			if !slices.Equal(a.sent, want) || !slices.Equal(a.received, want) {
+				t.Errorf("%v, solicited %v: requests %v, receives %v", kind, solicited, a.sent,
+					a.received)
+			}
+			l.now += AbruptTimeout + 1
+			l.turn()
+			b.pair.Discard()
+			for _, e := range []*end{a, b} {
+				e.pair.Close()
+			}
+			l.close()
+		}
+	}
+}
+
+type waker struct{ woken int }
+
+func (w *waker) Wake() { w.woken++ }
