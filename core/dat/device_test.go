@@ -231,13 +231,16 @@ func TestDeviceShared(t *testing.T) {
 	for i := range 4 {
 		l.must("post", srq.Post(q.local(i*16, 16), uint64(i)))
 	}
+	if n, taken := srq.Counts(); n != 4 || taken != Unknown {
+		t.Errorf("%d receives wait, %d are taken", n, taken)
+	}
 	for i := range 4 {
 		e := ends[i%2]
 		l.must("send", e[0].Post(PostArgs{Op: rc.Send, Triplets: e[0].h.local(0, 4)}))
 		l.wantDTO(e[1].recv, rc.Success, 4, dtoReceive)
 	}
-	if n, _ := srq.Counts(); n != 0 {
-		t.Errorf("%d receives are left", n)
+	if n, taken := srq.Counts(); n != 0 || taken != Unknown {
+		t.Errorf("%d receives are left, %d are taken", n, taken)
 	}
 	l.must("disconnect", ends[0][0].Disconnect(false))
 	l.expect(ends[0][1].con, EventDisconnected)

@@ -67,8 +67,8 @@ type receiveQueue interface {
 	address() uint64 // of what C has of it, if an adapter has the receives; else 0
 	post(triplets []Triplet, cookie uint64) codes.Return
 	// counts are the receives that no message has taken yet, as far as that is known, and those that
-	// are not complete.
-	counts() (waiting, posted int)
+	// messages have taken and that are not complete, or Unknown.
+	counts() (waiting, taken int)
 	resize(max int32) codes.Return
 	// watch has an adapter report when fewer receives are left. Links look at each message.
 	watch(low int32)

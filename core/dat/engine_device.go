@@ -199,9 +199,9 @@ func (q *deviceQueue) post(triplets []Triplet, cookie uint64) codes.Return {
 
 // counts: what the adapter has completed is taken first. An adapter does not report which receive a
 // message is just coming to.
-func (q *deviceQueue) counts() (waiting, posted int) {
+func (q *deviceQueue) counts() (waiting, taken int) {
 	q.s.ia.engine.(*deviceEngine).Progress(true)
-	return q.Posted(), q.Posted()
+	return q.Posted(), Unknown
 }
 
 func (q *deviceQueue) resize(max int32) codes.Return { return q.Resize(int(max)) }

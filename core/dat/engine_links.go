@@ -136,8 +136,9 @@ func (q linkQueue) post(triplets []Triplet, cookie uint64) codes.Return {
 	return codes.Success
 }
 
-func (q linkQueue) counts() (waiting, posted int) {
-	return int(q.s.c.Queue.Count), int(q.s.c.Posted)
+func (q linkQueue) counts() (waiting, taken int) {
+	waiting = int(q.s.c.Queue.Count)
+	return waiting, int(q.s.c.Posted) - waiting
 }
 
 func (linkQueue) resize(int32) codes.Return { return codes.Success }

@@ -110,25 +110,26 @@ func (s *SRQ) Post(triplets []Triplet, cookie uint64) codes.Return {
 	return s.shared.post(triplets, cookie)
 }
 
-// Counts are what a query tells: receives that wait, and those that endpoints have taken.
-func (s *SRQ) Counts() (available, outstanding int) {
-	waiting, posted := s.shared.counts()
-	return waiting, posted - waiting
-}
+// Unknown is a count that nobody knows: DAT_VALUE_UNKNOWN.
+const Unknown = -2
+
+// Counts are what a query reports: receives that wait, and those that endpoints have taken and not
+// completed, or Unknown.
+func (s *SRQ) Counts() (available, outstanding int) { return s.shared.counts() }
 
 // Resize is dat_srq_resize.
-func (s *SRQ) Resize(max int32) codes.Return {
-	_, posted := s.shared.counts()
+func (s *SRQ) Resize(most int32) codes.Return {
+	waiting, taken := s.shared.counts()
 	switch {
-	case max <= 0 || max > s.ia.limits.SRQDTOs:
+	case most <= 0 || most > s.ia.limits.SRQDTOs:
 		return codes.Arg(2)
-	case int(max) < posted:
+	case int(most) < waiting+max(taken, 0):
 		return codes.InvalidState.With(codes.InvalidStateSRQInUse)
 	}
-	if r := s.shared.resize(max); r != codes.Success {
+	if r := s.shared.resize(most); r != codes.Success {
 		return r
 	}
-	s.Max, s.c.Max = max, uint32(max)
+	s.Max, s.c.Max = most, uint32(most)
 	return codes.Success
 }
 
