@@ -253,7 +253,7 @@ func FuzzDatagramEnd(f *testing.F) {
 }
 
 // TestEventLosesNoCompletion: what is in the completion queues when the adapter reports that a queue
-// pair, or all of it, has failed keeps its status. What is not complete is flushed.
+// pair, or all of it, has failed keeps its status. The rest is flushed.
 func TestEventLosesNoCompletion(t *testing.T) {
 	for _, kind := range []ibv.EventKind{ibv.QPFailed, ibv.Fatal} {
 		for _, solicited := range []bool{false, true} {
