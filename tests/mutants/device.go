@@ -36,7 +36,7 @@ var datDevice = []mutation{
 		file:   "cshim/dat/dev/poll.c",
 		old:    "dev_receive *receive = &queue->receives[place];\n\tuint64_t cookie",
 		new:    "dev_receive *receive = &queue->receives[place > 0 ? place - 1 : 0];\n\tuint64_t cookie",
-		broken: "a message is told of at another receive of its SRQ",
+		broken: "a message completes another receive of its SRQ than it has filled",
 		kill:   "c dev"},
 	{name: "device-room-kept",
 		file:   "core/dat/device/pair.go",

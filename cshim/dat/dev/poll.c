@@ -17,18 +17,8 @@ static inline void finish(dev_pair *pair, uint32_t status)
 	pair->requests--;
 	if (!status && request->completion & DAT_COMPLETION_SUPPRESS_FLAG)
 		return;
-	const dat_over over = {.evd = pair->request,
-	                       .ep = pair->ep,
-	                       .cookie = request->cookie,
-	                       .n = request->n,
-	                       .data = request->data,
-	                       .status = status,
-	                       .completion = request->completion,
-	                       .op = request->op,
-	                       .flags = request->flags};
-
 	posted_to = pair->request;
-	dat_request_over(&over);
+	request_over(pair, request, status);
 }
 
 /* 0: it is core's. */

@@ -159,17 +159,7 @@ static __attribute__((noinline)) void flush_request(dev_pair *pair, dev_request 
 		fail(pair, request, DAT_DTO_ERR_FLUSHED);
 		return;
 	}
-	const dat_over over = {.evd = pair->request,
-	                       .ep = pair->ep,
-	                       .cookie = request->cookie,
-	                       .n = request->n,
-	                       .data = request->data,
-	                       .status = DAT_DTO_ERR_FLUSHED,
-	                       .completion = request->completion,
-	                       .op = request->op,
-	                       .flags = request->flags};
-
-	dat_request_over(&over);
+	request_over(pair, request, DAT_DTO_ERR_FLUSHED);
 }
 
 /* 1 if there is no such operation. */

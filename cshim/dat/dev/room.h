@@ -79,6 +79,22 @@ static inline dev_receive *receive_at(const dev_pair *pair, uint32_t number)
 	return &pair->receive_ring[number & pair->receive_mask];
 }
 
+/* The event of a request that is over. */
+static inline void request_over(const dev_pair *pair, const dev_request *request, uint32_t status)
+{
+	const dat_over over = {.evd = pair->request,
+	                       .ep = pair->ep,
+	                       .cookie = request->cookie,
+	                       .n = request->n,
+	                       .data = request->data,
+	                       .status = status,
+	                       .completion = request->completion,
+	                       .op = request->op,
+	                       .flags = request->flags};
+
+	dat_request_over(&over);
+}
+
 static inline uint32_t hash_of(uint32_t context)
 {
 	return (context * 0x9e3779b1u) >> 8; /* keys differ in their middle bits most */
