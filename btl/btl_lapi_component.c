@@ -126,15 +126,33 @@ static int open_link(void)
 	return rc == OPAL_SUCCESS ? btl_lapi_listen() : rc;
 }
 
+/*
+ * Whether the parameter btl names this component: in Open MPI's own folder it is found by every
+ * program, and the ones that do not ask for it go on as without it.
+ */
+static int is_asked_for(void)
+{
+	const char *list = opal_btl_base_framework.framework_selection;
+
+	if (!list || *list == '^')
+		return 0;
+	for (size_t n; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (n == 4 && strncmp(list, "lapi", n) == 0)
+			return 1;
+	}
+	return 0;
+}
+
 static mca_btl_base_module_t **begin(int *modules, bool progress_threads, bool mpi_threads)
 {
-	mca_btl_base_module_t **list = calloc(1, sizeof *list);
+	mca_btl_base_module_t **list;
 	offer mine = {0, 0, 0};
 	int rc;
 
 	(void)progress_threads, (void)mpi_threads;
 	*modules = 0;
-	if (!list)
+	if (!is_asked_for() || !(list = calloc(1, sizeof *list)))
 		return NULL;
 	if (open_link() != OPAL_SUCCESS && btl_lapi.link) {
 		lapi_link_close(btl_lapi.link);
