@@ -21,6 +21,22 @@ ifdef M32
   export CGO_ENABLED := 1
   export CC CXX
 endif
+# With ARCH=arm64 or ARCH=ppc64le every target is about programs of that architecture, and makes them
+# in build-arm64 or build-ppc64le, by cross compilers that scripts/cross unpacks where they are not
+# installed. On such a machine itself ARCH is not needed.
+ifneq ($(ARCH),)
+  TRIPLET := $(or $(patsubst arm64,aarch64-linux-gnu,$(filter arm64,$(ARCH))),$(patsubst ppc64le,powerpc64le-linux-gnu,$(filter ppc64le,$(ARCH))),\
+    $(error ARCH=$(ARCH): this library is for arm64 and ppc64le, beside amd64))
+  BUILD   := build-$(ARCH)
+  CROSS   := $(or $(shell scripts/cross $(ARCH)),$(error ARCH=$(ARCH): no cross compiler))
+  CC      := $(CROSS)gcc$(if $(wildcard $(CROSS)gcc),,-12)
+  export GOARCH := $(ARCH)
+  export CGO_ENABLED := 1
+  export OBJCOPY := $(CROSS)objcopy
+  export READELF := $(CROSS)readelf
+  export NM := $(CROSS)nm
+  export CC
+endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
@@ -258,6 +274,7 @@ clean:
 -include tests/mutants/mutants.mk
 -include tests/c/trace/trace.mk
 -include tests/verbs/verbs.mk
+-include tests/qemu/qemu.mk
 -include tests/c/hostile/hostile.mk
 -include tests/net/net.mk
 -include tests/launch/launch.mk

@@ -55,7 +55,7 @@ var cgo = []string{"lapi/capi", "lapi/cshim", "lapi/cshim/coll", "lapi/cshim/con
 	"lapi/cshim/dat/evd",
 	"lapi/cshim/dat/rc", "lapi/cshim/fortran", "lapi/cshim/handlers", "lapi/cshim/ibv", "lapi/cshim/lane", "lapi/cshim/lapi", "lapi/cshim/link",
 	"lapi/cshim/munge", "lapi/cshim/node", "lapi/cshim/packets", "lapi/cshim/pmix", "lapi/cshim/progress",
-	"lapi/cshim/registry", "lapi/cshim/start", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
+	"lapi/cshim/registry", "lapi/cshim/start", "lapi/transport/layout", "lapi/cshim/watch", "lapi/tests/bench/crossing"}
 
 // parts says which parts of LAPI each part may import. The package lapi puts them together.
 var parts = map[string][]string{

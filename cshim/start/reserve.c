@@ -14,46 +14,48 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "start/steps.h"
 
-#if defined(__x86_64__)
+#if defined(__LP64__)
 
 #define SLOTS_BEGIN ((uintptr_t)24 << 40)
 #define SLOTS_END ((uintptr_t)40 << 40)
 #define SLOT ((uintptr_t)64 << 30)
 /* Smaller reservations are made. */
 #define LARGE ((uintptr_t)16 << 20)
-#define PAGE ((uintptr_t)4096)
 
 extern uintptr_t __real_x_cgo_mmap(void *at, uintptr_t bytes, int32_t protection, int32_t flags,
                                    int32_t fd, uint32_t offset) __attribute__((weak));
 uintptr_t __wrap_x_cgo_mmap(void *at, uintptr_t bytes, int32_t protection, int32_t flags,
                             int32_t fd, uint32_t offset);
 
-static int limited;                        /* written before the run-time starts */
+static int limited;                       /* written before the run-time starts */
+static uintptr_t page_size;               /* likewise */
 static uintptr_t next_slot = SLOTS_BEGIN; /* atomic */
 
 void cshim_reserve_prepare(void)
 {
 	struct rlimit space;
 
+	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
 	limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
 }
 
 static int is_free(uintptr_t page)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-	void *got = mmap((void *)page, PAGE, PROT_NONE, flags, -1, 0);
+	void *got = mmap((void *)page, page_size, PROT_NONE, flags, -1, 0);
 
 	if (got != MAP_FAILED)
-		munmap(got, PAGE);
+		munmap(got, page_size);
 	return got == (void *)page;
 }
 
 static int range_is_free(uintptr_t at, uintptr_t bytes)
 {
-	return is_free(at) && is_free((at + bytes - 1) & ~(PAGE - 1));
+	return is_free(at) && is_free((at + bytes - 1) & ~(page_size - 1));
 }
 
 /* Where Go's heap may grow: it asks for what follows the last piece. */

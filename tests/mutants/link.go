@@ -21,7 +21,7 @@ var link = []mutation{
 		kill:   "link 2 messages"},
 	{name: "link-operations-unbounded",
 		file:   "cshim/link/ops.c",
-		old:    "} else if (ep->begun[r->kind] - ep->ended[r->kind] >= LINK_OPERATIONS ||",
+		old:    "} else if (ep->begun[kind] - ep->ended[kind] >= LINK_OPERATIONS ||",
 		new:    "} else if (",
 		broken: "a program that makes no progress begins operations until there is no memory",
 		kill:   "link 2 operations"},

@@ -3,8 +3,9 @@
 // members, who writes them and what orders them, are in those files. Members that several threads
 // or processes touch are used through sync/atomic on their address.
 //
-// layout_gen.go is generated. The tests regenerate it and compare, and compare sizes and offsets
-// with what a C compiler says.
+// layout_gen.go and check_gen.go are generated on amd64. check_gen.go makes the compiler compare
+// each size and offset with the C compiler's, for whatever architecture is compiled: where they
+// differ the library does not build. The tests generate both again and compare.
 package layout
 
 //go:generate go run generate.go
