@@ -70,6 +70,7 @@ const (
 	railVersion  = 1
 	railWriteMax = 1 << 30 // bytes of one write
 	railLastID   = 1 << 62
+	psnMask      = 1<<24 - 1
 )
 
 // railMemory is the size of a rail's memory.
@@ -143,7 +144,7 @@ func (r *rails) open(rank int) (w *rail, err error) {
 			return nil, err
 		}
 	}
-	w = &rail{rank: rank, psn: uint32(r.c.ia.library.cfg.Random()) & (1<<24 - 1)}
+	w = &rail{rank: rank, psn: uint32(r.c.ia.library.cfg.Random()) & psnMask}
 	if err = r.fill(w); err != nil {
 		r.free(w)
 		return nil, err
@@ -201,41 +202,56 @@ func (r *rails) free(w *rail) {
 //	40  address  u64  of the memory
 //	48  0        16 bytes
 func (r *rails) Offer(rank int) []byte {
-	b := make([]byte, coll.OfferSize)
 	w, err := r.open(rank)
 	if err != nil {
-		return b
+		return make([]byte, coll.OfferSize)
 	}
 	r.list[rank] = w
-	le, i := binary.LittleEndian, &r.port.info
-	for at, v := range []uint32{railVersion, w.number, w.psn, uint32(i.MTU)} {
-		le.PutUint32(b[4*at:], v)
+	return appendOffer(nil, &r.port.info, w, uint64(memory.AddrOf(w.memory)))
+}
+
+func appendOffer(b []byte, i *ibv.Info, w *rail, addr uint64) []byte {
+	le := binary.LittleEndian
+	for _, v := range []uint32{railVersion, w.number, w.psn, uint32(i.MTU)} {
+		b = le.AppendUint32(b, v)
 	}
-	copy(b[16:], i.GID[:])
-	le.PutUint32(b[32:], uint32(i.LID))
-	le.PutUint32(b[36:], w.region.Remote)
-	le.PutUint64(b[40:], uint64(memory.AddrOf(w.memory)))
-	return b
+	b = append(b, i.GID[:]...)
+	b = le.AppendUint32(b, uint32(i.LID))
+	b = le.AppendUint32(b, w.region.Remote)
+	b = le.AppendUint64(b, addr)
+	return append(b, make([]byte, 16)...)
+}
+
+// railOffer is what an offer says.
+type railOffer struct {
+	to     ibv.Remote
+	rkey   uint32
+	memory uint64
+}
+
+// readOffer reads an offer, which is from outside; false: there is no rail. own is this end's adapter.
+func readOffer(b []byte, own *ibv.Info) (o railOffer, ok bool) {
+	le := binary.LittleEndian
+	if len(b) != coll.OfferSize || le.Uint32(b) != railVersion {
+		return o, false
+	}
+	o.to = ibv.Remote{QPN: le.Uint32(b[4:]), PSN: le.Uint32(b[8:]) & psnMask,
+		MTU: int(min(le.Uint32(b[12:]), uint32(own.MTU))), LID: uint16(le.Uint32(b[32:])), Reads: 1}
+	copy(o.to.GID[:], b[16:])
+	o.rkey, o.memory = le.Uint32(b[36:]), le.Uint64(b[40:])
+	return o, true
 }
 
 // Connect implements coll.Meeting.
 func (r *rails) Connect(rank int, offer []byte) bool {
-	w, le := r.list[rank], binary.LittleEndian
-	if w == nil || le.Uint32(offer) != railVersion {
+	w, i := r.list[rank], &r.port.info
+	o, ok := readOffer(offer, i)
+	if w == nil || !ok || r.port.d.ConnectQP(w.qp, w.psn, o.to) != nil {
 		return false
 	}
-	i := &r.port.info
-	to := ibv.Remote{QPN: le.Uint32(offer[4:]), PSN: le.Uint32(offer[8:]),
-		MTU: min(int(le.Uint32(offer[12:])), i.MTU), LID: uint16(le.Uint32(offer[32:])),
-		Reads: 1}
-	copy(to.GID[:], offer[16:])
-	if r.port.d.ConnectQP(w.qp, w.psn, to) != nil {
-		return false
-	}
-	config := layout.DatRailConfig{Memory: uint64(memory.AddrOf(w.memory)),
-		Remote: le.Uint64(offer[40:]), Lkey: w.region.Local, Rkey: le.Uint32(offer[36:]),
-		Inlined: uint32(i.MaxInline),
-		Depth:   uint32(min(railDepth, i.MaxRequests) - railReserve)}
+	config := layout.DatRailConfig{Memory: uint64(memory.AddrOf(w.memory)), Remote: o.memory,
+		Lkey: w.region.Local, Rkey: o.rkey, Inlined: uint32(i.MaxInline),
+		Depth: uint32(min(railDepth, i.MaxRequests) - railReserve)}
 	if r.port.native {
 		config.Qp, config.Cq = uint64(w.qp), uint64(w.cq)
 	}

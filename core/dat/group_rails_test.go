@@ -105,17 +105,8 @@ func TestRailsCarryOperations(t *testing.T) {
 						if m.p.device().Pairs() != n-1 { // of the alltoall
 							t.Errorf("%d queue pairs after an alltoall", m.p.device().Pairs())
 						}
-						if m.p.device().Pairs() != n-1 { // of the alltoall
-							t.Errorf("%d queue pairs after an alltoall", m.p.device().Pairs())
-						}
-						w.must("free_group", m.g.Free())
 					}
-					w.run(time.Minute)
-					for _, m := range list {
-						if now := m.p.device().Left(); now != left {
-							t.Errorf("%d objects of the adapter, %d before", now, left)
-						}
-					}
+					w.freeAll(list, left)
 				})
 			}
 		}
@@ -300,6 +291,12 @@ func (w *world) freeAll(list []*simMember, left int) {
 	for _, m := range list {
 		w.must("free_group", m.g.Free())
 	}
+	w.nothingLeft(list, left)
+}
+
+// nothingLeft checks that the adapters have as many objects as before, a minute later.
+func (w *world) nothingLeft(list []*simMember, left int) {
+	w.t.Helper()
 	w.run(time.Minute)
 	for i, m := range list {
 		if now := m.p.device().Left(); now != left {
@@ -392,12 +389,7 @@ func TestRailsFreedAtWork(t *testing.T) {
 			w.collective(list[i], uint32(coll.Allreduce), 2)
 			w.must("free_group", list[i].g.Free())
 		}
-		w.run(time.Minute)
-		for _, m := range list {
-			if now := m.p.device().Left(); now != left {
-				t.Errorf("%d objects of the adapter, %d before", now, left)
-			}
-		}
+		w.nothingLeft(list, left)
 	}
 }
 
@@ -415,12 +407,7 @@ func TestRailsOften(t *testing.T) {
 			w.must("free_group", m.g.Free())
 		}
 	}
-	w.run(time.Minute)
-	for _, m := range list {
-		if now := m.p.device().Left(); now != left {
-			t.Errorf("%d objects of the adapter, %d before", now, left)
-		}
-	}
+	w.nothingLeft(list, left)
 }
 
 // TestRailsNeverCome: a creation that comes to nothing leaves no queue pairs.
@@ -433,12 +420,7 @@ func TestRailsNeverCome(t *testing.T) {
 	for _, m := range list[:2] {
 		w.collective(m, extGroupFailed, 2)
 	}
-	w.run(time.Minute)
-	for _, m := range list {
-		if now := m.p.device().Left(); now != left {
-			t.Errorf("%d objects of the adapter, %d before", now, left)
-		}
-	}
+	w.nothingLeft(list, left)
 }
 
 // TestRailsDifferentCalls: members that call different operations fail, short or not.

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define CSHIM_IBV_WHY 256      /* bytes of a sentence that says why something fails */
-#define CSHIM_IBV_FILES 3      /* descriptors: completions, events, connections (or -1) */
+#define CSHIM_IBV_FILES 3      /* descriptors: completions, events, connections or removals (or -1) */
 #define CSHIM_IBV_PRIVATE 256  /* bytes of private data, at the most */
 #define CSHIM_IBV_SEGMENTS 256 /* of one call */
 #define CSHIM_IBV_RECEIVES 32  /* that go to an adapter in one chain */

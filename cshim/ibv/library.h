@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #undef ibv_query_port
 #undef ibv_reg_mr
@@ -70,7 +71,18 @@ struct cshim_ibv {
 	union ibv_gid gid;
 	int ethernet, max_reads;
 	uint8_t port, gid_index;
+	/* removed.c: announcements of the kernel, or -1; the adapter's entry, or 0; the second of the
+	 * last look at it. */
+	int notices;
+	ino_t entry;
+	time_t looked;
 };
+
+/* Begins and ends to watch for the adapter's removal. */
+void ibv_watch(struct cshim_ibv *a);
+void ibv_unwatch(struct cshim_ibv *a);
+/* 1, once, after the kernel has begun to take the adapter away. */
+int ibv_is_removed(struct cshim_ibv *a);
 
 #define OBJECT(type, number) ((type *)(uintptr_t)(number))
 #define NUMBER(object) ((uint64_t)(uintptr_t)(object))

@@ -183,6 +183,15 @@ static int next_active(struct ibv_context *context, int after)
 	return 0;
 }
 
+static struct cshim_ibv *new_adapter(void)
+{
+	struct cshim_ibv *a = calloc(1, sizeof *a);
+
+	if (a)
+		a->notices = -1;
+	return a;
+}
+
 /* Opens one device; an errno if it has no port that serves. */
 static int open_device(struct cshim_ibv *a, struct ibv_device *device, int port, int gid_index,
                        struct cshim_ibv_info *info)
@@ -195,7 +204,11 @@ static int open_device(struct cshim_ibv *a, struct ibv_device *device, int port,
 	if (!a->port || !is_active(a->context, a->port))
 		return ENETDOWN;
 	int err = describe(a, gid_index, info);
-	return err ? err : make_channel(a);
+	if (!err)
+		err = make_channel(a);
+	if (!err)
+		ibv_watch(a);
+	return err;
 }
 
 struct cshim_ibv *cshim_ibv_open(const char *library, const char *name, int port, int gid_index,
@@ -212,7 +225,7 @@ struct cshim_ibv *cshim_ibv_open(const char *library, const char *name, int port
 		const char *candidate = ibv.get_device_name(list[i]);
 		if (*name && strcmp(name, candidate))
 			continue;
-		a = calloc(1, sizeof *a);
+		a = new_adapter();
 		int err = a ? open_device(a, list[i], port, gid_index, info) : ENOMEM;
 		if (err) {
 			snprintf(why, CSHIM_IBV_WHY, "adapter %s: %s", candidate, strerror(err));
@@ -241,7 +254,11 @@ static int open_at(struct cshim_ibv *a, const struct cshim_ibv_address *address,
 	int err = describe(a, -1, info);
 	if (!err)
 		err = make_channel(a);
-	return err ? err : unblock(a->cm->fd);
+	if (!err)
+		err = unblock(a->cm->fd);
+	if (!err)
+		ibv_watch(a);
+	return err;
 }
 
 struct cshim_ibv *cshim_ibv_open_address(const char *library, const char *cm_library,
@@ -250,7 +267,7 @@ struct cshim_ibv *cshim_ibv_open_address(const char *library, const char *cm_lib
 {
 	if (ibv_load(library, cm_library, why))
 		return NULL;
-	struct cshim_ibv *a = calloc(1, sizeof *a);
+	struct cshim_ibv *a = new_adapter();
 	int err = a ? open_at(a, address, info) : ENOMEM;
 	if (!err)
 		return a;
@@ -286,6 +303,7 @@ void cshim_ibv_close(struct cshim_ibv *a)
 {
 	if (!a)
 		return;
+	ibv_unwatch(a);
 	if (a->channel)
 		ibv.destroy_comp_channel(a->channel);
 	if (a->context && !a->cm)
@@ -301,7 +319,7 @@ void cshim_ibv_files(const struct cshim_ibv *a, int files[CSHIM_IBV_FILES])
 {
 	files[0] = a->channel->fd;
 	files[1] = a->context->async_fd;
-	files[2] = a->cm ? a->cm->fd : -1;
+	files[2] = a->cm ? a->cm->fd : a->notices;
 }
 
 int cshim_ibv_active(struct cshim_ibv *a)

@@ -112,8 +112,13 @@ void cshim_ibv_event(struct cshim_ibv *a, struct cshim_ibv_event *out)
 	struct ibv_async_event event;
 
 	memset(out, 0, sizeof *out);
-	if (ibv.get_async_event(a->context, &event))
+	if (ibv.get_async_event(a->context, &event)) {
+		if (ibv_is_removed(a)) {
+			out->kind = FATAL;
+			out->type = IBV_EVENT_DEVICE_FATAL;
+		}
 		return;
+	}
 	out->kind = kind_of(event.event_type);
 	out->type = (int)event.event_type;
 	if (out->kind == QP_FAILED)

@@ -344,7 +344,7 @@ var verbsLink = []mutation{
 		broken: "a completion queue that fails loses packets, and with them a task",
 		kill:   "go ./transport/verbs TestOverrunAnotherPort"},
 	{name: "verbs-overrun-reopened-over",
-		file:   "transport/verbs/internal/paths/reopen.go",
+		file:   "transport/verbs/internal/paths/release.go",
 		old:    "; !s.link.Claim(slot) {",
 		new:    "; true {",
 		broken: "packets without a completion are overwritten when their port is opened again",

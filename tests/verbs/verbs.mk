@@ -7,6 +7,8 @@
 #   make verbs-dat-test    uDAPL alone; ROWS="1 5" are lines of tests/verbs/dat.rows
 #   make verbs-sweep-test  on demand: all uDAPL calls with all wrong arguments over the adapter
 #   make verbs-lapi-test   LAPI's programs on 1, 2 and 4 nodes, short; ports that fail
+#   make verbs-coll-test   collectives with each member on an adapter of its own; CASES="3:moves"
+#   make verbs-removal-test  adapters that are taken away from a running job, and are there again
 #   make verbs-lapi-full   on demand: most conformance programs whole
 #   make bench-verbs       LAPI beside the programs of perftest; REPETITIONS=3
 
@@ -17,8 +19,9 @@ VERBS_CONFORM := $(addprefix $(CONFORM_BUILD)/,\
   $(shell sed -n 's/^\# programs: //p' tests/verbs/lapi))
 
 .PHONY: verbs-short-test verbs-test verbs-dat-test verbs-link-test verbs-lapi-test
-.PHONY: verbs-lapi-full verbs-sweep-test bench-verbs
-verbs-test: verbs-link-test verbs-lapi-test verbs-dat-test
+.PHONY: verbs-lapi-full verbs-sweep-test verbs-coll-test verbs-removal-test bench-verbs
+verbs-test: verbs-link-test verbs-lapi-test verbs-dat-test verbs-coll-test \
+  verbs-removal-test
 
 verbs-dat-test: $(LIB) $(DAPL) $(BUILD)/verbs/windows
 	@scripts/setup.sh $(VERBS_TOOLS)
@@ -58,6 +61,21 @@ verbs-lapi-test: $(VERBS_LAPI) $(VERBS_CONFORM)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/run-lapi $(BUILD) short
 	@tests/verbs/run-lapi $(BUILD) ports
+
+# Members on one adapter each; where an s is, two of them share a node's memory (tests/verbs/coll).
+VERBS_COLL := 2:moves:short_on_2 3:moves:short_on_3 3s:moves:short_on_3 3:moves:short_random_3 \
+  3:reductions:short_on_3 4:life:short_on
+verbs-coll-test: $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups life)
+	@scripts/setup.sh $(VERBS_TOOLS)
+	@tests/verbs/run-coll $(BUILD) $(or $(CASES),$(VERBS_COLL))
+
+verbs-removal-test: $(VERBS_LAPI) $(VERBS_CONFORM) $(BUILD)/verbs/removed
+	@scripts/setup.sh $(VERBS_TOOLS)
+	@tests/verbs/run-lapi $(BUILD) removal
+
+$(BUILD)/verbs/removed: tests/verbs/removed.c
+	@mkdir -p $(@D)
+	$(CC) $(CONFORM_CFLAGS) $< -libverbs -lrdmacm -o $@
 
 verbs-lapi-full: $(VERBS_LAPI) $(VERBS_CONFORM)
 	@scripts/setup.sh $(VERBS_TOOLS)

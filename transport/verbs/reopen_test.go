@@ -267,6 +267,26 @@ func TestReopenWaits(t *testing.T) {
 	s.n.close(t)
 }
 
+// TestRemovedIsClosed: an adapter that the kernel takes away is closed while it is not there, since the
+// kernel may wait for that, with data under way over the other port; nothing of it is left.
+func TestRemovedIsClosed(t *testing.T) {
+	s := newPlugs()
+	s.n = newNetOfPorts(t, []int{2, 2}, 1, s.set)
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.n.transfer(t, false, 1<<20, func() {})
+	s.pull(0, 0)
+	removed := s.pulled[[2]int{0, 0}]
+	s.n.until(t, "the removed adapter to be closed", func() bool { return removed.Closed() })
+	if left := removed.Left(); left > 0 {
+		t.Errorf("%d objects of it are left", left)
+	}
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.n.transfer(t, true, 1<<20, func() {})
+	s.back(t, 0, 0)
+	s.n.transfer(t, false, 1<<20, func() {})
+	s.n.close(t)
+}
+
 // TestReopenFails: an adapter that is there and cannot be used is closed, and looked for again.
 func TestReopenFails(t *testing.T) {
 	for _, call := range []string{fake.Open, fake.Register} {

@@ -301,7 +301,9 @@ int dat_group_next(dat_group *group, uint32_t rank, void *message)
 
 	if (!tail)
 		return 0;
-	n = tail->n < DAT_RAIL_DATA ? tail->n : DAT_RAIL_DATA;
+	n = __atomic_load_n(&tail->n, __ATOMIC_RELAXED); /* once: the peer may write it again */
+	if (n > DAT_RAIL_DATA)
+		n = DAT_RAIL_DATA;
 	*(dat_rail_message *)message = (dat_rail_message){.addr = (uintptr_t)dat_rail_data(tail, n),
 	                                                  .check = tail->check,
 	                                                  .total = tail->total,

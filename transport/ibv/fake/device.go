@@ -214,6 +214,12 @@ func (d *Device) Left() int {
 	return d.left()
 }
 
+// Closed says whether the last user has closed it.
+func (d *Device) Closed() bool {
+	defer d.lock()()
+	return d.closed
+}
+
 func (d *Device) left() int {
 	return len(d.pds) + len(d.regions) + len(d.windows) + len(d.cqs) + len(d.srqs) + len(d.qps) +
 		len(d.ahs) + len(d.ids)

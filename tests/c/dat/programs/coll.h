@@ -37,7 +37,7 @@ int coll_is_member(int argc, char **argv);
 void coll_run(const char *test, int size, unsigned seed, unsigned killed);
 
 /*
- * What a program does that was called with these arguments: [full [WAY [MEMBERS]]]. Runs tests in
+ * What a program does that was called with these arguments: [full|short [WAY [MEMBERS]]]. Runs tests in
  * every way, or one: on (operations of one node are C's), copy (so they are, and what is long is read
  * where it lies), off and random (LAPI_FASTLANE); and says that the program has passed.
  */

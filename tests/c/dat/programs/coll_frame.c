@@ -150,6 +150,7 @@ int coll_main(int argc, char **argv, void (*tests)(int full))
 	            {"off", "off", "auto"},
 	            {"random", "random", "auto"}};
 	int full = argc > 1 && strcmp(argv[1], "full") == 0, known = 0;
+	int usable = argc == 1 || full || strcmp(argv[1], "short") == 0;
 	const char *name = strrchr(argv[0], '/');
 	size_t i;
 
@@ -162,8 +163,8 @@ int coll_main(int argc, char **argv, void (*tests)(int full))
 		CHECK(setenv("LAPI_ROUTE", ways[i].route, 1) == 0);
 		tests(full);
 	}
-	if (!known || only_members < 0 || only_members > COLL_MEMBERS || (argc > 1 && !full)) {
-		printf("usage: %s [full [on|copy|give|off|random [MEMBERS]]]\n", argv[0]);
+	if (!known || only_members < 0 || only_members > COLL_MEMBERS || !usable) {
+		printf("usage: %s [full|short [on|copy|give|off|random [MEMBERS]]]\n", argv[0]);
 		return 2;
 	}
 	printf("%s: passed\n", name ? name + 1 : argv[0]);

@@ -53,7 +53,7 @@ func (s *Set) Drop(i int) {
 		c.bad &^= 1 << i
 	}
 	m.cache.Close()
-	s.memory[i] = nil
+	m.gone = true
 }
 
 // Register implements registration.Device. It is called by any thread. Also what is only read must

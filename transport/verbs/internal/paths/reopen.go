@@ -45,6 +45,7 @@ func (s *Set) reopen(pt *Port, now int64) {
 	}
 	a, err := s.cfg.Reopen(pt.index)
 	if err != nil {
+		s.release(pt, lost)
 		return
 	}
 	fresh, regions, err := s.openAgain(pt, a)
@@ -53,11 +54,7 @@ func (s *Set) reopen(pt *Port, now int64) {
 		return
 	}
 	s.dispose(pt)
-	for _, slot := range lost {
-		if s.slots.holder[slot] = 0; !s.link.Claim(slot) {
-			s.slots.put(slot)
-		}
-	}
+	s.putLost(lost)
 	s.replace(pt, fresh, regions)
 	s.announce(pt)
 }
