@@ -37,7 +37,7 @@ mpi-test:
 
 # Of its own, as what was installed just now counts.
 .PHONY: mpi-run
-mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,everything spawn))
+mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,everything spawn chain))
 	@$(if $(OMPI_INCLUDE),status=0; $(MPI_DIR)/run $(BUILD) || status=1; $(MPI_DIR)/hosts $(BUILD) || status=1; \
 	  SHORT=1 $(MPI_DIR)/programs $(BUILD) || status=1; exit $$status,\
 	  echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
