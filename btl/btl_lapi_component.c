@@ -122,6 +122,8 @@ static int open_link(void)
 	m->btl_put_limit = btl_lapi.attr.put_limit;
 	m->btl_get_limit = btl_lapi.attr.get_limit;
 	m->btl_put_alignment = m->btl_get_alignment = 0; /* none */
+	/* local memory needs no registration: without this Open MPI copies through its own */
+	m->btl_put_local_registration_threshold = m->btl_get_local_registration_threshold = SIZE_MAX;
 	rc = btl_lapi.endpoints ? judge_limits() : OPAL_ERR_OUT_OF_RESOURCE;
 	return rc == OPAL_SUCCESS ? btl_lapi_listen() : rc;
 }
