@@ -26,9 +26,9 @@ type Host interface {
 // Network is the process's sockets.
 type Network interface {
 	cm.Outlet
-	// Listen opens the port of a qualifier. Close gives it back; a port may be open several
-	// times.
-	Listen(port cm.Port) error
+	// Listen opens the port of a qualifier at an address of this process; invalid: at all of
+	// them. Unlisten gives it back; a port may be open several times.
+	Listen(port cm.Port, at netip.Addr) error
 	Unlisten(port cm.Port)
 	// Receive gives what has come to OnPacket and OnRefused, at most max datagrams.
 	Receive(max int, m Arrivals) int

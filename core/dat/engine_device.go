@@ -429,20 +429,18 @@ type deviceListener struct {
 	*device.Listener
 	ia        *IA
 	qualifier uint64
-	meeting   *cm.Listener // of members of groups; nil: none is wanted
+	meets     bool // members of groups, by the sockets
 }
 
 func (l *deviceListener) unlisten() {
 	l.Close()
-	l.ia.unlisten(l.meeting)
+	if l.meets {
+		l.ia.unmeet(l.qualifier)
+	}
 }
 
 // openMeeting listens for members of groups, which meet by the sockets.
-func (l *deviceListener) openMeeting() {
-	if l.meeting == nil {
-		l.meeting, _ = l.ia.listen(l.qualifier, groupService{&l.ia.library.groups}, nil)
-	}
-}
+func (l *deviceListener) openMeeting() { l.meets = l.meets || l.ia.meet(l.qualifier) }
 
 func (k *deviceEngine) listen(qualifier uint64, sp servicePoint) (listening, codes.Return) {
 	l, r := k.Listen(qualifier, deviceService{sp})

@@ -74,9 +74,10 @@ type groupTable struct {
 	requests []*joinRequest // that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
 	ports    map[*IA]*railPort
-	short    bool     // of tests: C may do short operations without a lane
-	railed   []*rails // of groups that have rails, or are about to
-	crowded  bool     // some of these has more members than there are processors
+	meetings map[uint64]*meetingPoint // by qualifier
+	short    bool                     // of tests: C may do short operations without a lane
+	railed   []*rails                 // of groups that have rails, or are about to
+	crowded  bool                     // some of these has more members than there are processors
 }
 
 // NewGroup is dat_collective_create_group. The outcome is an event.

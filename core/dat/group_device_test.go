@@ -44,6 +44,9 @@ func TestGroupOfAdapters(t *testing.T) {
 				} else {
 					w.must("free_member", m.p.ia.FreeMember(m.at))
 				}
+				if m.p.everywhere > 0 {
+					t.Error("it has listened at other addresses than its adapter's")
+				}
 				for port, users := range m.p.ports {
 					if users != 0 {
 						t.Errorf("port %d stays open", port)
@@ -51,6 +54,29 @@ func TestGroupOfAdapters(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMeetingsOfTwoAdapters: service points of two adapters of a process may have one qualifier. Members
+// of groups can come to it until the last of the two is freed.
+func TestMeetingsOfTwoAdapters(t *testing.T) {
+	w := newWorldOver(t, fake.New(), 5, 1, lossy)
+	p := w.procs[0]
+	w.must("sockets", p.ia.openGroups())
+	const qualifier = 1024
+	for i := range 2 {
+		if !p.ia.meet(qualifier) {
+			t.Fatalf("service point %d takes no members", i)
+		}
+	}
+	for i := 1; i >= 0; i-- {
+		p.ia.unmeet(qualifier)
+		if there := p.l.machine.Listener(qualifier) != nil; there != (i > 0) {
+			t.Errorf("%d service points left, members can come: %v", i, there)
+		}
+		if users := p.ports[PortOf(qualifier)]; users != i {
+			t.Errorf("%d service points left, %d users of their port", i, users)
+		}
 	}
 }
 

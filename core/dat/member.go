@@ -38,6 +38,47 @@ type groupService struct{ groups *groupTable }
 
 func (s groupService) Requested(c *cm.Conn, private []byte) { s.groups.requested(c, private) }
 
+// meetingPoint is a qualifier at which members of groups connect to service points of adapters, one for
+// each adapter.
+type meetingPoint struct {
+	*cm.Listener
+	points int
+}
+
+// meet has members of groups connect to the adapter's service point; false: something else listens
+// at the qualifier.
+func (ia *IA) meet(qualifier uint64) bool {
+	l := ia.library
+	m := l.groups.meetings[qualifier]
+	if m == nil {
+		ln, r := ia.listen(qualifier, groupService{&l.groups}, nil)
+		if r != codes.Success {
+			return false
+		}
+		if l.groups.meetings == nil {
+			l.groups.meetings = map[uint64]*meetingPoint{}
+		}
+		m = &meetingPoint{Listener: ln}
+		l.groups.meetings[qualifier] = m
+	} else if l.network.Listen(PortOf(qualifier), ia.Addr) != nil {
+		return false
+	}
+	m.points++
+	return true
+}
+
+// unmeet ends that.
+func (ia *IA) unmeet(qualifier uint64) {
+	l := ia.library
+	m := l.groups.meetings[qualifier]
+	if m.points--; m.points == 0 {
+		delete(l.groups.meetings, qualifier)
+		ia.unlisten(m.Listener)
+		return
+	}
+	l.network.Unlisten(PortOf(qualifier))
+}
+
 // openMeeting has members of groups connect at a service point of this process.
 func (l *Library) openMeeting(qualifier uint64) {
 	for _, ia := range l.ias {

@@ -2,6 +2,7 @@ package dat
 
 import (
 	"bytes"
+	"net/netip"
 
 	"lapi/core/dat/cm"
 	"lapi/core/dat/codes"
@@ -50,7 +51,9 @@ func PortOf(qualifier uint64) cm.Port {
 	return cm.Port(1024 + (qualifier+1000)%(65536-1024))
 }
 
-// listen opens a qualifier. stats counts the messages there; nil: nothing does.
+// listen opens a qualifier. stats counts the messages there; nil: nothing does. That of an RDMA adapter
+// is the adapter's address only, as rdma_cm's is: another process of this host may listen at the same
+// qualifier of another adapter.
 func (ia *IA) listen(qualifier uint64, service cm.Service, stats cm.Stats) (*cm.Listener,
 	codes.Return) {
 	l := ia.library
@@ -58,7 +61,11 @@ func (ia *IA) listen(qualifier uint64, service cm.Service, stats cm.Stats) (*cm.
 	if err != nil {
 		return nil, codes.ConnQualInUse.With(codes.NoSubtype)
 	}
-	if err := l.network.Listen(PortOf(qualifier)); err != nil {
+	at := netip.Addr{}
+	if _, device := ia.engine.(*deviceEngine); device {
+		at = ia.Addr
+	}
+	if err := l.network.Listen(PortOf(qualifier), at); err != nil {
 		l.machine.Unlisten(ln)
 		return nil, codes.NotListening(err)
 	}

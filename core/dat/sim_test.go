@@ -52,19 +52,20 @@ type flying struct {
 // proc is a process: a library, its adapter, memory of the program's. It is the library's Host and
 // Network.
 type proc struct {
-	w       *world
-	node    *simnet.Node
-	addr    netip.Addr
-	l       *Library
-	ia      *IA
-	pz      *PZ
-	lmr     *LMR
-	memory  []byte
-	ports   map[cm.Port]int
-	inbox   []flying
-	open    bool
-	refuses bool // its node does, as nobody listens there any more
-	closing bool
+	w          *world
+	node       *simnet.Node
+	addr       netip.Addr
+	l          *Library
+	ia         *IA
+	pz         *PZ
+	lmr        *LMR
+	memory     []byte
+	ports      map[cm.Port]int
+	everywhere int // how often it has listened at all its addresses
+	inbox      []flying
+	open       bool
+	refuses    bool // its node does, as nobody listens there any more
+	closing    bool
 }
 
 const (
@@ -308,7 +309,12 @@ func (p *proc) Send(by cm.Port, local netip.Addr, to netip.AddrPort, b []byte) {
 }
 
 // Listen implements Network.
-func (p *proc) Listen(port cm.Port) error { p.ports[port]++; return nil }
+func (p *proc) Listen(port cm.Port, at netip.Addr) error {
+	if p.ports[port]++; !at.IsValid() {
+		p.everywhere++
+	}
+	return nil
+}
 
 // Unlisten implements Network.
 func (p *proc) Unlisten(port cm.Port) { p.ports[port]-- }

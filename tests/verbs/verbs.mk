@@ -64,7 +64,7 @@ verbs-lapi-test: $(VERBS_LAPI) $(VERBS_CONFORM)
 
 # Members on one adapter each; where an s is, two of them share a node's memory (tests/verbs/coll).
 VERBS_COLL := 2:moves:short_on_2 3:moves:short_on_3 3s:moves:short_on_3 3:moves:short_random_3 \
-  3:reductions:short_on_3 4:life:short_on
+  3:reductions:short_on_3 4:groups:short_on 4:life:short_on
 verbs-coll-test: $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups life)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/run-coll $(BUILD) $(or $(CASES),$(VERBS_COLL))

@@ -43,7 +43,7 @@ func TestOwnPortIsNobodysQualifier(t *testing.T) {
 	}
 	n, peer := open(), open()
 	port := ownPort(t, n)
-	if err := n.Listen(port); err != nil {
+	if err := n.Listen(port, netip.Addr{}); err != nil {
 		t.Fatalf("listening at the port of the own socket: %v", err)
 	}
 	next := ownPort(t, n)
@@ -61,11 +61,11 @@ func TestOwnPortIsNobodysQualifier(t *testing.T) {
 	if len(got.at) != 2 || got.at[0]+got.at[1] != port+cm.Own {
 		t.Errorf("packets came to %v, not to %d and the own socket", got.at, port)
 	}
-	if err := peer.Listen(ownPort(t, peer)); !errors.Is(err, unix.EADDRINUSE) {
+	if err := peer.Listen(ownPort(t, peer), netip.Addr{}); !errors.Is(err, unix.EADDRINUSE) {
 		t.Errorf("listening where answers come: %v, not EADDRINUSE", err)
 	}
 	n.Unlisten(port)
-	if err := peer.Listen(port); err != nil {
+	if err := peer.Listen(port, netip.Addr{}); err != nil {
 		t.Errorf("the port is taken after the last listener: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 // Network is the sockets of one process. It is driven under the owner's lock.
 type Network struct {
 	own    *socket
-	ports  map[cm.Port]*socket
+	ports  map[cm.Port]*portSockets
 	byFD   map[int32]*socket
 	epoll  int
 	events [16]unix.EpollEvent
@@ -40,11 +40,27 @@ type Network struct {
 
 // socket is one of the connection manager's.
 type socket struct {
-	fd    int
-	port  cm.Port
-	users int // listeners at qualifiers that share the port, and requests that hold it
-	v6    bool
-	sent  bool // something was
+	fd   int
+	port cm.Port
+	at   netip.Addr // it is bound to; invalid: to all addresses
+	v6   bool
+	sent bool // something was
+}
+
+// portSockets are the sockets of a port: one for all addresses, or one for each adapter's address.
+type portSockets struct {
+	users   int // listeners at qualifiers that share the port, and requests that hold it
+	sockets []*socket
+}
+
+// of is the socket that receives what comes to an address; nil: none does.
+func (p *portSockets) of(at netip.Addr) *socket {
+	for _, s := range p.sockets {
+		if !s.at.IsValid() || s.at == at {
+			return s
+		}
+	}
+	return nil
 }
 
 // Config is what Open needs to know.
@@ -59,11 +75,11 @@ type Config struct {
 
 // Open makes the network, with a socket of its own.
 func Open(cfg Config) (*Network, error) {
-	n := &Network{ports: map[cm.Port]*socket{}, byFD: map[int32]*socket{}, epoll: -1, cfg: cfg,
+	n := &Network{ports: map[cm.Port]*portSockets{}, byFD: map[int32]*socket{}, epoll: -1, cfg: cfg,
 		door: door{fd: -1}}
 	var err error
 	if n.epoll, err = descriptor.Own(descriptor.Epoll()); err == nil {
-		n.own, err = n.open(0, cm.Own)
+		n.own, err = n.open(0, cm.Own, netip.Addr{})
 	}
 	if err != nil {
 		n.Close()
@@ -72,16 +88,26 @@ func Open(cfg Config) (*Network, error) {
 	return n, nil
 }
 
-// open makes a socket that both kinds of addresses reach, where the kernel has both.
-func (n *Network) open(port uint16, as cm.Port) (*socket, error) {
-	s, err := n.bind(unix.AF_INET6, &unix.SockaddrInet6{Port: int(port)})
-	if errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EADDRNOTAVAIL) {
-		s, err = n.bind(unix.AF_INET, &unix.SockaddrInet4{Port: int(port)})
+// open makes a socket at an address, or one that both kinds of addresses reach, where the kernel has
+// both.
+func (n *Network) open(port uint16, as cm.Port, at netip.Addr) (*socket, error) {
+	var s *socket
+	var err error
+	switch {
+	case at.Is4():
+		s, err = n.bind(unix.AF_INET, &unix.SockaddrInet4{Port: int(port), Addr: at.As4()})
+	case at.IsValid():
+		s, err = n.bind(unix.AF_INET6, &unix.SockaddrInet6{Port: int(port), Addr: at.As16()})
+	default:
+		s, err = n.bind(unix.AF_INET6, &unix.SockaddrInet6{Port: int(port)})
+		if errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EADDRNOTAVAIL) {
+			s, err = n.bind(unix.AF_INET, &unix.SockaddrInet4{Port: int(port)})
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.port = as
+	s.port, s.at = as, at
 	n.byFD[int32(s.fd)] = s
 	return s, nil
 }
@@ -129,19 +155,26 @@ func (n *Network) watch(fd int) error {
 }
 
 // Listen implements dat.Network.
-func (n *Network) Listen(port cm.Port) error {
-	s := n.ports[port]
-	if s == nil {
-		var err error
-		if s, err = n.open(uint16(port), port); errors.Is(err, unix.EADDRINUSE) {
+func (n *Network) Listen(port cm.Port, at netip.Addr) error {
+	p := n.ports[port]
+	if p == nil {
+		p = &portSockets{}
+	}
+	if at = at.Unmap(); p.of(at) == nil {
+		s, err := n.open(uint16(port), port, at)
+		if at.IsValid() && errors.Is(err, unix.EADDRNOTAVAIL) { // an adapter's, and not the kernel's
+			s, err = n.open(uint16(port), port, netip.Addr{})
+		}
+		if errors.Is(err, unix.EADDRINUSE) {
 			s, err = n.giveUpOwn(port, err)
 		}
 		if err != nil {
 			return err
 		}
-		n.ports[port] = s
+		p.sockets = append(p.sockets, s)
+		n.ports[port] = p
 	}
-	s.users++
+	p.users++
 	return nil
 }
 
@@ -152,7 +185,7 @@ func (n *Network) giveUpOwn(port cm.Port, inUse error) (*socket, error) {
 	if err != nil || n.own.sent || addrPort(a).Port() != uint16(port) {
 		return nil, inUse
 	}
-	next, err := n.open(0, cm.Own)
+	next, err := n.open(0, cm.Own, netip.Addr{})
 	if err != nil {
 		return nil, err
 	}
@@ -163,20 +196,22 @@ func (n *Network) giveUpOwn(port cm.Port, inUse error) (*socket, error) {
 
 // Unlisten implements dat.Network.
 func (n *Network) Unlisten(port cm.Port) {
-	s := n.ports[port]
-	if s == nil {
+	p := n.ports[port]
+	if p == nil {
 		return
 	}
-	if s.users--; s.users == 0 {
+	if p.users--; p.users == 0 {
 		delete(n.ports, port)
-		n.closeSocket(s)
+		for _, s := range p.sockets {
+			n.closeSocket(s)
+		}
 	}
 }
 
 // Hold implements cm.Outlet: what has come to the port is to be answered from it.
 func (n *Network) Hold(port cm.Port) {
-	if s := n.ports[port]; s != nil {
-		s.users++
+	if p := n.ports[port]; p != nil {
+		p.users++
 	}
 }
 
@@ -207,7 +242,10 @@ func (n *Network) Descriptors() []int { return []int{n.epoll} }
 func (n *Network) Send(by cm.Port, local netip.Addr, to netip.AddrPort, b []byte) {
 	s := n.own
 	if by != cm.Own {
-		s = n.ports[by]
+		s = nil
+		if p := n.ports[by]; p != nil {
+			s = p.of(local.Unmap())
+		}
 	}
 	if s == nil {
 		return

@@ -82,7 +82,8 @@ rig-matrix: rig $(LIB) $(DAPL)
 # On 8 nodes each member is alone. coll_life waits for adapters to find dead members.
 rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random life)
 	@$(RIG_DIR)/coll $(BUILD) 1:$(BUILD)/dat/coll_moves 2:$(BUILD)/dat/coll_moves \
-	  2:$(BUILD)/dat/coll_groups 3:$(BUILD)/dat/coll_reductions 8:$(BUILD)/dat/coll_moves \
+	  2:$(BUILD)/dat/coll_groups 4h:$(BUILD)/dat/coll_groups:"short on" \
+	  3:$(BUILD)/dat/coll_reductions 8:$(BUILD)/dat/coll_moves \
 	  $(if $(WHOLE),3:$(BUILD)/dat/coll_random 8:$(BUILD)/dat/coll_reductions \
 	  1:$(BUILD)/dat/coll_life 3:$(BUILD)/dat/coll_life:"full on" \
 	  3:$(BUILD)/dat/coll_life:"full off")
