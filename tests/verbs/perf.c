@@ -4,10 +4,10 @@
  * usage: lapirun ... perf WHAT BYTES ROUNDS
  *
  * put: time of a put one way, half of one there and back, in microseconds, the median; am: the same
- * for active messages; bandwidth: MB/s of puts, 16 under way; gets, messages, vectors: the same of
- * gets, active messages, and puts of vectors of blocks of 64 KiB with gaps; rate: millions of puts a
- * second, 64 under way; counter: time of a put until its completion counter has changed; fence: until a fence
- * is over. Task 0 prints the number alone.
+ * for active messages; bandwidth: MB/s of puts, 16 under way, of 2^20 bytes as perftest's; gets,
+ * messages, vectors: the same of gets, active messages, and puts of vectors of blocks of 64 KiB with
+ * gaps; rate: millions of puts a second, 64 under way; counter: time of a put until its completion
+ * counter has changed; fence: until a fence is over. Task 0 prints the number alone.
  */
 #include <lapi.h>
 #include <stdint.h>
@@ -218,13 +218,13 @@ int main(int argc, char **argv)
 		else if (strcmp(what, "counter") == 0 || strcmp(what, "fence") == 0)
 			result = completion(what[0] == 'f', bytes, n) * 1e6;
 		else if (strcmp(what, "bandwidth") == 0)
-			result = (double)bytes / stream(one_put, 1, bytes, n, 16) / 1e6;
+			result = (double)bytes / stream(one_put, 1, bytes, n, 16) / 0x1p20;
 		else if (strcmp(what, "gets") == 0)
-			result = (double)bytes / stream(get, 0, bytes, n, 16) / 1e6;
+			result = (double)bytes / stream(get, 0, bytes, n, 16) / 0x1p20;
 		else if (strcmp(what, "messages") == 0)
-			result = (double)bytes / stream(long_message, 1, bytes, n, 16) / 1e6;
+			result = (double)bytes / stream(long_message, 1, bytes, n, 16) / 0x1p20;
 		else if (strcmp(what, "vectors") == 0)
-			result = (double)bytes / stream(vector, 1, bytes, n, 16) / 1e6;
+			result = (double)bytes / stream(vector, 1, bytes, n, 16) / 0x1p20;
 		else
 			result = 1 / stream(one_put, 1, bytes, n, 64) / 1e6;
 	}

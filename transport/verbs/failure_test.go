@@ -254,10 +254,10 @@ func TestRefusedKey(t *testing.T) {
 	}
 }
 
-// TestKeysEnd: when an operation is over nobody has a key, and nothing is registered but what this
-// task's own requests may name again.
+// TestKeysEnd: where nothing is kept, nobody has a key when an operation is over, and nothing is
+// registered.
 func TestKeysEnd(t *testing.T) {
-	n := newNet(t, 2, 1, nil)
+	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.KeepNoRegistrations = true })
 	n.sendNumbers(t, 1, func(int) {})
 	before := n.devices[1].Regions()
 	here, there := userMemory(t, 1<<18), userMemory(t, 1<<18)

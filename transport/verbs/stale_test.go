@@ -9,34 +9,45 @@ import (
 	"lapi/transport/memory"
 )
 
-// TestKept: memory that was transferred is registered once at the origin, again when it has
-// changed, and each time where nothing is to be kept.
+// TestKept: memory that was transferred is registered once at each side, again when it has changed,
+// and each time where nothing is to be kept. Only the target's has a key for peers.
 func TestKept(t *testing.T) {
 	const length = 1 << 17
 	for _, off := range []bool{false, true} {
 		n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.KeepNoRegistrations = off })
 		n.sendNumbers(t, 1, func(int) {})
 		here, there := userMemory(t, length), userMemory(t, length)
-		count := func() int {
-			before := n.devices[0].Registered()
-			n.transferOf(t, false, here, there, func() {})
-			return n.devices[0].Registered() - before
+		count := func(get bool) (made [2]int) {
+			before := [2]int{n.devices[0].Registered(), n.devices[1].Registered()}
+			n.transferOf(t, get, here, there, func() {})
+			for i := range made {
+				made[i] = n.devices[i].Registered() - before[i]
+			}
+			return made
 		}
-		again := 0
+		again := [2]int{}
 		if off {
-			again = 1
+			again = [2]int{1, 1}
 		}
-		if first, second := count(), count(); first != 1 || second != again {
+		if first, second := count(false), count(true); first != [2]int{1, 1} || second != again {
 			t.Errorf("off %v: registered %d times, then %d", off, first, second)
 		}
-		_, _, e := unix.Syscall6(unix.SYS_MMAP, uintptr(memory.AddrOf(here)), length,
-			unix.PROT_READ|unix.PROT_WRITE,
-			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, ^uintptr(0), 0)
-		if e != 0 {
-			t.Fatal(e)
+		if n.devices[0].Keys() != 0 || n.devices[1].Keys() != 1-again[1] {
+			t.Errorf("off %v: %d keys at the origin, %d at the target", off, n.devices[0].Keys(),
+				n.devices[1].Keys())
 		}
-		if changed := count(); changed != 1 {
-			t.Errorf("off %v: registered %d times after it was mapped anew", off, changed)
+		for side, b := range [][]byte{here, there} {
+			_, _, e := unix.Syscall6(unix.SYS_MMAP, uintptr(memory.AddrOf(b)), length,
+				unix.PROT_READ|unix.PROT_WRITE,
+				unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, ^uintptr(0), 0)
+			if e != 0 {
+				t.Fatal(e)
+			}
+			want := again
+			want[side] = 1
+			if changed := count(false); changed != want {
+				t.Errorf("off %v: registered %d times after side %d was mapped anew", off, changed, side)
+			}
 		}
 		n.close(t)
 	}

@@ -16,9 +16,10 @@ func (p *Peer) Take(k wire.Kind, header, data []byte) bool {
 	case wire.KindAsk:
 		return p.onAsk(&c)
 	case wire.KindWant:
-		p.onWant(&c)
+		p.onWant(wire.KindGrant, &c, append(p.set.asked[:0],
+			transport.Range{Addr: transport.Addr(c.Addr), N: c.N}))
 	case wire.KindWants:
-		p.onWants(&c, data)
+		p.onWant(wire.KindGrants, &c, rangesOf(p.set.asked[:0], data))
 	case wire.KindFinish:
 		p.onFinish(&c)
 	default:

@@ -13,6 +13,8 @@
 package bulk
 
 import (
+	"slices"
+
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/verbs/internal/registration"
@@ -97,6 +99,7 @@ type Set struct {
 	free      []*call
 	grants    []grant
 	freeGrant []uint32
+	ending    []ending
 	moving    int // RDMA requests under way
 	limit     int
 	noticed   transport.NoticeHandler
@@ -107,6 +110,7 @@ type Set struct {
 	segments  int // that a request may have
 	freeLists []*list
 	ranges    [wire.ListMax]byte // of a list of ranges or keys that is sent
+	asked     []transport.Range  // of a Want or Wants
 }
 
 // New makes a Set without ports.
@@ -130,7 +134,7 @@ type Peer struct {
 	calls   []*call // in the order of their beginning
 	issued  uint64  // how many there were
 	granted int     // keys that the peer has
-	regions int     // by grants for lists
+	regions int     // by them
 	owed    []reply // answers that there was no room for
 	first   int     // of owed, the first that is still there
 	faulty  map[uint64]bool
@@ -150,9 +154,11 @@ func (p *Peer) End(err error) {
 	s := p.set
 	for i := range s.grants {
 		if s.grants[i].peer == p {
-			s.release(uint32(i))
+			s.release(uint32(i), ^uint32(0)) // its requests are not waited for
 		}
 	}
+	p.granted = 0
+	s.ending = slices.DeleteFunc(s.ending, func(e ending) bool { return e.peer == p })
 	p.owed, p.first = nil, 0
 	calls := p.calls
 	p.calls = nil
@@ -163,6 +169,7 @@ func (p *Peer) End(err error) {
 
 // Pump lets p's puts and gets go on.
 func (p *Peer) Pump() {
+	p.finishEnded()
 	for i := 0; i < len(p.calls); {
 		c := p.calls[i]
 		err := c.advance()

@@ -22,11 +22,12 @@ type task struct {
 	last  wire.Control
 	data  []byte // that went with it
 	full  bool   // nothing goes
+	turns int    // that were asked for
 }
 
 func (t *task) Endpoint() transport.Endpoint { return 1 }
 func (t *task) Gone() bool                   { return false }
-func (t *task) Attend()                      {}
+func (t *task) Attend()                      { t.turns++ }
 func (t *task) Starve()                      {}
 func (t *task) Ended()                       {}
 func (t *task) Packets() *Lane               { return &t.lanes[0] }
@@ -79,21 +80,28 @@ func (t *task) answersWith(p *Peer, k wire.Kind, c wire.Control, data []byte) bo
 
 func newSet(t *testing.T) (*Set, *Peer, *task, []byte) {
 	t.Helper()
-	s, p, of := newSetOf(t)
+	s, p, of := newSetOf(t, nothingKept)
+	return s, p, of, mapped(t, s)
+}
+
+// mapped is a MiB for operations of s, which it outlives.
+func mapped(t *testing.T, s *Set) []byte {
 	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close(); _ = unix.Munmap(b) })
-	return s, p, of, b
+	return b
 }
 
-func newSetOf(t *testing.T) (*Set, *Peer, *task) {
+var nothingKept = registration.Config{Off: true}
+
+func newSetOf(t *testing.T, kept registration.Config) (*Set, *Peer, *task) {
 	t.Helper()
 	memory.Guard()
 	s := New(Config{Min: 1, KeyMax: 1 << 20, Stats: &transport.Stats{}, Fed: func() {},
-		Registrations: registration.Config{Off: true}})
+		Registrations: kept})
 	s.Limit(100)
 	of := &task{}
 	f := fake.New()
@@ -186,6 +194,22 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestLostIsReported: Finish names the ports of the peer's over which requests were lost.
+func TestLostIsReported(t *testing.T) {
+	s, p, of, b := newSet(t)
+	var ended error
+	begin(t, p, of, b, &ended, wire.Keys{7, 8})
+	p.Interrupted(&of.lanes[1])
+	of.queue(1).failed = 1
+	for i := 0; i < len(of.queue(0).posted); i++ {
+		s.Moved(&of.lanes[0], of.queue(0).id(i), ibv.Success)
+		p.Pump()
+	}
+	if of.said[len(of.said)-1] != wire.KindFinish || of.last.Ports != 2 {
+		t.Errorf("%v with ports %b", of.said, of.last.Ports)
+	}
+}
+
 // TestRefused: a piece that an adapter refuses is copied, after its key was given back.
 func TestRefused(t *testing.T) {
 	s, p, of, b := newSet(t)
@@ -231,5 +255,65 @@ func TestGrantsOfOthers(t *testing.T) {
 	}
 	if p.End(transport.ErrUnreachable); s.grants[mine.Offset].peer != nil || p.Owes() {
 		t.Error("a peer that has ended keeps something")
+	}
+}
+
+// TestLostRequest: a key by which a request was lost on its way is not kept, and the operation is
+// not over, at either side, before the key has ended: a late request would write to memory that the
+// program uses again. Other operations by the same registration go on.
+func TestLostRequest(t *testing.T) {
+	s, p, of := newSetOf(t, registration.Config{})
+	b := mapped(t, s)
+	other, there := new(Peer), &task{}
+	other.Init(s, there)
+	notices := 0
+	s.Handle(func(transport.NoticeKind, transport.Endpoint, uint64, transport.Notice) { notices++ },
+		nil)
+	keys := func() int { return s.memory[0].adapter.(*fake.Device).Keys() }
+	grant := func(p *Peer, of *task) wire.Control {
+		t.Helper()
+		of.answers(p, wire.KindWant, wire.Control{Addr: uint64(memory.AddrOf(b)), N: 4096, Ports: 1,
+			Status: wire.WantWrite})
+		if of.last.Status != wire.StatusOK {
+			t.Fatal(of.said)
+		}
+		return of.last
+	}
+	finish := func(p *Peer, of *task, g wire.Control, lost uint32) (answered bool) {
+		of.answers(p, wire.KindFinish, wire.Control{Offset: g.Offset, Ports: lost,
+			Status: wire.StatusNoticedLast})
+		return of.said[len(of.said)-1] == wire.KindFinished
+	}
+	first := grant(p, of)
+	if !finish(p, of, first, 0) || keys() != 1 {
+		t.Fatal("it is not kept")
+	}
+	mine, theirs := grant(p, of), grant(other, there)
+	if mine.Keys != first.Keys || theirs.Keys != first.Keys {
+		t.Fatal("there are several keys")
+	}
+	if finish(other, there, theirs, 1) || notices != 1 || keys() != 1 {
+		t.Errorf("over, while a request may come: %d notices, %d keys", notices, keys())
+	}
+	if other.Pump(); there.said[len(there.said)-1] == wire.KindFinished {
+		t.Error("over after a turn")
+	}
+	next := grant(other, there)
+	if next.Keys == first.Keys || !finish(other, there, next, 0) {
+		t.Error("a key that is to end is given again")
+	}
+	there.turns = 0
+	if !finish(p, of, mine, 0) || keys() != 1 || there.turns == 0 {
+		t.Errorf("the other use has ended: %d keys, %d turns", keys(), there.turns)
+	}
+	if other.Pump(); len(s.ending) != 0 || other.granted != 0 || notices != 4 {
+		t.Errorf("%d wait, %d grants, %d notices", len(s.ending), other.granted, notices)
+	}
+	if g := grant(p, of); !finish(p, of, g, 1) || keys() != 0 {
+		t.Error("a key that nobody else uses does not end at once")
+	}
+	grant(p, of)
+	if p.End(transport.ErrUnreachable); keys() != 0 {
+		t.Error("a peer that has ended while its requests may come has left a key")
 	}
 }

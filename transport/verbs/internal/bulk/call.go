@@ -36,16 +36,18 @@ type call struct {
 	over  bool // of copies: the last part was sent
 
 	// Of RDMA.
-	from, upTo uint64                             // what the keys are for
-	memory     [wire.PortsMax]*registration.Entry // op's memory, registered with the ports in use
-	bad        uint8                              // a bit for each port that it cannot be registered with
-	grant      uint64                             // the peer's name of the keys
-	keys       wire.Keys
-	pieces     [PiecesMax]piece
-	length     uint64 // of a piece
-	parts      int    // requests under way
-	retry      bool   // copy when the keys have been given back
-	list       *list  // nil: op has one range at each side
+	from, upTo uint64 // what the keys are for
+	// that part of op's memory, registered with the ports in use
+	held   [wire.PortsMax][]*registration.Entry
+	bad    uint8  // a bit for each port that it cannot be registered with
+	lost   uint32 // a bit for each of the peer's ports that a request to it may still be on its way
+	grant  uint64 // the peer's name of the keys
+	keys   wire.Keys
+	pieces [PiecesMax]piece
+	length uint64 // of a piece
+	parts  int    // requests under way
+	retry  bool   // copy when the keys have been given back
+	list   *list  // nil: op has one range at each side
 }
 
 type callState uint8
@@ -97,7 +99,7 @@ func (p *Peer) newCall(op *transport.Op) *call {
 		c = &call{token: uint64(len(s.calls))}
 		s.calls = append(s.calls, c)
 	}
-	*c = call{set: s, op: op, peer: p, token: c.token + 1<<32, issue: p.issued}
+	*c = call{set: s, op: op, peer: p, token: c.token + 1<<32, issue: p.issued, held: c.held}
 	p.issued++
 	p.calls = append(p.calls, c)
 	return c
@@ -139,12 +141,12 @@ func (c *call) advance() (err error) {
 	case moving:
 		err = c.move()
 	case finishing:
-		end := wire.Control{Token: c.token, Offset: c.grant}
+		end := wire.Control{Token: c.token, Offset: c.grant, Ports: c.lost}
 		if c.tells && !c.retry && c.done == c.op.N {
 			end.Status, end.N, end.Notice = wire.StatusNoticedLast, c.op.N, c.op.Notice
 		}
 		if err = c.peer.task.Control(wire.KindFinish, &end, 0, 0); err == nil {
-			c.state = finished
+			c.state, c.lost = finished, 0
 		}
 	}
 	return err

@@ -6,7 +6,6 @@ import (
 	"lapi/transport"
 	"lapi/transport/ibv"
 	"lapi/transport/memory"
-	"lapi/transport/verbs/internal/registration"
 	"lapi/transport/verbs/internal/wire"
 )
 
@@ -26,8 +25,7 @@ type list struct {
 	near, far      []transport.Range // of this round, cut at both ends
 	nearAt, farAt  []uint64          // where each begins in the stream of all bytes
 	keys           []wire.Keys       // of far
-	held           [wire.PortsMax][]*registration.Entry
-	asked, granted uint32 // ports whose keys were wanted
+	asked, granted uint32            // ports whose keys were wanted
 }
 
 // cursor is a place in a list.
@@ -159,30 +157,6 @@ func (c *call) onGrants(m *wire.Control, data []byte) {
 	_ = c.advance()
 }
 
-// acquireList registers the memory of a round with a port, all of it or nothing.
-func (c *call) acquireList(port int) (*registration.Entry, error) {
-	l, cache := c.list, c.set.memory[port].cache
-	for _, r := range l.near {
-		e, err := cache.Acquire(r.Addr, r.N, 0)
-		if err != nil {
-			c.releaseList(port)
-			return nil, err
-		}
-		l.held[port] = append(l.held[port], e)
-	}
-	return l.held[port][0], nil
-}
-
-// releaseList ends that.
-func (c *call) releaseList(port int) {
-	held := c.list.held[port]
-	for i, e := range held {
-		c.set.memory[port].cache.Release(e)
-		held[i] = nil
-	}
-	c.list.held[port] = held[:0]
-}
-
 // pieceOfList is how many bytes of a piece at offset, n at most, one request can have: it names one
 // range of the peer's, and a few of this task's.
 func (c *call) pieceOfList(offset, n uint64) uint64 {
@@ -206,7 +180,7 @@ func (c *call) aimList(w *ibv.Work, p *piece, own, peer int) {
 	for i, within = placeOf(l.nearAt, p.offset); left > 0; i, within = i+1, 0 {
 		n := min(left, l.near[i].N-within)
 		w.Segments = append(w.Segments, ibv.Segment{Addr: uint64(l.near[i].Addr) + within,
-			N: uint32(n), Key: l.held[own][i].Handle.LKey})
+			N: uint32(n), Key: c.held[own][i].Handle.LKey})
 		left -= n
 	}
 }
@@ -223,65 +197,13 @@ func (c *call) whereList(p *piece) (local, remote uint64) {
 	return local, uint64(l.far[i].Addr) + within
 }
 
-// grantedMax is how many regions a peer may have by grants for lists.
-const grantedMax = 1024
-
-// onWants is onWant for several ranges: each port has keys for all of them, or none.
-func (p *Peer) onWants(c *wire.Control, data []byte) {
-	s, n := p.set, len(data)/wire.RangeSize
-	r := reply{kind: wire.KindGrants, Control: wire.Control{Token: c.Token,
-		Status: wire.StatusRefused}}
-	if p.granted < CallsMax {
-		g := grant{peer: p, reads: c.Status == wire.WantRead}
-		access := ibv.RemoteRead
-		if !g.reads {
-			access = ibv.RemoteWrite
-		}
-		for i, m := range s.memory {
-			if c.Ports&(1<<i) == 0 || m == nil || m.gone || p.regions+n > grantedMax {
-				continue
-			}
-			if g.list[i] = m.remoteList(data, access); g.list[i] != nil {
-				r.Ports |= 1 << i
-				p.regions += n
-			}
-		}
-		if r.Ports != 0 {
-			r.Status = wire.StatusOK
-			r.Offset = uint64(s.newGrant(g))
-		}
-	}
-	p.answer(r)
-}
-
-// remoteList is remote for all ranges in data, or nil.
-func (m *keeper) remoteList(data []byte, access ibv.Access) []ibv.Region {
-	list := make([]ibv.Region, 0, len(data)/wire.RangeSize)
+// rangesOf appends the ranges in data to list.
+func rangesOf(list []transport.Range, data []byte) []transport.Range {
 	for ; len(data) > 0; data = data[wire.RangeSize:] {
 		addr, n := wire.Range(data)
-		region, err := m.remote(transport.Addr(addr), n, access)
-		if err != nil {
-			m.forgetList(list)
-			return nil
-		}
-		list = append(list, region)
+		list = append(list, transport.Range{Addr: transport.Addr(addr), N: n})
 	}
 	return list
-}
-
-func (m *keeper) forgetList(list []ibv.Region) {
-	for _, r := range list {
-		m.forget(r)
-	}
-}
-
-// releaseList takes back the keys of a grant for port i.
-func (g *grant) releaseList(s *Set, i int) {
-	if g.list[i] != nil {
-		s.memory[i].forgetList(g.list[i])
-		g.peer.regions -= len(g.list[i])
-		g.list[i] = nil
-	}
 }
 
 // sendKeys sends the answer to a Want of several ranges. A port that is gone since has no keys.
@@ -305,20 +227,21 @@ func (p *Peer) keysOf(name uint64, b []byte) (keys []byte, ports uint32) {
 	if g.peer != p {
 		return b, 0 // the peer has given it back before it could know of it
 	}
-	for i, list := range g.list {
-		if list != nil {
-			ports, n = ports|1<<i, len(list)
+	for i, held := range g.held {
+		if len(held) > 0 {
+			ports, n = ports|1<<i, len(held)
 		}
 	}
 	for k := range n {
-		for _, list := range g.list {
-			if list != nil {
-				b = wire.AppendKey(b, list[k].Remote)
+		for _, held := range g.held {
+			if len(held) > 0 {
+				b = wire.AppendKey(b, held[k].Handle.RKey)
 			}
 		}
 	}
 	if ports == 0 {
-		p.set.release(uint32(name))
+		p.set.release(uint32(name), 0)
+		p.granted--
 	}
 	return b, ports
 }

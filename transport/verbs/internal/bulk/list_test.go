@@ -264,7 +264,7 @@ func FuzzTake(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, k uint8, header, data []byte) {
-		s, p, _ := newSetOf(t)
+		s, p, _ := newSetOf(t, nothingKept)
 		var packet [wire.HeadSize]byte
 		h := wire.Head{Kind: wire.Kind(k), Header: uint16(len(header)), Data: uint32(len(data))}
 		h.Encode(packet[:])

@@ -6,9 +6,7 @@ import (
 	"lapi/transport/verbs/internal/registration"
 )
 
-// keeper registers user memory with the adapter of one port. Memory that this task's own requests
-// name comes from a cache, without access for peers. Memory that peers may reach is registered for
-// one operation, so that no key is valid after it.
+// keeper registers user memory with the adapter of one port.
 type keeper struct {
 	adapter ibv.Device
 	pd      ibv.PD
@@ -42,11 +40,7 @@ func (s *Set) Close() {
 func (s *Set) Drop(i int) {
 	m := s.memory[i]
 	for k := range s.grants {
-		if r := &s.grants[k].regions[i]; *r != (ibv.Region{}) {
-			m.forget(*r)
-			*r = ibv.Region{}
-		}
-		s.grants[k].releaseList(s, i)
+		s.releaseWith(&s.grants[k], i)
 	}
 	for _, c := range s.calls {
 		c.release(i)
@@ -56,12 +50,19 @@ func (s *Set) Drop(i int) {
 	m.gone = true
 }
 
+// reachable is the access to memory that peers may read and write.
+const reachable = transport.AccessRead | transport.AccessWrite
+
 // Register implements registration.Device. It is called by any thread. Also what is only read must
 // permit writing: else the kernel lets the adapter read memory that the program itself may not.
 // Constants are copied.
 func (m *keeper) Register(a transport.Addr, n uint64,
-	_ transport.Access) (registration.Handle, error) {
-	r, err := m.adapter.RegMR(m.pd, uint64(a), n, uint64(a), ibv.LocalWrite)
+	access transport.Access) (registration.Handle, error) {
+	permits := ibv.LocalWrite
+	if access == reachable {
+		permits |= ibv.RemoteRead | ibv.RemoteWrite
+	}
+	r, err := m.adapter.RegMR(m.pd, uint64(a), n, uint64(a), permits)
 	return registration.Handle{LKey: r.Local, RKey: r.Remote, MR: r.MR}, err
 }
 
@@ -70,50 +71,38 @@ func (m *keeper) Deregister(h registration.Handle) error {
 	return m.adapter.DeregMR(h.MR.(ibv.MR))
 }
 
-// remote is memory that a peer may reach, for one forget.
-func (m *keeper) remote(a transport.Addr, n uint64, access ibv.Access) (ibv.Region, error) {
-	return m.adapter.RegMR(m.pd, uint64(a), n, uint64(a), access|ibv.LocalWrite)
-}
-
-func (m *keeper) forget(r ibv.Region) { _ = m.adapter.DeregMR(r.MR) }
-
 // acquire sees to it that the local memory that c's keys are for is registered with a port.
 func (c *call) acquire(port int) bool {
 	if port < 0 {
 		return false
 	}
 	bit := uint8(1) << port
-	if m := c.set.memory[port]; c.memory[port] == nil && c.bad&bit == 0 && !m.gone {
-		var err error
+	if m := c.set.memory[port]; len(c.held[port]) == 0 && c.bad&bit == 0 && !m.gone {
+		one := [1]transport.Range{{Addr: c.op.Local + transport.Addr(c.from), N: c.upTo - c.from}}
+		list := one[:]
 		if c.list != nil {
-			c.memory[port], err = c.acquireList(port)
-		} else {
-			c.memory[port], err = m.cache.Acquire(c.op.Local+transport.Addr(c.from),
-				c.upTo-c.from, 0)
+			list = c.list.near
 		}
-		if err != nil {
+		var err error
+		if c.held[port], err = m.cache.AcquireAll(c.held[port], list, 0); err != nil {
 			c.bad |= bit
 		}
 	}
-	return c.memory[port] != nil
+	return len(c.held[port]) > 0
 }
 
 // releaseMemory ends that with all ports.
 func (c *call) releaseMemory() {
-	for i := range c.memory {
+	for i := range c.held {
 		c.release(i)
 	}
+	c.set.attendEnding()
 }
 
 // release ends it with a port.
 func (c *call) release(port int) {
-	e := c.memory[port]
-	switch {
-	case e == nil:
-	case c.list != nil:
-		c.releaseList(port)
-	default:
-		c.set.memory[port].cache.Release(e)
+	if len(c.held[port]) > 0 {
+		c.set.memory[port].cache.ReleaseAll(c.held[port])
+		c.held[port] = c.held[port][:0]
 	}
-	c.memory[port] = nil
 }

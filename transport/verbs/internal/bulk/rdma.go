@@ -152,7 +152,7 @@ func (c *call) postPiece(q *Lane, i int) error {
 	*w = ibv.Work{ID: uint64(i)<<32 | uint64(uint32(c.token)), Op: ibv.OpWrite, Signaled: true,
 		Segments: s.segment[:1], RemoteAddr: uint64(c.op.Remote) + p.offset, RKey: c.keys[peer]}
 	s.segment[0] = ibv.Segment{Addr: uint64(c.op.Local) + p.offset, N: uint32(p.n),
-		Key: c.memory[own].Handle.LKey}
+		Key: c.held[own][0].Handle.LKey}
 	if c.list != nil {
 		c.aimList(w, p, own, peer)
 	}
@@ -186,6 +186,9 @@ func (s *Set) Moved(q *Lane, request uint64, status ibv.Status) {
 	s.moving--
 	c.parts--
 	p.on = nil
+	if status != ibv.Success {
+		c.lose(q)
+	}
 	switch status {
 	case ibv.Success:
 		c.done += p.n
@@ -243,11 +246,18 @@ func (p *Peer) Expired(port int) {
 func (c *call) interrupted(q *Lane) {
 	for i := range c.pieces {
 		if p := &c.pieces[i]; p.on == q {
+			c.lose(q)
 			p.on = nil
 			c.parts--
 		}
 	}
 	c.settle()
+}
+
+// lose notes that a request over q was not done, as far as is known.
+func (c *call) lose(q *Lane) {
+	_, peer := q.Port()
+	c.lost |= 1 << peer
 }
 
 // settle: when everything is moved, or nothing is to be, the keys are given back. None is while a

@@ -81,7 +81,7 @@ func (c *Cache) lock() { c.watcher.mu.Lock() }
 // caller's memory until then.
 func (c *Cache) Acquire(addr transport.Addr, n uint64, access transport.Access) (*Entry, error) {
 	lo, hi := uint64(addr), uint64(addr)+n
-	if n == 0 || hi < lo || hi > -c.page {
+	if !c.valid(addr, n) {
 		return nil, ErrParam
 	}
 	c.lock()
@@ -111,6 +111,50 @@ func (c *Cache) Acquire(addr transport.Addr, n uint64, access transport.Access) 
 		return nil, err
 	}
 	return e, nil
+}
+
+// AcquireAll is Acquire for each of list, appended to held, or for none of them. While all are found
+// the kernel is asked once.
+func (c *Cache) AcquireAll(held []*Entry, list []transport.Range,
+	access transport.Access) ([]*Entry, error) {
+	first := len(held)
+	held = c.hits(held, list, access)
+	for _, r := range list[len(held)-first:] {
+		e, err := c.Acquire(r.Addr, r.N, access)
+		if err != nil {
+			c.ReleaseAll(held[first:])
+			return held[:first], err
+		}
+		held = append(held, e)
+	}
+	return held, nil
+}
+
+// hits appends registrations of the first ranges of list, up to one that is not found.
+func (c *Cache) hits(held []*Entry, list []transport.Range, access transport.Access) []*Entry {
+	c.lock()
+	defer c.unlock()
+	if c.closed || !c.watcher.settle() {
+		return held
+	}
+	for _, r := range list {
+		if !c.valid(r.Addr, r.N) {
+			break
+		}
+		e := c.find(uint64(r.Addr), uint64(r.Addr)+r.N, access)
+		if e == nil {
+			break
+		}
+		c.use(e)
+		held = append(held, e)
+	}
+	return held
+}
+
+// valid says whether n bytes at addr can be memory.
+func (c *Cache) valid(addr transport.Addr, n uint64) bool {
+	hi := uint64(addr) + n
+	return n > 0 && hi >= n && hi <= -c.page
 }
 
 // find is an entry of the index that holds lo to hi. It drops one whose shared memory has lost
@@ -184,6 +228,19 @@ func (c *Cache) register(e *Entry) (err error) {
 func (c *Cache) Release(e *Entry) {
 	c.lock()
 	defer c.unlock()
+	c.release(e)
+}
+
+// ReleaseAll is Release for each of held.
+func (c *Cache) ReleaseAll(held []*Entry) {
+	c.lock()
+	defer c.unlock()
+	for _, e := range held {
+		c.release(e)
+	}
+}
+
+func (c *Cache) release(e *Entry) {
 	e.uses--
 	switch {
 	case e.uses > 0:
@@ -192,6 +249,26 @@ func (c *Cache) Release(e *Entry) {
 	default:
 		c.leave(e)
 	}
+}
+
+// Discard is Release of a registration by which a request may still come that nobody waits for: no
+// other Acquire finds it, and it is deregistered with its last use, as Ended says.
+func (c *Cache) Discard(e *Entry) {
+	c.lock()
+	defer c.unlock()
+	if e.kept {
+		c.index.remove(e)
+		c.drop(e)
+	}
+	c.release(e)
+}
+
+// Ended says whether a registration that was discarded is deregistered, if no other thread is in a
+// call of c.
+func (c *Cache) Ended(e *Entry) bool {
+	c.lock()
+	defer c.watcher.mu.Unlock()
+	return e.uses == 0
 }
 
 // changed drops the registrations that have a byte from lo to hi, also those being made.

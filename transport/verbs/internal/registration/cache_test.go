@@ -79,6 +79,70 @@ func TestBounds(t *testing.T) {
 	if d.calls != 0 {
 		t.Errorf("%d calls of the device", d.calls)
 	}
+	a := fresh(t, 0, size)
+	touch(t, c, d, a, size)
+	for _, n := range []uint64{0, 1 - a} { // the other ends at address 1
+		if _, err := c.AcquireAll(nil, []transport.Range{{Addr: transport.Addr(a), N: n}},
+			all); err != ErrParam {
+			t.Errorf("%d bytes of registered memory: %v", n, err)
+		}
+	}
+}
+
+// Of a list all are acquired, in order, or none; the kernel is asked once for those that are kept.
+func TestLists(t *testing.T) {
+	d := &fakeDevice{}
+	c, s := onFake(t, d)
+	a := fresh(t, 0, size)
+	list := make([]transport.Range, 3)
+	for i := range list {
+		list[i] = transport.Range{Addr: transport.Addr(a + uint64(i)*2*pageSize), N: pageSize}
+	}
+	held := []*Entry{nil}
+	for _, looks := range []int{0, 1} {
+		before := s.looks
+		var err error
+		if held, err = c.AcquireAll(held[:1], list, all); err != nil || len(held) != 4 {
+			t.Fatal(held, err)
+		}
+		for i, r := range list {
+			d.check(t, held[i+1], uint64(r.Addr), uint64(r.Addr)+r.N, all)
+		}
+		if looks != 0 && s.looks-before != looks {
+			t.Errorf("the kernel was asked %d times", s.looks-before)
+		}
+		c.ReleaseAll(held[1:])
+	}
+	counts(t, c, 3, 3, 0, 0, 0)
+	if held, err := c.AcquireAll(held[:1], append(list, transport.Range{}), all); err != ErrParam ||
+		len(held) != 1 {
+		t.Errorf("with one that is no memory: %d held, %v", len(held), err)
+	}
+	if c.Close(); d.registered() != 0 {
+		t.Error("something of it is in use")
+	}
+}
+
+// A registration that is discarded is not found again, and ends with its last use.
+func TestDiscard(t *testing.T) {
+	d := &fakeDevice{}
+	c := open(t, d, Config{})
+	a := fresh(t, 0, size)
+	e := acquire(t, c, d, a, size)
+	if acquire(t, c, d, a, size) != e {
+		t.Fatal("it is not kept")
+	}
+	c.Discard(e)
+	other := acquire(t, c, d, a, size)
+	if other == e || c.Ended(e) || d.registered() != 2 {
+		t.Errorf("found again (%v), or ended (%v) in use", other == e, c.Ended(e))
+	}
+	if c.Release(e); !c.Ended(e) || d.registered() != 1 {
+		t.Error("it has not ended with its last use")
+	}
+	if c.Discard(other); !c.Ended(other) || d.registered() != 0 {
+		t.Error("it has not ended at once")
+	}
 }
 
 // Of what is not in use the longest unused goes first; nothing is registered beyond the limits.

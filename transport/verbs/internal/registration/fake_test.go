@@ -132,15 +132,15 @@ func (d *fakeDevice) check(t testing.TB, e *Entry, lo, hi uint64, access transpo
 
 const all = transport.AccessRead | transport.AccessWrite
 
-// acquire is Acquire that must succeed, checked.
+// acquire is AcquireAll of one range, which must succeed, checked.
 func acquire(t testing.TB, c *Cache, d *fakeDevice, lo, n uint64) *Entry {
 	t.Helper()
-	e, err := c.Acquire(transport.Addr(lo), n, all)
+	held, err := c.AcquireAll(nil, []transport.Range{{Addr: transport.Addr(lo), N: n}}, all)
 	if err != nil {
-		t.Fatalf("Acquire of %d bytes at %#x: %v", n, lo, err)
+		t.Fatalf("%d bytes at %#x: %v", n, lo, err)
 	}
-	d.check(t, e, lo, lo+n, all)
-	return e
+	d.check(t, held[0], lo, lo+n, all)
+	return held[0]
 }
 
 // touch acquires and releases.

@@ -15,6 +15,7 @@ type fakeSource struct {
 	coming  []watch.Event // of it: there when it ends
 	events  []watch.Event
 	lost    bool
+	looks   int
 	added   []interval
 	removed []interval
 	over    chan struct{}
@@ -23,6 +24,7 @@ type fakeSource struct {
 func (s *fakeSource) Look() (settled, events bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.looks++
 	if s.under > 0 {
 		if s.under--; s.under == 0 {
 			s.events, s.coming = append(s.events, s.coming...), nil
