@@ -44,7 +44,7 @@ static int add_procs(mca_btl_base_module_t *module, size_t n, opal_proc_t **proc
 			ep = calloc(1, sizeof *ep);
 			if (!ep)
 				return OPAL_ERR_OUT_OF_RESOURCE;
-			rc = lapi_link_endpoint(btl_lapi.link, task, &ep->link);
+			rc = liblapi.lapi_link_endpoint(btl_lapi.link, task, &ep->link);
 			if (rc != LAPI_LINK_SUCCESS) {
 				free(ep);
 				return btl_lapi_code(rc);
@@ -59,19 +59,24 @@ static int add_procs(mca_btl_base_module_t *module, size_t n, opal_proc_t **proc
 	return OPAL_SUCCESS;
 }
 
-/* Endpoints stay until the module ends: messages may still come. */
+/*
+ * MPI_Finalize has begun everywhere, and what gets messages and callbacks is unloaded next: both are
+ * dropped from here on. Endpoints stay until the module ends.
+ */
 static int del_procs(mca_btl_base_module_t *module, size_t n, opal_proc_t **procs,
                      mca_btl_base_endpoint_t **endpoints)
 {
-	(void)module, (void)n, (void)procs, (void)endpoints;
+	(void)module, (void)procs, (void)endpoints;
+	btl_lapi.ends |= n > 0;
 	return OPAL_SUCCESS;
 }
 
 static int finalize(mca_btl_base_module_t *module)
 {
 	(void)module;
+	btl_lapi.ends = 1;
 	if (btl_lapi.link)
-		lapi_link_close(btl_lapi.link);
+		liblapi.lapi_link_close(btl_lapi.link);
 	btl_lapi.link = NULL;
 	for (uint32_t i = 0; i < btl_lapi.attr.tasks; i++)
 		free(btl_lapi.endpoints[i]);
@@ -147,7 +152,7 @@ static void over(mca_btl_base_descriptor_t *d, int status, int calls)
 	const btl_lapi_fragment *f = (btl_lapi_fragment *)d;
 	int owned = d->des_flags & MCA_BTL_DES_FLAGS_BTL_OWNERSHIP;
 
-	if (calls && d->des_cbfunc)
+	if (calls && d->des_cbfunc && !btl_lapi.ends)
 		d->des_cbfunc(&btl_lapi.base, f->endpoint, d, status);
 	if (owned)
 		free_descriptor(&btl_lapi.base, d);
@@ -168,7 +173,7 @@ static int send_descriptor(mca_btl_base_module_t *module, mca_btl_base_endpoint_
 
 	(void)module;
 	((btl_lapi_fragment *)d)->endpoint = ep;
-	rc = lapi_link_send(btl_lapi.link, ep->link, tag, two ? s[0].seg_addr.pval : NULL,
+	rc = liblapi.lapi_link_send(btl_lapi.link, ep->link, tag, two ? s[0].seg_addr.pval : NULL,
 	                    two ? s[0].seg_len : 0, s[two].seg_addr.pval, s[two].seg_len, sent, NULL, d);
 	if (rc == LAPI_LINK_SUCCESS)
 		return 0;
@@ -200,7 +205,7 @@ static int sendi(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep,
 			return OPAL_ERROR;
 		data = packed;
 	}
-	if (lapi_link_send(btl_lapi.link, ep->link, tag, header, header_size, data, payload, NULL, NULL,
+	if (liblapi.lapi_link_send(btl_lapi.link, ep->link, tag, header, header_size, data, payload, NULL, NULL,
 	                   NULL) == LAPI_LINK_DONE)
 		return OPAL_SUCCESS;
 	if (data == packed) { /* the convertor has gone on */
@@ -220,11 +225,11 @@ static void arrived(lapi_link_t *link, lapi_link_endpoint_t *from, uint32_t tag,
 	mca_btl_base_segment_t segment = {{.pval = (void *)(uintptr_t)message}, size};
 
 	(void)link, (void)context;
-	if (!call->cbfunc)
+	if (!call->cbfunc || btl_lapi.ends)
 		return;
 #if BTL_VERSION >= 330
 	mca_btl_base_receive_descriptor_t d = {
-		.endpoint = btl_lapi.endpoints[lapi_link_task(from)],
+		.endpoint = btl_lapi.endpoints[liblapi.lapi_link_task(from)],
 		.des_segments = &segment,
 		.des_segment_count = 1,
 		.tag = (mca_btl_base_tag_t)tag,
@@ -248,7 +253,7 @@ int btl_lapi_listen(void)
 
 	for (uint32_t tag = 0; tag < btl_lapi.attr.tags && tag < MCA_BTL_TAG_MAX; tag++)
 		if (rc == OPAL_SUCCESS)
-			rc = btl_lapi_code(lapi_link_set_receive(btl_lapi.link, tag, arrived, NULL));
+			rc = btl_lapi_code(liblapi.lapi_link_set_receive(btl_lapi.link, tag, arrived, NULL));
 	return rc;
 }
 
@@ -267,7 +272,7 @@ static struct mca_btl_base_registration_handle_t *register_memory(mca_btl_base_m
 		access |= LAPI_LINK_REMOTE_WRITE;
 	if (flags & MCA_BTL_REG_FLAG_REMOTE_ATOMIC)
 		access |= LAPI_LINK_REMOTE_ATOMIC;
-	if (lapi_link_register(btl_lapi.link, base, size, access, &handle) != LAPI_LINK_SUCCESS)
+	if (liblapi.lapi_link_register(btl_lapi.link, base, size, access, &handle) != LAPI_LINK_SUCCESS)
 		return NULL;
 	return (struct mca_btl_base_registration_handle_t *)handle;
 }
@@ -276,7 +281,7 @@ static int deregister_memory(mca_btl_base_module_t *module,
                              struct mca_btl_base_registration_handle_t *handle)
 {
 	(void)module;
-	return btl_lapi_code(lapi_link_deregister(btl_lapi.link, &handle->link));
+	return btl_lapi_code(liblapi.lapi_link_deregister(btl_lapi.link, &handle->link));
 }
 
 static void complete(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
@@ -287,8 +292,10 @@ static void complete(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
 
 	(void)link, (void)ep, (void)data;
 	free(o);
-	it.done(&btl_lapi.base, it.endpoint, local, (struct mca_btl_base_registration_handle_t *)handle,
-	        it.context, it.data, btl_lapi_code(status));
+	if (!btl_lapi.ends)
+		it.done(&btl_lapi.base, it.endpoint, local,
+		        (struct mca_btl_base_registration_handle_t *)handle, it.context, it.data,
+		        btl_lapi_code(status));
 }
 
 /* The callback of an operation: NULL without one, or without memory, *rc is then not success. */
@@ -339,7 +346,7 @@ static int put(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep, void 
                int order, mca_btl_base_rdma_completion_fn_t done, void *context, void *data)
 {
 	(void)module, (void)flags, (void)order;
-	return transfer(lapi_link_put, ep, local, remote, local_handle, remote_handle, size, done,
+	return transfer(liblapi.lapi_link_put, ep, local, remote, local_handle, remote_handle, size, done,
 	                context, data);
 }
 
@@ -349,7 +356,7 @@ static int get(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep, void 
                int order, mca_btl_base_rdma_completion_fn_t done, void *context, void *data)
 {
 	(void)module, (void)flags, (void)order;
-	return transfer(lapi_link_get, ep, local, remote, local_handle, remote_handle, size, done,
+	return transfer(liblapi.lapi_link_get, ep, local, remote, local_handle, remote_handle, size, done,
 	                context, data);
 }
 
@@ -394,7 +401,7 @@ static int atomic_op(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep,
 	(void)module, (void)order;
 	return rc != OPAL_SUCCESS
 	               ? rc
-	               : begun(o, lapi_link_atomic_op(btl_lapi.link, ep->link, remote,
+	               : begun(o, liblapi.lapi_link_atomic_op(btl_lapi.link, ep->link, remote,
 	                                              LINK_HANDLE(remote_handle), atomic_of(op),
 	                                              operand, flags_of(flags), COMPLETE(o)));
 }
@@ -411,7 +418,7 @@ static int atomic_fop(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep
 	(void)module, (void)order;
 	return rc != OPAL_SUCCESS
 	               ? rc
-	               : begun(o, lapi_link_atomic_fop(btl_lapi.link, ep->link, local, remote,
+	               : begun(o, liblapi.lapi_link_atomic_fop(btl_lapi.link, ep->link, local, remote,
 	                                               LINK_HANDLE(local_handle),
 	                                               LINK_HANDLE(remote_handle), atomic_of(op),
 	                                               operand, flags_of(flags), COMPLETE(o)));
@@ -429,7 +436,7 @@ static int atomic_cswap(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *
 	(void)module, (void)order;
 	return rc != OPAL_SUCCESS
 	               ? rc
-	               : begun(o, lapi_link_atomic_cswap(btl_lapi.link, ep->link, local, remote,
+	               : begun(o, liblapi.lapi_link_atomic_cswap(btl_lapi.link, ep->link, local, remote,
 	                                                 LINK_HANDLE(local_handle),
 	                                                 LINK_HANDLE(remote_handle), compare, value,
 	                                                 flags_of(flags), COMPLETE(o)));
@@ -438,7 +445,7 @@ static int atomic_cswap(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *
 static int flush(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep)
 {
 	(void)module;
-	return btl_lapi_code(lapi_link_flush(btl_lapi.link, ep ? ep->link : NULL));
+	return btl_lapi_code(liblapi.lapi_link_flush(btl_lapi.link, ep ? ep->link : NULL));
 }
 
 void btl_lapi_set_functions(mca_btl_base_module_t *m)

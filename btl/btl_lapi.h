@@ -49,9 +49,38 @@ typedef struct btl_lapi_module {
 	struct mca_btl_base_endpoint_t **endpoints; /* by task */
 	mca_btl_base_module_error_cb_fn_t error;
 	int instance;  /* parameter: the LAPI instance */
-	char why[160]; /* the reason, where link is NULL */
+	int ends;         /* 1: nothing calls Open MPI any more */
+	int has_failures; /* atomic: btl_lapi_report has something to report */
+	char why[512]; /* the reason, where link is NULL */
 } btl_lapi_module;
 
+/* The functions of lapi_link.h, in the library that was loaded. */
+#define BTL_LAPI_CALLS(X)                                                                         \
+	X(lapi_link_open)                                                                         \
+	X(lapi_link_close)                                                                        \
+	X(lapi_link_query)                                                                        \
+	X(lapi_link_endpoint)                                                                     \
+	X(lapi_link_task)                                                                         \
+	X(lapi_link_register)                                                                     \
+	X(lapi_link_deregister)                                                                   \
+	X(lapi_link_put)                                                                          \
+	X(lapi_link_get)                                                                          \
+	X(lapi_link_atomic_op)                                                                    \
+	X(lapi_link_atomic_fop)                                                                   \
+	X(lapi_link_atomic_cswap)                                                                 \
+	X(lapi_link_set_receive)                                                                  \
+	X(lapi_link_send)                                                                         \
+	X(lapi_link_flush)                                                                        \
+	X(lapi_link_progress)
+
+typedef struct btl_lapi_library {
+#define POINTER(call) __typeof__(call) *call;
+	BTL_LAPI_CALLS(POINTER)
+#undef POINTER
+	const char *path;
+} btl_lapi_library;
+
+extern btl_lapi_library liblapi;
 extern btl_lapi_module btl_lapi;
 extern mca_btl_base_component_t mca_btl_lapi_component;
 
@@ -60,6 +89,11 @@ void btl_lapi_set_functions(mca_btl_base_module_t *module);
 int btl_lapi_listen(void);
 /* Open MPI's code for a result of lapi_link.h. */
 int btl_lapi_code(int result);
+/* btl_lapi_library.c: sets liblapi, or fails with one line of room bytes in why. */
+int btl_lapi_load(char *why, size_t room);
+/* btl_lapi_failures.c: the link's error callback; what Open MPI's progress makes of it, how many. */
+lapi_link_error_t btl_lapi_failed;
+int btl_lapi_report(void);
 /* btl_lapi_component.c: 1 if a process takes part; then *task is its task. */
 int btl_lapi_offered(opal_proc_t *proc, uint32_t *task);
 

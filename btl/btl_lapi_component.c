@@ -14,6 +14,10 @@
 #else
 #include "opal/mca/pmix/pmix.h"
 #define BTL_SCOPE OPAL_PMIX_GLOBAL
+/* Not in 5.0, which has to load the component to hear from it that it is another version's. */
+#pragma weak opal_pmix
+#pragma weak opal_value_t_class
+#pragma weak opal_uses_threads
 #endif
 
 btl_lapi_module btl_lapi;
@@ -22,6 +26,30 @@ btl_lapi_module btl_lapi;
 typedef struct offer {
 	uint32_t takes_part, task, tasks;
 } offer;
+
+/*
+ * Whether the parameter btl names this component: in Open MPI's own folder it is found by every
+ * program, and the ones that do not ask for it go on as without it. By Open MPI's functions only, as
+ * the layout of its structures is not known before the versions are compared.
+ */
+static int is_asked_for(void)
+{
+	const mca_base_var_storage_t *value = NULL;
+	int var = mca_base_var_find("opal", "btl", NULL, NULL);
+	const char *list;
+
+	if (var < 0 || mca_base_var_get_value(var, &value, NULL, NULL) != OPAL_SUCCESS || !value)
+		return 0;
+	list = value->stringval;
+	if (!list || *list == '^')
+		return 0;
+	for (size_t n; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (n == 4 && strncmp(list, "lapi", n) == 0)
+			return 1;
+	}
+	return 0;
+}
 
 static int open_component(void)
 {
@@ -35,8 +63,9 @@ static int open_component(void)
 	if (strncmp(opal_version_string, built_for, n) == 0 &&
 	    (opal_version_string[n] < '0' || opal_version_string[n] > '9'))
 		return OPAL_SUCCESS;
-	opal_output(0, "btl lapi: built for Open MPI %s, this is %s: not used", built_for,
-	            opal_version_string);
+	if (is_asked_for())
+		opal_output(0, "btl lapi: built for Open MPI %s, this is %s: not used",
+		            built_for, opal_version_string);
 	return OPAL_ERR_NOT_AVAILABLE;
 }
 
@@ -70,19 +99,6 @@ static int register_parameters(void)
 	return mca_btl_base_param_register(&mca_btl_lapi_component.btl_version, m);
 }
 
-static void failed(lapi_link_t *link, lapi_link_endpoint_t *ep, int status, const char *text,
-                   void *context)
-{
-	struct mca_btl_base_endpoint_t *mine;
-
-	(void)link, (void)context;
-	opal_output(0, "btl lapi: %s", text);
-	mine = ep && btl_lapi.endpoints ? btl_lapi.endpoints[lapi_link_task(ep)] : NULL;
-	if (btl_lapi.error && status == LAPI_LINK_UNREACHABLE)
-		btl_lapi.error(&btl_lapi.base, MCA_BTL_ERROR_FLAGS_FATAL, mine ? mine->proc : NULL,
-		               (char *)"lapi");
-}
-
 /* Within what Open MPI and the user may have set. */
 static int judge_limits(void)
 {
@@ -105,18 +121,22 @@ static int open_link(void)
 {
 	lapi_link_config_t config = {.size = sizeof config, .version = LAPI_LINK_VERSION};
 	mca_btl_base_module_t *m = &btl_lapi.base;
-	int rc;
+	int rc = btl_lapi_load(btl_lapi.why, sizeof btl_lapi.why);
 
+	if (rc != OPAL_SUCCESS)
+		return rc;
 	config.instance = (uint32_t)btl_lapi.instance;
-	config.error = failed;
-	rc = lapi_link_open(&config, &btl_lapi.link);
+	config.error = btl_lapi_failed;
+	rc = liblapi.lapi_link_open(&config, &btl_lapi.link);
 	if (rc != LAPI_LINK_SUCCESS) {
 		btl_lapi.link = NULL;
-		snprintf(btl_lapi.why, sizeof btl_lapi.why, "lapi_link_open gives %d", rc);
+		snprintf(btl_lapi.why, sizeof btl_lapi.why, "lapi_link_open of %s gives %d%s",
+		         liblapi.path, rc,
+		         rc == LAPI_LINK_BAD_PARAM ? ": another version, or instance" : "");
 		return btl_lapi_code(rc);
 	}
 	btl_lapi.attr.size = sizeof btl_lapi.attr;
-	lapi_link_query(btl_lapi.link, &btl_lapi.attr);
+	liblapi.lapi_link_query(btl_lapi.link, &btl_lapi.attr);
 	btl_lapi.endpoints = calloc(btl_lapi.attr.tasks, sizeof *btl_lapi.endpoints);
 	m->btl_registration_handle_size = btl_lapi.attr.handle_size;
 	m->btl_put_limit = btl_lapi.attr.put_limit;
@@ -128,24 +148,6 @@ static int open_link(void)
 	return rc == OPAL_SUCCESS ? btl_lapi_listen() : rc;
 }
 
-/*
- * Whether the parameter btl names this component: in Open MPI's own folder it is found by every
- * program, and the ones that do not ask for it go on as without it.
- */
-static int is_asked_for(void)
-{
-	const char *list = opal_btl_base_framework.framework_selection;
-
-	if (!list || *list == '^')
-		return 0;
-	for (size_t n; *list; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		if (n == 4 && strncmp(list, "lapi", n) == 0)
-			return 1;
-	}
-	return 0;
-}
-
 static mca_btl_base_module_t **begin(int *modules, bool progress_threads, bool mpi_threads)
 {
 	mca_btl_base_module_t **list;
@@ -154,10 +156,11 @@ static mca_btl_base_module_t **begin(int *modules, bool progress_threads, bool m
 
 	(void)progress_threads, (void)mpi_threads;
 	*modules = 0;
+	btl_lapi.ends = 0;
 	if (!is_asked_for() || !(list = calloc(1, sizeof *list)))
 		return NULL;
 	if (open_link() != OPAL_SUCCESS && btl_lapi.link) {
-		lapi_link_close(btl_lapi.link);
+		liblapi.lapi_link_close(btl_lapi.link);
 		btl_lapi.link = NULL;
 	}
 	if (btl_lapi.link)
@@ -195,8 +198,10 @@ int btl_lapi_offered(opal_proc_t *proc, uint32_t *task)
 
 static int progress(void)
 {
-	int n = btl_lapi.link ? lapi_link_progress(btl_lapi.link) : 0;
+	int n = btl_lapi.link ? liblapi.lapi_link_progress(btl_lapi.link) : 0;
 
+	if (__atomic_load_n(&btl_lapi.has_failures, __ATOMIC_ACQUIRE))
+		n += btl_lapi_report();
 	return n > 0 ? n : 0;
 }
 
