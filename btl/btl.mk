@@ -18,6 +18,7 @@ OMPI_INCLUDE := $(if $(M32),,$(if $(OPENMPI_CC),$(shell $(OPENMPI_CC) --showme:i
     elif pkg-config --exists pmix; then echo "-I$$e -I$$d -idirafter btl/missing $$(pkg-config --cflags pmix)"; fi; \
   done; done | head -n 1)))
 MPI_DIR  := tests/mpi
+MPI_PROGRAMS := chain component connect everything fork spawn threads unreceived
 
 # Programs that the tests use, and their packages, for setup.sh.
 MPI_WANTED := mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev ip=iproute2 \
@@ -36,7 +37,10 @@ $(BTL): $(wildcard btl/*.c) btl/btl_lapi.h include/lapi_link.h $(LIB)
 
 $(BUILD)/mpi/%: $(MPI_DIR)/%.c
 	@mkdir -p $(@D)
-	$(OPENMPI_CC) -O2 -g -Wall -Wextra -Werror $< -o $@
+	$(OPENMPI_CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror $(MPI_FLAGS) $< -o $@ $(MPI_LIBS)
+# It asks the component itself.
+$(BUILD)/mpi/component: MPI_FLAGS := $(OMPI_INCLUDE) -Wno-unused-parameter
+$(BUILD)/mpi/component: MPI_LIBS := -lopen-pal
 
 mpi-test:
 	@scripts/setup.sh $(MPI_WANTED)
@@ -44,7 +48,7 @@ mpi-test:
 
 # Of its own, as what was installed just now counts.
 .PHONY: mpi-run
-mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,everything spawn chain unreceived))
+mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,$(MPI_PROGRAMS)))
 	@$(if $(OMPI_INCLUDE),status=0; $(MPI_DIR)/run $(BUILD) || status=1; $(MPI_DIR)/hosts $(BUILD) || status=1; \
 	  SHORT=1 $(MPI_DIR)/programs $(BUILD) || status=1; exit $$status,\
 	  echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
