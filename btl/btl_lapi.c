@@ -188,7 +188,7 @@ static int sendi(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep,
                  uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
                  mca_btl_base_descriptor_t **descriptor)
 {
-	char packed[4096];
+	char packed[8192];
 	struct iovec iov = {packed, payload};
 	uint32_t count = 1;
 	const void *data = NULL;

@@ -80,7 +80,7 @@ static int register_parameters(void)
 	                                NULL, 0, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
 	                                &btl_lapi.instance);
 	m->btl_exclusivity = MCA_BTL_EXCLUSIVITY_HIGH - 1;
-	m->btl_eager_limit = 4096;
+	m->btl_eager_limit = 8192; /* a message of 4 KiB and its header */
 	m->btl_rndv_eager_limit = 4096;
 	m->btl_max_send_size = 32768;
 	m->btl_rdma_pipeline_send_length = 32768;

@@ -195,8 +195,8 @@ int lapi_link_set_receive(lapi_link_t *link, uint32_t tag, lapi_link_receive_t *
                           void *context);
 /*
  * Sends header and data as one message. Up to attr.copy_limit bytes are copied: LAPI_LINK_DONE, and
- * done does not run. Longer: data may not be used until done has run, and header has at most
- * attr.header_limit bytes.
+ * done does not run. Longer: header has at most attr.header_limit bytes; with LAPI_LINK_SUCCESS data
+ * may not be used until done has run, and LAPI_LINK_DONE is as for short ones.
  */
 int lapi_link_send(lapi_link_t *link, lapi_link_endpoint_t *endpoint, uint32_t tag,
                    const void *header, size_t header_size, const void *data, size_t size,

@@ -1,16 +1,16 @@
 /*
  * link.h - what the files of this part share. Private to it.
  *
- * The lock of a link protects its lists and its endpoints' fields. It is held for some instructions,
- * never while LAPI is called or a callback runs; a header handler, which runs under LAPI's lock,
- * takes it. Counters are LAPI's to change, and are read without the lock.
+ * The lock of a link is that of its LAPI context: one lock is taken for an operation, and header
+ * handlers have it. It protects the link's lists and its endpoints' fields. No callback runs under it.
+ * A transfer may let it go to wait for room, and handlers may run meanwhile. Counters are LAPI's to
+ * change, and are read without the lock.
  */
 #ifndef CSHIM_LINK_H
 #define CSHIM_LINK_H
 
 #include <lapi.h>
 #include <lapi_link.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "context/contexts.h"
@@ -21,7 +21,8 @@
 
 enum {
 	LINK_TAGS = 256,
-	LINK_COPY = 4096,           /* bytes of a message that is copied */
+	LINK_COPY = 8192,           /* bytes of a message that is copied, whatever the way to its task */
+	LINK_PACK = 128,            /* bytes of a message that goes as a user header alone, at most */
 	LINK_SEND = 64 << 10,       /* bytes of a message */
 	LINK_HEADER = 512,          /* bytes of the header of a message that is not copied */
 	LINK_WINDOW = 1 << 20,      /* bytes of messages on the way to one task, and not received by it */
@@ -125,19 +126,19 @@ typedef struct link_region {
 } link_region;
 
 /*
- * Constant after lapi_link_open: handle to error_context. users: atomic. news: atomic, 0 only under
- * the lock. next: under open.c's lock. All else: under lock, as are the fields of endpoints,
- * operations that are in a list, and messages.
+ * Constant after lapi_link_open: handle to error_context. users: atomic. closed: of the thread in
+ * lapi_link_close, when no other has the link. All else: under the lock, as are the fields of
+ * endpoints, operations that are in a list, and messages.
  */
 struct lapi_link {
-	lapi_link_t *next;
-	atomic_uint users; /* handlers of LAPI's that work with it */
+	atomic_uint users; /* error handlers that work with it */
+	int closed;        /* its context is another's, or nobody's */
 	lapi_handle_t handle;
-	pthread_mutex_t lock;
+	cshim_context *context;
 	uint32_t task, tasks, header_max; /* header_max: bytes of a user header of LAPI's */
 	lapi_link_error_t *error;
 	void *error_context;
-	atomic_uint news; /* something is in the lists below */
+	int news; /* something is in the lists below */
 	lapi_link_endpoint_t **endpoints; /* by task; made on first use */
 	lapi_link_endpoint_t *active;     /* with operations under way */
 	link_list come;                   /* of link_message */
@@ -154,8 +155,17 @@ static inline int link_usable(const lapi_link_t *link)
 	return link && !cshim_forked_away();
 }
 
-static inline void link_lock(lapi_link_t *link) { pthread_mutex_lock(&link->lock); }
-static inline void link_unlock(lapi_link_t *link) { pthread_mutex_unlock(&link->lock); }
+static inline void link_lock(lapi_link_t *link)
+{
+	if (!link->closed)
+		cshim_lock(&link->context->progress);
+}
+
+static inline void link_unlock(lapi_link_t *link)
+{
+	if (!link->closed)
+		cshim_lock_drop(&link->context->progress);
+}
 
 /* list.c */
 
@@ -186,9 +196,12 @@ static inline uint32_t link_uncounted(const lapi_link_endpoint_t *ep)
 	       (uint32_t)__atomic_load_n(&ep->complete, __ATOMIC_ACQUIRE);
 }
 
+/* The result where a link's context cannot be entered. */
+int link_refused(const char *call, const lapi_link_endpoint_t *ep);
+
 /* progress.c */
 
-/* Runs the callbacks of what has ended; how many. */
+/* Runs the callbacks of what has ended, without the lock; how many. */
 int link_run(lapi_link_t *link);
 
 /* send.c */
@@ -198,8 +211,7 @@ void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong 
                   compl_hndlr_t **completion, void **info);
 /* Reports to ep how much of its messages was received. */
 void link_report(lapi_link_t *link, lapi_link_endpoint_t *ep);
-/* open.c: the link of a LAPI handle, which stays until link_release; NULL: none. */
+/* open.c: the link of a LAPI handle, for one that runs under its lock; NULL: none. */
 lapi_link_t *link_of(lapi_handle_t handle);
-void link_release(lapi_link_t *link);
 
 #endif

@@ -68,7 +68,7 @@ void link_begin(lapi_link_t *link, link_op *op)
 		ep->next_active = link->active;
 		link->active = ep;
 	}
-	atomic_store_explicit(&link->news, 1, memory_order_relaxed);
+	link->news = 1;
 }
 
 int link_withdraw(lapi_link_t *link, link_op *op)
@@ -134,6 +134,13 @@ int link_result(int code)
 	return LAPI_LINK_ERROR;
 }
 
+int link_refused(const char *call, const lapi_link_endpoint_t *ep)
+{
+	int rc = ep && ep->link->closed ? ep->status : LAPI_LINK_SUCCESS;
+
+	return rc ?: link_result(cshim_refused(call));
+}
+
 static int is_under_way(const link_op *op)
 {
 	return op->status == LAPI_LINK_SUCCESS && !link_has_counted(op);
@@ -151,7 +158,7 @@ void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status)
 				op->status = status;
 	ep->status = status;
 	ep->failed += link_uncounted(ep);
-	atomic_store_explicit(&link->news, 1, memory_order_release);
+	link->news = 1;
 }
 
 static int is_named(const link_op *op, const cshim_error *error)
@@ -185,5 +192,5 @@ void link_fail(lapi_link_t *link, lapi_link_endpoint_t *ep, const cshim_error *e
 		failed->status = LAPI_LINK_ERROR;
 	else if (link_uncounted(ep) > 0)
 		ep->failed++;
-	atomic_store_explicit(&link->news, 1, memory_order_release);
+	link->news = 1;
 }

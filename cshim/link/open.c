@@ -3,24 +3,37 @@
 
 #include "handlers/handlers.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* All that are open. Handlers look here, which have a handle alone. */
+/*
+ * Those that are open, by their contexts. Handlers look here, which have a handle alone. Written under
+ * all_lock; release: pairs with link_of.
+ */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static lapi_link_t *all;
+static lapi_link_t *all[CSHIM_MAX_CONTEXTS];
 
+static lapi_link_t **place_of(lapi_handle_t handle) { return &all[handle & (CSHIM_MAX_CONTEXTS - 1)]; }
 
+/* LAPI_Term waits for the lock, so the link is not closed meanwhile. */
 lapi_link_t *link_of(lapi_handle_t handle)
+{
+	lapi_link_t *link = __atomic_load_n(place_of(handle), __ATOMIC_ACQUIRE);
+
+	return link && link->handle == handle ? link : NULL;
+}
+
+/* The same for a handler without the lock: the link stays until release. */
+static lapi_link_t *keep(lapi_handle_t handle)
 {
 	lapi_link_t *link;
 
 	pthread_mutex_lock(&all_lock);
-	for (link = all; link && link->handle != handle; link = link->next)
-		;
+	link = link_of(handle);
 	if (link)
 		atomic_fetch_add_explicit(&link->users, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&all_lock);
@@ -28,39 +41,36 @@ lapi_link_t *link_of(lapi_handle_t handle)
 }
 
 /* Release: lapi_link_close, which acquires, frees the link after all that its users did. */
-void link_release(lapi_link_t *link)
+static void release(lapi_link_t *link)
 {
 	atomic_fetch_sub_explicit(&link->users, 1, memory_order_release);
 }
 
-static void add(lapi_link_t *link)
+static void put_in(lapi_handle_t handle, lapi_link_t *link)
 {
 	pthread_mutex_lock(&all_lock);
-	link->next = all;
-	all = link;
+	__atomic_store_n(place_of(handle), link, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&all_lock);
 }
 
+/* LAPI has ended: its context may be another's. */
 static void take_out(lapi_link_t *link)
 {
-	lapi_link_t **at = &all;
-
 	pthread_mutex_lock(&all_lock);
-	while (*at && *at != link)
-		at = &(*at)->next;
-	if (*at)
-		*at = link->next;
+	if (*place_of(link->handle) == link)
+		__atomic_store_n(place_of(link->handle), NULL, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&all_lock);
-	/* A handler may still run in a thread of the library's. */
+	/* An error handler may still run in a thread of the library's. */
 	while (atomic_load_explicit(&link->users, memory_order_acquire))
 		sched_yield();
+	link->closed = 1;
 }
 
 /* LAPI's error handler. */
 static void failed(lapi_handle_t *handle, int *code, lapi_err_t *type, int *self, int *task)
 {
 	char text[LAPI_MAX_ERR_STRING], line[LAPI_MAX_ERR_STRING + 64];
-	lapi_link_t *link = link_of(*handle);
+	lapi_link_t *link = keep(*handle);
 	const cshim_error *error = cshim_error_now();
 	int status = link_result(*code), of = error->failed ? error->failed_peer : *task;
 	lapi_link_endpoint_t *ep = NULL;
@@ -83,7 +93,7 @@ static void failed(lapi_handle_t *handle, int *code, lapi_err_t *type, int *self
 	else if (ep && error->failed)
 		link_fail(link, ep, error);
 	link_unlock(link);
-	link_release(link);
+	release(link);
 }
 
 static int query_env(lapi_handle_t handle, lapi_query_t what, uint32_t *value)
@@ -114,7 +124,8 @@ static int start(lapi_link_t *link, uint32_t instance)
 	if (rc == LAPI_SUCCESS && !link->endpoints)
 		rc = LAPI_ERR_MEMORY_EXHAUSTED;
 	if (rc == LAPI_SUCCESS) {
-		add(link); /* messages wait until there is a handler */
+		link->context = cshim_find(link->handle);
+		put_in(link->handle, link); /* messages wait until there is a handler */
 		rc = PLAPI_Addr_set(link->handle, (void *)link_arrive, LINK_HANDLER);
 	}
 	if (rc != LAPI_SUCCESS) {
@@ -135,7 +146,6 @@ LINK_EXPORT int lapi_link_open(const lapi_link_config_t *config, lapi_link_t **o
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return LAPI_LINK_OUT_OF_RESOURCE;
-	pthread_mutex_init(&link->lock, NULL);
 	link->regions.next = link->regions.before = &link->regions;
 	link->error = config->error;
 	link->error_context = config->context;
@@ -145,7 +155,6 @@ LINK_EXPORT int lapi_link_open(const lapi_link_config_t *config, lapi_link_t **o
 		return LAPI_LINK_SUCCESS;
 	}
 	free(link->endpoints);
-	pthread_mutex_destroy(&link->lock);
 	free(link);
 	return link_result(rc);
 }
@@ -185,7 +194,6 @@ static void free_link(lapi_link_t *link)
 	free_ops(link->free_copies);
 	free_ops(link->lost);
 	free(link->endpoints);
-	pthread_mutex_destroy(&link->lock);
 	free(link);
 }
 
@@ -199,11 +207,9 @@ LINK_EXPORT int lapi_link_close(lapi_link_t *link)
 		return LAPI_LINK_ERROR;
 	rc = PLAPI_Term(link->handle);
 	take_out(link);
-	link_lock(link);
 	for (uint32_t task = 0; task < link->tasks; task++)
 		if (link->endpoints[task])
 			link_lose(link, link->endpoints[task], LAPI_LINK_UNREACHABLE);
-	link_unlock(link);
 	link_run(link);
 	free_link(link);
 	return link_result(rc);

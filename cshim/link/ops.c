@@ -40,19 +40,16 @@ static int judge(const request *r)
 }
 
 /*
- * Begins r. *counter is where LAPI is to count its end; *op is its object, NULL if it has no
- * callback.
+ * Begins r, under the lock, as all that follows. *counter is where LAPI is to count its end; *op is its
+ * object, NULL if it has no callback.
  */
 static int begin(const request *r, link_op **op, int **counter)
 {
 	const enum link_kind kind = r->type == PUT_ERR ? LINK_WRITES : LINK_READS;
 	lapi_link_endpoint_t *ep = r->ep;
-	int rc = judge(r);
+	int rc = LAPI_LINK_SUCCESS;
 
-	if (rc != LAPI_LINK_SUCCESS)
-		return rc;
 	*op = NULL;
-	link_lock(r->link);
 	if (ep->status != LAPI_LINK_SUCCESS) {
 		rc = ep->status;
 	} else if (!r->done) {
@@ -77,7 +74,6 @@ static int begin(const request *r, link_op **op, int **counter)
 		*counter = &(*op)->counter;
 		link_begin(r->link, *op);
 	}
-	link_unlock(r->link);
 	return rc;
 }
 
@@ -88,37 +84,53 @@ static int began(const request *r, link_op *op, int code)
 
 	if (code == LAPI_SUCCESS)
 		return LAPI_LINK_SUCCESS;
-	link_lock(r->link);
 	if (op)
 		refused = link_withdraw(r->link, op);
 	else if (r->ep->status == LAPI_LINK_SUCCESS)
 		r->ep->counted--;
 	else
 		refused = 0; /* it has failed with its endpoint */
-	link_unlock(r->link);
 	return refused ? link_result(code) : LAPI_LINK_SUCCESS;
 }
 
-#define LINK_CNTR(at) ((lapi_cntr_t *)(void *)(at))
-
-/* A put or a get. */
-static int transfer(const request *r, uint32_t flags)
+static inline int put_or_get(cshim_context *context, const request *r)
 {
-	void *to = (void *)(uintptr_t)r->remote;
-	link_op *op = NULL;
+	const uint64_t local = CSHIM_ADDR(r->local);
+	link_op *op;
 	int *counter, rc;
 
-	if (flags || (r->size && !r->local))
-		return LAPI_LINK_BAD_PARAM;
 	rc = begin(r, &op, &counter);
 	if (rc != LAPI_LINK_SUCCESS)
 		return rc;
 	rc = r->type == PUT_ERR
-	             ? PLAPI_Put(r->link->handle, r->ep->task, r->size, to, r->local, NULL, NULL,
-	                         LINK_CNTR(counter))
-	             : PLAPI_Get(r->link->handle, r->ep->task, r->size, to, r->local, NULL,
-	                         LINK_CNTR(counter));
+	             ? cshim_transfer_in(context, LAPI_PUT_XFER,
+	                                 (cshim_transfer){.tgt = r->ep->task,
+	                                                  .org_addr = local,
+	                                                  .tgt_addr = r->remote,
+	                                                  .len = r->size,
+	                                                  .cmpl_cntr = CSHIM_ADDR(counter)})
+	             : cshim_transfer_in(context, LAPI_GET_XFER,
+	                                 (cshim_transfer){.tgt = r->ep->task,
+	                                                  .org_addr = local,
+	                                                  .tgt_addr = r->remote,
+	                                                  .len = r->size,
+	                                                  .org_cntr = CSHIM_ADDR(counter)});
 	return began(r, op, rc);
+}
+
+static int transfer(const request *r, uint32_t flags)
+{
+	cshim_context *context;
+	int rc;
+
+	if (flags || (r->size && !r->local))
+		return LAPI_LINK_BAD_PARAM;
+	rc = judge(r);
+	if (rc != LAPI_LINK_SUCCESS)
+		return rc;
+	context = cshim_enter(r->link->handle);
+	return context ? cshim_leave(context, put_or_get(context, r))
+	               : link_refused("lapi_link_put", r->ep);
 }
 
 LINK_EXPORT int lapi_link_put(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
@@ -144,37 +156,42 @@ LINK_EXPORT int lapi_link_get(lapi_link_t *link, lapi_link_endpoint_t *ep, void 
 }
 
 /* LAPI's read-modify-write, with the operations that its own call has not. */
-static int rmw(lapi_handle_t hndl, uint32_t op, uint32_t tgt, uint64_t remote, const uint64_t *in,
-               void *local, int *counter, uint32_t width)
+static int rmw(cshim_context *context, const request *r, uint32_t op, const uint64_t in[2])
 {
 	const uint32_t short_in[2] = {(uint32_t)in[0], (uint32_t)in[1]};
+	link_op *object;
+	int *counter, rc;
 
-	return CSHIM_CALL(hndl,
-	                  cshim_transfer_in(context, LAPI_RMW_XFER,
-	                                    (cshim_transfer){
-						    .tgt = tgt,
-						    .tgt_addr = remote,
-						    .org_addr = width == 4 ? CSHIM_ADDR(short_in)
-	                                                                   : CSHIM_ADDR(in),
-						    .org_cntr = CSHIM_ADDR(counter),
-						    .prev_val = CSHIM_ADDR(local),
-						    .op = op,
-						    .size = width * 8,
-					    }));
+	rc = begin(r, &object, &counter);
+	if (rc != LAPI_LINK_SUCCESS)
+		return rc;
+	rc = cshim_transfer_in(context, LAPI_RMW_XFER,
+	                       (cshim_transfer){
+				       .tgt = r->ep->task,
+				       .tgt_addr = r->remote,
+				       .org_addr = r->size == 4 ? CSHIM_ADDR(short_in) : CSHIM_ADDR(in),
+				       .org_cntr = CSHIM_ADDR(counter),
+				       .prev_val = CSHIM_ADDR(r->local),
+				       .op = op,
+				       .size = (uint32_t)r->size * 8,
+			       });
+	return began(r, object, rc);
 }
 
 static int atomic(const request *r, uint32_t op, uint64_t first, uint64_t second)
 {
 	const uint64_t in[2] = {first, second};
-	link_op *object = NULL;
-	int *counter, rc;
+	cshim_context *context;
+	int rc;
 
 	if (r->remote % r->size)
 		return LAPI_LINK_NOT_SUPPORTED;
-	rc = begin(r, &object, &counter);
-	return rc ?: began(r, object,
-	                   rmw(r->link->handle, op, r->ep->task, r->remote, in, r->local, counter,
-	                       (uint32_t)r->size));
+	rc = judge(r);
+	if (rc != LAPI_LINK_SUCCESS)
+		return rc;
+	context = cshim_enter(r->link->handle);
+	return context ? cshim_leave(context, rmw(context, r, op, in))
+	               : link_refused("lapi_link_atomic_op", r->ep);
 }
 
 /* LAPI's operations; those without a name there are core's own (core/lapi/wire). */

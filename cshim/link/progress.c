@@ -1,6 +1,8 @@
 /* progress.c - callbacks, flushes. */
 #include "link/link.h"
 
+#include "lapi/waits.h"
+
 #include <stdlib.h>
 
 static int has_ended(const link_op *op)
@@ -66,81 +68,135 @@ static link_message *take_messages(lapi_link_t *link)
 	return mine.first;
 }
 
-static int receive_all(lapi_link_t *link, link_message *m)
+enum { BATCH = 16 }; /* callbacks after which the lock is taken, to free what they were for */
+
+/* Messages whose callbacks have run; to: those that it goes on with. Some tasks are sent a report. */
+static void free_received(lapi_link_t *link, link_message *m, const link_message *to)
 {
 	link_message *next;
-	int n = 0, report;
 
-	for (; m; m = next, n++) {
+	link_lock(link);
+	for (; m != to; m = next) {
 		lapi_link_endpoint_t *ep = m->endpoint;
 
 		next = m->next;
-		m->call.receive(link, ep, m->tag, m->bytes, m->size, m->call.context);
-		link_lock(link);
 		ep->taken += m->size + LINK_COST;
-		report = ep->taken - ep->taken_reported >= LINK_WINDOW / 4;
-		if (report)
-			ep->taken_reported = ep->taken;
 		link_message_free(link, m);
-		link_unlock(link);
-		if (report)
+		if (ep->taken - ep->taken_reported >= LINK_WINDOW / 4)
 			link_report(link, ep);
+	}
+	link_unlock(link);
+}
+
+static int receive_all(lapi_link_t *link, link_message *m)
+{
+	link_message *first;
+	int n = 0, i;
+
+	while (m) {
+		first = m;
+		for (i = 0; m && i < BATCH; m = m->next, i++)
+			m->call.receive(link, m->endpoint, m->tag, m->bytes, m->size, m->call.context);
+		n += i;
+		free_received(link, first, m);
 	}
 	return n;
 }
 
-static int end_all(lapi_link_t *link, link_op *op)
+static void free_ended(lapi_link_t *link, link_op *op, const link_op *to)
 {
 	link_op *next;
-	int n = 0;
 
-	for (; op; op = next) {
-		lapi_link_endpoint_t *ep = op->endpoint;
-		uint32_t kind = op->kind;
-
+	link_lock(link);
+	for (; op != to; op = next) {
 		next = op->next;
-		if (op->done) {
-			op->done(link, ep, op->local, op->handle, op->context, op->data, op->status);
-			n++;
-		}
-		link_lock(link);
-		ep->ended[kind]++;
+		op->endpoint->ended[op->kind]++;
 		if (op->status == LAPI_LINK_SUCCESS) {
 			link_op_free(link, op);
 		} else { /* LAPI may still write to its counter */
 			op->next = link->lost;
 			link->lost = op;
 		}
-		link_unlock(link);
+	}
+	link_unlock(link);
+}
+
+static int end_all(lapi_link_t *link, link_op *op)
+{
+	link_op *first;
+	int n = 0, i;
+
+	while (op) {
+		first = op;
+		for (i = 0; op && i < BATCH; op = op->next, i++)
+			if (op->done) {
+				op->done(link, op->endpoint, op->local, op->handle, op->context, op->data,
+				         op->status);
+				n++;
+			}
+		free_ended(link, first, op);
 	}
 	return n;
 }
 
-int link_run(lapi_link_t *link)
-{
+/* What has ended and what has come, out of the link's lists. */
+typedef struct batch {
 	link_op *ended;
 	link_message *come;
+} batch;
 
-	if (!atomic_load_explicit(&link->news, memory_order_acquire))
+/* Under the lock. */
+static batch take(lapi_link_t *link)
+{
+	batch b = {NULL, NULL};
+
+	if (!link->news)
+		return b;
+	b.ended = take_ended(link);
+	b.come = take_messages(link);
+	link->news = link->active || link->come.first;
+	return b;
+}
+
+static inline int run(lapi_link_t *link, batch b)
+{
+	if (__builtin_expect(!b.ended && !b.come, 1))
 		return 0;
+	return end_all(link, b.ended) + receive_all(link, b.come);
+}
+
+int link_run(lapi_link_t *link)
+{
+	batch b;
+
 	link_lock(link);
-	ended = take_ended(link);
-	come = take_messages(link);
-	atomic_store_explicit(&link->news, link->active || link->come.first, memory_order_relaxed);
+	b = take(link);
 	link_unlock(link);
-	return end_all(link, ended) + receive_all(link, come);
+	return run(link, b);
+}
+
+/* A progress call, under the lock. LAPI's result. */
+static int call(cshim_context *context, lapi_link_t *link, batch *b)
+{
+	int rc = cshim_may_call(context, "lapi_link_progress") ?: cshim_probe(context);
+
+	*b = rc == LAPI_SUCCESS ? take(link) : (batch){NULL, NULL};
+	return rc;
 }
 
 LINK_EXPORT int lapi_link_progress(lapi_link_t *link)
 {
+	cshim_context *context;
+	batch b;
 	int rc;
 
 	if (!link)
 		return LAPI_LINK_BAD_PARAM;
-	rc = PLAPI_Probe(link->handle);
-	if (rc != LAPI_SUCCESS)
-		return link_result(rc);
-	return link_run(link);
+	context = cshim_enter(link->handle);
+	if (!context)
+		return link_refused(__func__, NULL);
+	rc = cshim_leave(context, call(context, link, &b));
+	return rc == LAPI_SUCCESS ? run(link, b) : link_result(rc);
 }
 
 /* The operations at one endpoint that a flush waits for. */
@@ -176,38 +232,44 @@ static int reached(lapi_link_endpoint_t *ep, const goal *g, int *status)
 	return 1;
 }
 
-static int flush_one(lapi_link_t *link, lapi_link_endpoint_t *ep, const goal *g)
+/* begun: NULL: what is under way now. */
+static int flush_one(lapi_link_t *link, lapi_link_endpoint_t *ep, const goal *begun)
 {
-	int status = LAPI_LINK_SUCCESS, over, rc;
+	int status = LAPI_LINK_SUCCESS, over, rc = LAPI_SUCCESS, first = 1;
+	cshim_context *context;
+	batch b = {NULL, NULL};
+	goal g;
 
-	for (;;) {
-		link_lock(link);
-		over = reached(ep, g, &status);
-		link_unlock(link);
+	for (;; first = 0) {
+		context = cshim_enter(link->handle);
+		if (!context)
+			return link_refused("lapi_link_flush", ep);
+		if (first)
+			g = begun ? *begun : goal_of(ep);
+		over = reached(ep, &g, &status);
+		if (!over)
+			rc = call(context, link, &b);
+		cshim_leave(context, rc);
 		if (over)
 			return status;
-		rc = lapi_link_progress(link);
-		if (rc < 0)
-			return rc;
+		if (rc != LAPI_SUCCESS)
+			return link_result(rc);
+		run(link, b);
 	}
 }
 
 LINK_EXPORT int lapi_link_flush(lapi_link_t *link, lapi_link_endpoint_t *endpoint)
 {
 	int status = LAPI_LINK_SUCCESS, one;
-	goal *goals, g;
 	uint32_t task;
+	goal *goals;
 
 	if (!link || (endpoint && endpoint->link != link))
 		return LAPI_LINK_BAD_PARAM;
 	if (!link_usable(link))
 		return LAPI_LINK_ERROR;
-	if (endpoint) {
-		link_lock(link);
-		g = goal_of(endpoint);
-		link_unlock(link);
-		return flush_one(link, endpoint, &g);
-	}
+	if (endpoint)
+		return flush_one(link, endpoint, NULL);
 	goals = calloc(link->tasks, sizeof(*goals));
 	if (!goals)
 		return LAPI_LINK_OUT_OF_RESOURCE;

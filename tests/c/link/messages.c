@@ -19,7 +19,7 @@ static char value(uint32_t number, size_t i)
 /* Of number n: header and data together. */
 static size_t length(uint32_t n)
 {
-	static const size_t lengths[] = {8, 16, 100, 900, 1100, 4000, 4096, 8, 24, 5000, 8, LONG};
+	static const size_t lengths[] = {8, 16, 100, 900, 1100, 4000, 4096, 8, 24, 8192, 8193, LONG};
 
 	return n % 100 == 11 ? lengths[n % 12] : lengths[n % 9];
 }
@@ -70,8 +70,8 @@ static void send_all(void)
 			split = bytes + header;
 			rc = TRY(lapi_link_send(lnk, peer[to], TAG, bytes, header, split, n - header,
 			                        done, &sent_done, NULL));
-			CHECK(rc == (n > attr.copy_limit ? LAPI_LINK_SUCCESS : LAPI_LINK_DONE));
-			longer += n > attr.copy_limit;
+			CHECK(rc == LAPI_LINK_DONE || (n > attr.copy_limit && rc == LAPI_LINK_SUCCESS));
+			longer += rc == LAPI_LINK_SUCCESS;
 			latest = bytes;
 			if (rc == LAPI_LINK_DONE) {
 				memset(bytes, 99, n);
