@@ -44,7 +44,8 @@ typedef struct lapi_link_endpoint lapi_link_endpoint_t;
  * used with it.
  */
 typedef struct lapi_link_handle {
-	uint64_t base, size; /* bytes */
+	uint32_t handle_size, version; /* bytes of it, LAPI_LINK_VERSION: of the library that made it */
+	uint64_t base, size;           /* bytes */
 	uint32_t access;     /* LAPI_LINK_REMOTE_ */
 	uint32_t task;
 	uint64_t key[5];

@@ -290,7 +290,9 @@ LINK_EXPORT int lapi_link_register(lapi_link_t *link, void *base, size_t size, u
 	region = calloc(1, sizeof(*region));
 	if (!region)
 		return LAPI_LINK_OUT_OF_RESOURCE;
-	region->handle = (lapi_link_handle_t){.base = (uint64_t)(uintptr_t)base,
+	region->handle = (lapi_link_handle_t){.handle_size = sizeof(region->handle),
+	                                      .version = LAPI_LINK_VERSION,
+	                                      .base = (uint64_t)(uintptr_t)base,
 	                                      .size = size,
 	                                      .access = access,
 	                                      .task = link->task};

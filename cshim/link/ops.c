@@ -20,7 +20,8 @@ typedef struct request {
 
 static int inside(const lapi_link_handle_t *h, uint64_t at, uint64_t size, uint32_t access)
 {
-	return !h || (at >= h->base && at - h->base <= h->size && size <= h->size - (at - h->base) &&
+	return !h || (h->version == LAPI_LINK_VERSION && h->handle_size == sizeof(*h) &&
+	              at >= h->base && at - h->base <= h->size && size <= h->size - (at - h->base) &&
 	              (h->access & access) == access);
 }
 

@@ -31,6 +31,8 @@ extern const char *section;         /* what is being tried */
 		tried;                                                                       \
 	})
 
+/* Callbacks of barrier and share that have run here. */
+extern uint32_t own_callbacks;
 void begin(lapi_link_error_t *error);
 void progress(void);
 /* All tasks are here: by messages with a tag of its own. */

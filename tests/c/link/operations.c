@@ -140,6 +140,46 @@ static void forked(void)
 	barrier();
 }
 
+static int counted;
+
+static void count(lapi_link_t *link, lapi_link_endpoint_t *ep, uint32_t tag, const void *message,
+                  size_t size, void *context)
+{
+	(void)link, (void)ep, (void)tag, (void)message, (void)size, (void)context;
+	counted++;
+}
+
+/* lapi_link_progress returns how many callbacks it has run, and operations without one are none. */
+static void progress_counts(void)
+{
+	enum { TAG = 3, MESSAGES = 40, OPERATIONS = 30 };
+	uint32_t next = (attr.task + 1) % attr.tasks, before;
+	int sum, rc;
+
+	MUST(lapi_link_set_receive(lnk, TAG, count, NULL));
+	barrier();
+	before = own_callbacks;
+	sum = counted; /* some may have come during the barrier */
+	for (int i = 0; i < MESSAGES; i++)
+		CHECK(lapi_link_send(lnk, peer[next], TAG, "x", 1, NULL, 0, NULL, NULL, NULL) ==
+		      LAPI_LINK_DONE);
+	for (int i = 0; i < OPERATIONS; i++) {
+		MUST(lapi_link_put(lnk, peer[next], local, theirs[next].base, my_local, &theirs[next],
+		                   8, 0, CALLBACK));
+		MUST(lapi_link_put(lnk, peer[next], local, theirs[next].base, my_local, &theirs[next],
+		                   8, 0, NULL, NULL, NULL));
+	}
+	while (counted < MESSAGES || ended < OPERATIONS) {
+		rc = lapi_link_progress(lnk);
+		CHECK(rc >= 0);
+		sum += rc;
+		CHECK((uint32_t)sum == (uint32_t)(counted + ended) + own_callbacks - before);
+	}
+	CHECK(counted == MESSAGES && ended == OPERATIONS);
+	ended = 0;
+	barrier();
+}
+
 /* All tasks on the words of task 0. */
 static void atomics(uint32_t flags)
 {
@@ -218,6 +258,11 @@ static void refuses(void)
 	CHECK(PUT(narrow.base - 1, &narrow, 8) == LAPI_LINK_BAD_PARAM);
 	CHECK(PUT(narrow.base, &narrow, attr.put_limit + 1) == LAPI_LINK_BAD_PARAM);
 	CHECK(PUT(narrow.base, NULL, attr.put_limit + 1) == LAPI_LINK_BAD_PARAM);
+	narrow.version++;
+	CHECK(PUT(narrow.base, &narrow, 8) == LAPI_LINK_BAD_PARAM);
+	narrow.version--, narrow.handle_size -= 8;
+	CHECK(PUT(narrow.base, &narrow, 8) == LAPI_LINK_BAD_PARAM);
+	CHECK(theirs[0].version == LAPI_LINK_VERSION && theirs[0].handle_size == attr.handle_size);
 	CHECK(PUT(0, NULL, 8) == LAPI_LINK_BAD_PARAM);
 	CHECK(lapi_link_get(lnk, peer[0], local, theirs[0].base, my_local, &theirs[0], MOST + 9, 0,
 	                    CALLBACK) == LAPI_LINK_BAD_PARAM);
@@ -266,6 +311,8 @@ int main(void)
 	atomics(0);
 	section = "atomics of 4 bytes";
 	atomics(LAPI_LINK_32BIT);
+	section = "progress's count";
+	progress_counts();
 	section = "no room";
 	full();
 	section = "a forked child";
