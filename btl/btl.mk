@@ -3,10 +3,13 @@
 #   make btl         builds it, where Open MPI's headers are
 #   make mpi-test    unmodified MPI programs through it, on one host and two, and some of Debian's
 #   make mpi-programs   on demand: all of Debian's MPI programs; ROWS='lammps.*udp'
+#   make mpi-next-test   on demand: the same source for the Open MPI of a newer Debian; SUITE=trixie
 #   make bench-mpi   beside Open MPI's own components, in turn; REPETITIONS=5, PARTS="node net start"
 
 BTL      := $(BUILD)/lib/lapi/openmpi/mca_btl_lapi.so
 OPENMPI_CC ?= $(firstword $(shell command -v mpicc.openmpi mpicc 2> /dev/null))
+# Where make install puts it.
+BTL_DIR = $(PREFIX)/$(LIBDIR)/lapi/openmpi
 # It finds its library beside itself, if the system does not, or the user has another.
 BTL_RPATH ?= $$ORIGIN/../..
 # Empty where this is no Open MPI, or its headers of components are missing: of 5.0 PMIx's are among
@@ -25,7 +28,7 @@ MPI_WANTED := mpirun.openmpi=openmpi-bin mpicc.openmpi=libopenmpi-dev ip=iproute
   NPopenmpi=netpipe-openmpi hpcc=hpcc lmp=lammps mpi4py=python3-mpi4py scalapack-tests=scalapack-mpi-test \
   srun=slurm-client slurmctld=slurmctld slurmd=slurmd
 
-.PHONY: btl mpi-test mpi-programs bench-mpi
+.PHONY: btl mpi-test mpi-next-test mpi-programs bench-mpi
 btl: $(if $(OMPI_INCLUDE),$(BTL))
 	@$(if $(OMPI_INCLUDE),:,echo "btl: skipped: no headers of Open MPI's components (libopenmpi-dev)")
 
@@ -38,6 +41,10 @@ $(BTL): $(wildcard btl/*.c) btl/btl_lapi.h include/lapi_link.h $(LIB)
 $(BUILD)/mpi/%: $(MPI_DIR)/%.c
 	@mkdir -p $(@D)
 	$(OPENMPI_CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror $(MPI_FLAGS) $< -o $@ $(MPI_LIBS)
+# A sample, which uses both.
+$(BUILD)/mpi/OneTransport: tests/c/samples/mpi/OneTransport.c tests/c/samples/common/sample.h $(LIB)
+	@mkdir -p $(@D)
+	$(MAKE) -s -C tests/c/samples/mpi MPICC=$(OPENMPI_CC) BUILD=$(BUILD) OUT=$(abspath $(@D)) $(abspath $@)
 # It asks the component itself.
 $(BUILD)/mpi/component: MPI_FLAGS := $(OMPI_INCLUDE) -Wno-unused-parameter
 $(BUILD)/mpi/component: MPI_LIBS := -lopen-pal
@@ -48,10 +55,14 @@ mpi-test:
 
 # Of its own, as what was installed just now counts.
 .PHONY: mpi-run
-mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,$(MPI_PROGRAMS)))
+mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,$(MPI_PROGRAMS) OneTransport))
 	@$(if $(OMPI_INCLUDE),status=0; $(MPI_DIR)/run $(BUILD) || status=1; $(MPI_DIR)/hosts $(BUILD) || status=1; \
+	  $(MPI_DIR)/inputs $(BUILD) '$(OMPI_INCLUDE)' || status=1; \
 	  SHORT=1 $(MPI_DIR)/programs $(BUILD) || status=1; exit $$status,\
 	  echo "mpi-test: 0 passed, 0 failed, 1 skipped: no Open MPI")
+
+mpi-next-test: btl $(if $(OMPI_INCLUDE),$(BUILD)/mpi/everything)
+	@$(MPI_DIR)/next $(BUILD) $(or $(SUITE),trixie)
 
 mpi-programs: btl
 	@scripts/setup.sh $(MPI_WANTED)

@@ -3,8 +3,8 @@
  * lengths each way, collectives, one-sided operations on memory of the program, in several threads.
  * Rank 0 prints "passed".
  *
- * usage: everything [die|plain|wait]    die: the last rank kills itself in the middle; plain:
- * nothing one-sided, and one thread; wait: MPI_Init begins two seconds later in rank 2
+ * usage: everything [die|plain|wait|loop]    die: the last rank kills itself in the middle; plain:
+ * nothing one-sided, and one thread; wait: MPI_Init begins two seconds later in rank 2; loop: until killed
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -151,6 +151,8 @@ int main(int argc, char **argv)
 	out = malloc(MOST);
 	in = malloc(MOST);
 	CHECK(out && in);
+	while (argc > 1 && strcmp(argv[1], "loop") == 0)
+		MPI_Barrier(MPI_COMM_WORLD);
 	messages();
 	collectives();
 	if (argc > 1 && strcmp(argv[1], "die") == 0 && rank == ranks - 1)
