@@ -84,10 +84,10 @@ updated=no
 install() {
 	have apt-get || { say "no apt-get here: install by hand: $*"; return 1; }
 	if [ "$updated" = no ]; then
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null || return 1
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 update </dev/null || return 1
 		updated=yes
 	fi
-	without_services as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" </dev/null >/dev/null
+	without_services as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" </dev/null >/dev/null
 }
 
 # shellcheck disable=SC2046,SC2086  # lists of words are meant to be split

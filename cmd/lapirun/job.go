@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/job/hub"
 	"lapi/core/job/wire"
+	"lapi/invariant"
 )
 
 // drainTime is how long output is awaited once all tasks have ended, when something that they
@@ -39,7 +39,7 @@ type launch struct {
 	watchdog  *watchdog
 	stdout    *sink
 	stderr    *sink
-	copying   sync.WaitGroup
+	copying   invariant.Group
 	signals   chan os.Signal
 
 	tasks     []*process

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
+	"lapi/invariant"
 	"lapi/transport/layout"
 )
 
@@ -210,7 +210,7 @@ func TestConcurrentWriters(t *testing.T) {
 	f := create(t, t.TempDir(), 0)
 	path := f.file.Name()
 	const writers, each = 4, 500
-	var wait sync.WaitGroup
+	var wait invariant.Group
 	for w := range writers {
 		wait.Go(func() {
 			for i := range each {

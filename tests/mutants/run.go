@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"lapi/invariant"
 )
 
 // An outcome is what became of a mutation.
@@ -54,7 +56,7 @@ type runner struct {
 // each gives every item to f, in as many goroutines as there are copies.
 func each[T any](r *runner, items []T, f func(t *tree, item T)) {
 	queue := make(chan T)
-	var wait sync.WaitGroup
+	var wait invariant.Group
 	for _, t := range r.trees {
 		wait.Go(func() {
 			for item := range queue {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"lapi/invariant"
 	"lapi/transport"
 )
 
@@ -267,7 +267,7 @@ func TestAtomicValues(t *testing.T) {
 func TestAtomicsTogether(t *testing.T) {
 	p := mapPage(t)
 	for _, at := range []transport.Addr{p.start, p.start + 62} {
-		var all sync.WaitGroup
+		var all invariant.Group
 		for range 4 {
 			all.Go(func() {
 				Guard()

@@ -3,13 +3,13 @@ package shm
 import (
 	"encoding/binary"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"lapi/invariant"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -130,7 +130,7 @@ func (e *endpoint) run(peers, messages int, running *atomic.Int32) {
 // together runs n links on n goroutines against each other.
 func together(t *testing.T, n, messages int, sleeps bool) {
 	links := newLinks(t, n)
-	var all sync.WaitGroup
+	var all invariant.Group
 	var running atomic.Int32
 	running.Store(int32(n))
 	for i, l := range links {

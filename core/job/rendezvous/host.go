@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lapi/core/job/proved"
+	"lapi/invariant"
 )
 
 const (
@@ -26,7 +27,7 @@ type host struct {
 	done chan struct{} // closed when everything ends
 	says chan string   // sentences about visitors, for Exchange's goroutine
 	told int           // how many of them it has said
-	work sync.WaitGroup
+	work invariant.Group
 
 	mu       sync.Mutex
 	over     bool // no new visitors
@@ -145,7 +146,7 @@ func (h *host) finish(err error) {
 
 // sendAll sends to all at once, and waits a moment at most.
 func (h *host) sendAll(to []*visitor, k proved.Kind, c proved.Content) {
-	var all sync.WaitGroup
+	var all invariant.Group
 	for _, v := range to {
 		all.Go(func() {
 			if v.SetWriteDeadline(time.Now().Add(farewell)) == nil {

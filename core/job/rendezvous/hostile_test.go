@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lapi/core/job/proved"
+	"lapi/invariant"
 )
 
 // TestRefused: a process that does not belong to the job is told why, task 0 says it, and the job
@@ -171,7 +172,7 @@ type proxy struct {
 	mu     sync.Mutex
 	bytes  [2][]byte // of the first connection: to task 0, and from it
 	change func(dir int, at int, b []byte)
-	work   sync.WaitGroup
+	work   invariant.Group
 }
 
 func newProxy(t *testing.T, target string, change func(dir, at int, b []byte)) *proxy {

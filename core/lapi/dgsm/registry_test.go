@@ -1,10 +1,10 @@
 package dgsm
 
 import (
-	"sync"
 	"testing"
 
 	"lapi/core/lapi/codes"
+	"lapi/invariant"
 	"lapi/transport"
 	"lapi/transport/memory"
 )
@@ -151,7 +151,7 @@ func TestTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := userMemory(t, 4096)
-	var all sync.WaitGroup
+	var all invariant.Group
 	for range 4 {
 		all.Go(func() {
 			memory.Guard()
