@@ -3,6 +3,7 @@
 # dist       build/lapi-VERSION.tar.xz: the sources with all Go modules; builds without a network
 # dist-test  unpacks that, and builds it where there is no network
 # deb        Debian's packages, from that archive, in build/deb; lintian looks at them
+# debian-test  builds and tries it in another release of Debian: SUITE=trixie
 # deb-test   installs them in a clean Debian, builds and runs programs there, removes them
 
 DIST := $(BUILD)/lapi-$(VERSION).tar.xz
@@ -19,3 +20,8 @@ deb: dist
 
 deb-test: deb
 	packaging/deb-test.sh $(BUILD)/deb
+
+# The same sources in another release of Debian, with its Go and compilers: SUITE=trixie.
+.PHONY: debian-test
+debian-test: dist
+	packaging/debian-test.sh $(DIST) $(or $(SUITE),trixie) $(BUILD)/debian-$(or $(SUITE),trixie)
