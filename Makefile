@@ -29,7 +29,7 @@ ifneq ($(ARCH),)
     $(error ARCH=$(ARCH): this library is for arm64 and ppc64le, beside amd64))
   BUILD   := build-$(ARCH)
   CROSS   := $(or $(shell scripts/cross $(ARCH)),$(error ARCH=$(ARCH): no cross compiler))
-  CC      := $(CROSS)gcc$(if $(wildcard $(CROSS)gcc),,-12)
+  CC      := $(CROSS)gcc
   export GOARCH := $(ARCH)
   export CGO_ENABLED := 1
   export OBJCOPY := $(CROSS)objcopy

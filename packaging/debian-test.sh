@@ -43,9 +43,9 @@ try() {
 }
 files() {
 	local status=0 file
-	for file in cshim/*.c cshim/*/*.c cshim/dat/*/*.c; do
+	for file in cshim/*/*.c cshim/dat/*/*.c; do
 		case $file in cshim/ctest/* | cshim/model/*) continue ;; esac
-		"$1" -std=gnu11 -O2 -Wall -Wextra -Werror -Icshim -Iinclude -c -o /dev/null "$file" || status=1
+		"$1" -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter -Icshim -Iinclude -c -o /dev/null "$file" || status=1
 	done
 	return $status
 }

@@ -36,7 +36,8 @@ void node_guard_install(void);
 /* Remembers the handler of Go's run-time, before a program can put its own in its place. */
 void node_guard_runtime(void);
 
-/* The last byte is stored last (x86-64): a thread that polls it then sees the others. */
+/* The aligned word at the end is stored last, as is 2, 4 or 8 bytes whole: a thread that polls it then sees
+   the other bytes (on 32-bit x86: as memcpy stores). */
 int node_guarded_copy(void *to, const void *from, size_t n);
 /* The same for few bytes: no faster way is looked for. */
 int node_guarded_copy_short(void *to, const void *from, size_t n);

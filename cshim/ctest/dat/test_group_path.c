@@ -1,5 +1,6 @@
 /* test_group_path.c - which path long data of a group on one node goes, and who says so. */
 #define _GNU_SOURCE
+#include "cpu/cpu.h"
 #include "ctest/dat/fake_paths.h"
 
 #include <string.h>
@@ -74,7 +75,7 @@ static void chosen(uint32_t fast, uint32_t route)
 		while (!fake_events(0) || !fake_events(1)) {
 			if (root->path.current != fast) /* the slow paths */
 				for (i = 0; i < 2000; i++)
-					__asm__ volatile("pause");
+					cshim_pause();
 			fake_turn(0);
 			fake_turn(1);
 		}

@@ -32,12 +32,12 @@ static unsigned char *fenced_memory(void)
 
 static void every_length(unsigned char *from, unsigned char *to)
 {
-	static const int offsets[] = {0, 1, 7, 16, 33};
+	static const int offsets[] = {0, 1, 4, 7, 16, 33};
 	size_t n, i;
 	int k;
 
 	for (n = 0; n < 2200; n += n < 300 ? 1 : 97)
-		for (k = 0; k < 5; k++) {
+		for (k = 0; k < 6; k++) {
 			unsigned char *a = from + SPACE - n,
 				      *b = to + SPACE - n -
 			                   (size_t)offsets[k]; /* a ends where memory does */
@@ -97,10 +97,43 @@ static void last_byte_last(unsigned char *from, unsigned char *end)
 	for (n = 2; n < 9000; n += n < 300 ? 1 : 97) {
 		unsigned char *to = end - n + 1;
 
-		together = n < 4 ? 1 : n < 16 ? 8 : 32;
+		together = n == 2 ? 2 : n < 4 ? 1 : n < 16 ? 8 : 32;
 		memset(to, 0, n - 1);
 		CHECK(node_guarded_copy(to, from, n) == 1);
 		CHECK(n < together || memcmp(to, from, n - together) == 0);
+	}
+}
+
+/* Signed numbers, also those whose other half would compare differently. */
+static void combinations(void)
+{
+	static const struct {
+		int op, width;
+		uint64_t before, operand, after;
+	} all[] = {
+		{NODE_AND, 4, 0xfffffff0, 0x3c, 0x30},
+		{NODE_AND, 8, 0xfffffffffffffff0, 0xff0000003c, 0xff00000030},
+		{NODE_XOR, 4, 0xffffffff, 1, 0xfffffffe},
+		{NODE_XOR, 8, 1, (uint64_t)1 << 63, (uint64_t)1 << 63 | 1},
+		{NODE_MIN, 4, 5, 0xffffffff, 0xffffffff},
+		{NODE_MIN, 4, 0x80000000, 7, 0x80000000},
+		{NODE_MIN, 8, 5, (uint64_t)-6, (uint64_t)-6},
+		{NODE_MIN, 8, 0xffffffff, 7, 7},
+		{NODE_MAX, 4, 5, 0xffffffff, 5},
+		{NODE_MAX, 4, 0x80000000, 7, 7},
+		{NODE_MAX, 8, 5, (uint64_t)-6, 5},
+		{NODE_MAX, 8, 7, 0xffffffff, 0xffffffff},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof all / sizeof *all; i++) {
+		uint32_t narrow = (uint32_t)all[i].before;
+		uint64_t wide = all[i].before, old = 1;
+		void *at = all[i].width == 8 ? (void *)&wide : &narrow;
+
+		CHECK(node_guarded_rmw(all[i].op, all[i].width, at, all[i].operand, 0, &old) == 0);
+		CHECK(old == all[i].before);
+		CHECK((all[i].width == 8 ? wide : narrow) == all[i].after);
 	}
 }
 
@@ -132,6 +165,7 @@ static void atomics(void)
 	      wide == 2);
 	CHECK(node_guarded_rmw(COMPARE_AND_SWAP, 8, &wide, 3, 1, &old) == 0 && old == 2 &&
 	      wide == 2);
+	combinations();
 }
 
 static void touch(void *at)
