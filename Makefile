@@ -4,7 +4,10 @@
 GO      ?= go
 CC      ?= cc
 PREFIX  ?= /usr/local
-VERSION := 0.1.0
+VERSION := $(shell cat core/version/VERSION)
+# Of a checkout that is not the release's commit: +g and the commit's name.
+COMMIT  := $(shell [ ! -e .git ] || git describe --exact-match --match 'v$(VERSION)' > /dev/null 2>&1 || \
+  git rev-parse --short=8 HEAD 2> /dev/null | sed 's/^/+g/')
 BUILD   := build
 LIBDIR  := lib
 WORD    := 64
@@ -44,7 +47,7 @@ TRACE   := $(BUILD)/bin/lapitrace
 DAPL    := $(if $(M32),,$(BUILD)/lib/libdapllapi.so.2)
 
 GO_SOURCES := $(shell find capi core descriptor invariant transport cmd/lapirun cmd/lapitrace \
-  cmd/narrow -name '*.go' -not -name '*_test.go' -o -name '*_amd64.s')
+  cmd/narrow -name '*.go' -not -name '*_test.go' -o -name '*_amd64.s' -o -name VERSION)
 C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/dat/*/*.[ch] cshim/*.go cshim/*/*.go \
   cshim/dat/*/*.go include/*.h) \
   cshim/exports.map
@@ -60,6 +63,7 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || \
   stat -c %Y $(GO_SOURCES) $(C_SOURCES) | sort -n | tail -n 1)
 BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
 
+VERSIONED := -X lapi/core/version.commit=$(COMMIT)
 # The version script keeps everything but the APIs inside: a plain c-shared build exports dozens of
 # the run-time's symbols. It gives uDAPL's their version.
 # The run-time of Go starts at a call, not at load: scripts/link-core, and cshim/start, which stands
@@ -69,9 +73,10 @@ WRAP_MMAP := -Wl,--wrap=x_cgo_mmap
 ifdef M32
   WRAP_MMAP :=
 endif
-LIB_LDFLAGS := -s -w -X lapi/core/lapi.built=$(BUILT) -extld=$(CURDIR)/scripts/link-core \
+# Nothing in it depends on the folder it was built in: Go's name of a build would, so it has the linker's.
+LIB_LDFLAGS := -buildid= $(VERSIONED) -X lapi/core/lapi.built=$(BUILT) -extld=$(CURDIR)/scripts/link-core \
   -X runtime.godebugDefault=asyncpreemptoff=1,gcshrinkstackoff=1 \
-  -extldflags "-Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map \
+  -extldflags "-Wl,--build-id=sha1 -Wl,-soname,liblapi_r.so.1 -Wl,--version-script=$(CURDIR)/cshim/exports.map \
   -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done $(WRAP_MMAP)"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
@@ -99,14 +104,14 @@ $(BUILD)/lib/libdapllapi.so.2: $(wildcard cshim/registry/provider/*.[ch] include
 	  cshim/registry/provider/provider.c
 
 # Whose name reports of Go's run-time have.
-REPORTS := -X lapi/invariant/thrown.command=
+REPORTS := $(VERSIONED) -X lapi/invariant/thrown.command=
 $(RUN): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(REPORTS)lapirun' -o $@ ./cmd/lapirun
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(REPORTS)lapirun' -o $@ ./cmd/lapirun
 
 $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(REPORTS)lapitrace' -o $@ ./cmd/lapitrace
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(REPORTS)lapitrace' -o $@ ./cmd/lapitrace
 
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
@@ -135,6 +140,9 @@ SAMPLES     := $(filter-out samples.mk, \
   -o -name '*.mk' -o -name '*.[chF]' -o -name '*.cc' -o -name '*.F90' -o -name start-by-hand \
   -o -name under-mpi -o -name run-pair)))
 SAMPLES_DIR  = $(INSTALL_DIR)/share/lapi/samples
+# For CMake, Lmod and Environment Modules.
+FILLED      := sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@LIBDIR@|$(LIBDIR)|g'
+MODULES      = $(INSTALL_DIR)/share/lapi/modulefiles/lapi
 install: build
 	install -d $(INSTALL_DIR)/$(LIBDIR)/pkgconfig $(INSTALL_DIR)/include $(INSTALL_DIR)/bin
 	install -m 755 $(BUILD)/lib/liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/
@@ -150,6 +158,13 @@ install: build
 	for file in $(SAMPLES); do [ -x tests/c/samples/$$file ] && mode=755 || mode=644; \
 	  install -D -m $$mode tests/c/samples/$$file $(SAMPLES_DIR)/$$file || exit 1; done
 	install -D -m 644 packaging/valgrind.supp $(INSTALL_DIR)/share/lapi/valgrind.supp
+	[ -n "$(M32)" ] || { install -D -m 644 packaging/cmake/lapiConfig.cmake \
+	  $(INSTALL_DIR)/$(LIBDIR)/cmake/lapi/lapiConfig.cmake && \
+	  $(FILLED) packaging/cmake/lapiConfigVersion.cmake.in > $(INSTALL_DIR)/$(LIBDIR)/cmake/lapi/lapiConfigVersion.cmake && \
+	  install -D -m 644 packaging/completion/lapirun $(INSTALL_DIR)/share/bash-completion/completions/lapirun && \
+	  ln -sf lapirun $(INSTALL_DIR)/share/bash-completion/completions/poe && \
+	  install -d $(MODULES) && $(FILLED) packaging/modules/lapi.lua > $(MODULES)/$(VERSION).lua && \
+	  $(FILLED) packaging/modules/lapi.tcl > $(MODULES)/$(VERSION); }
 	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
 	  folder=$(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES; \
@@ -172,7 +187,9 @@ install: build
 	  -e 's/-llapi_r/-ldat2/' $(BUILD)/lib/pkgconfig/lapi.pc > $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/dat.pc; }
 
 uninstall:
-	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat $(INSTALL_DIR)/$(LIBDIR)/lapi
+	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat $(INSTALL_DIR)/$(LIBDIR)/lapi \
+	  $(INSTALL_DIR)/$(LIBDIR)/cmake/lapi $(INSTALL_DIR)/share/lapi/modulefiles
+	rm -f $(addprefix $(INSTALL_DIR)/share/bash-completion/completions/,lapirun poe)
 	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so \
 	  libdapllapi.so.2 pkgconfig/dat.pc)
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(DRIVERS:%=$(INSTALL_DIR)/share/man/man1/%.1) \

@@ -11,6 +11,8 @@ mkdir -p "$3"
 folder=$(realpath "$3")
 cd "$(dirname "$0")/.." || exit 2
 . scripts/debian.sh
+# That Debian has the sources of Go, which are no packages of this module.
+echo 'module debian' >"$folder/go.mod"
 
 # shellcheck disable=SC2046  # a list of words
 if ! why=$(make_debian "$suite" "$folder/base" g++ gfortran clang lintian fakeroot build-essential procps \

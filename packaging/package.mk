@@ -2,6 +2,8 @@
 #
 # dist       build/lapi-VERSION.tar.xz: the sources with all Go modules; builds without a network
 # dist-test  unpacks that, and builds it where there is no network
+# rpm        rpm packages, from that archive, in build/rpm
+# rpm-test   unpacks and uses them; then CMake, modules, completion and the recipes for Spack and EasyBuild
 # deb        Debian's packages, from that archive, in build/deb; lintian looks at them
 # debian-test  builds and tries it in another release of Debian: SUITE=trixie
 # deb-test   installs them in a clean Debian, builds and runs programs there, removes them
@@ -25,3 +27,10 @@ deb-test: deb
 .PHONY: debian-test
 debian-test: dist
 	packaging/debian-test.sh $(DIST) $(or $(SUITE),trixie) $(BUILD)/debian-$(or $(SUITE),trixie)
+
+.PHONY: rpm rpm-test
+rpm: dist
+	packaging/rpm/build.sh $(DIST) $(VERSION) $(BUILD)/rpm
+
+rpm-test: rpm
+	packaging/others-test.sh $(DIST) $(VERSION) $(BUILD)/rpm

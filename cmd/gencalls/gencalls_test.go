@@ -179,8 +179,9 @@ func TestRenderedText(t *testing.T) {
 	if _, err := parseSymbols("T dat_b\n"); err == nil || !strings.HasPrefix(err.Error(), "1:") {
 		t.Errorf("a line without version: %v", err)
 	}
-	exports := renderExports(calls, dat)
-	if !strings.Contains(exports, "DAT_2.0 {\nglobal:\n\tdat_a;\n\tdat_b;\nlocal:") ||
+	exports := renderExports(calls, dat, []symbol{{"T", "lapi_link_x"}})
+	if !strings.Contains(exports, "DAT_2.0 {\nglobal:\n\tdat_a;\n\tdat_b;\n};\nLAPI_1.0 {\nglobal:\n") ||
+		!strings.HasSuffix(exports, "\tlapi_link_x;\nlocal:\n\t*;\n};\n") ||
 		!strings.Contains(renderSymbols(calls, dat), "D LAPI_BYTE\nW LAPI_PUT\n") ||
 		!strings.Contains(renderSymbols(calls, dat), "B dat_a\nT dat_b\n") {
 		t.Errorf("version script %q", exports)

@@ -45,7 +45,7 @@ var outputs = []struct {
 	{"cshim/lapi/pairs_gen.h", func(s source) string { return renderPairs(s.calls) }},
 	{"cshim/lapi/texts_gen.h", renderTexts},
 	{"cshim/fortran/fortran_gen.h", renderEntries},
-	{"cshim/exports.map", func(s source) string { return renderExports(s.calls, s.dat) }},
+	{"cshim/exports.map", func(s source) string { return renderExports(s.calls, s.dat, s.link) }},
 	{"tests/c/abi/symbols.golden", func(s source) string { return renderSymbols(s.calls, slices.Concat(s.dat, s.link)) }},
 	{"fortran/lapif.h", func(s source) string { return renderLapif(s, 64) }},
 	{"fortran/include32/lapif.h", func(s source) string { return renderLapif(s, 32) }},

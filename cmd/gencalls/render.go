@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -50,23 +51,30 @@ func functionGroups(calls []call) []string {
 	return names
 }
 
-// datVersion is the version of uDAPL's symbols, which existing binaries ask for.
-const datVersion = "DAT_2.0"
+// Versions of symbols. Existing binaries ask for uDAPL's. LAPI's is new with 0.2.0: programs that were
+// linked before ask for none, and find it; so does a program whose call a profiling library in front
+// defines without a version, which the loader takes for any.
+const (
+	datVersion  = "DAT_2.0"
+	lapiVersion = "LAPI_1.0"
+)
 
-// others are all other symbols that a plain c-shared build shows: the run-time's, and what C and Go
-// call of each other. LAPI's stay without version, because a profiling library in front defines
-// plain symbols, and programs must find those; so these cannot be hidden by a *.
-const others = "_cgo*; runtime.*; __start_go_init; __stop_go_init; x_cgo*; x_crosscall*; crosscall*; fatalf; etext; go*; cshim*; node*;"
-
-// renderExports returns the linker's version script.
-func renderExports(calls []call, dat []symbol) string {
+// renderExports returns the linker's version script: all other symbols, the run-time's and what C and
+// Go call of each other, are hidden.
+func renderExports(calls []call, dat, link []symbol) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "/* exports.map - what liblapi_r.so shows beside LAPI. %s */\n%s {\nglobal:\n", origin,
-		datVersion)
-	for _, s := range dat {
-		fmt.Fprintf(&b, "\t%s;\n", s.name)
+	fmt.Fprintf(&b, "/* exports.map - what liblapi_r.so shows. %s */\n", origin)
+	for _, node := range []struct {
+		version string
+		symbols []symbol
+		end     string
+	}{{datVersion, dat, "};\n"}, {lapiVersion, slices.Concat(symbols(calls), link), "local:\n\t*;\n};\n"}} {
+		fmt.Fprintf(&b, "%s {\nglobal:\n", node.version)
+		for _, s := range node.symbols {
+			fmt.Fprintf(&b, "\t%s;\n", s.name)
+		}
+		b.WriteString(node.end)
 	}
-	b.WriteString("local:\n\t" + others + "\n};\n")
 	return b.String()
 }
 

@@ -40,6 +40,7 @@ import (
 	"runtime"
 
 	_ "lapi/cmd/narrow"
+	"lapi/core/version"
 	_ "lapi/invariant/thrown"
 )
 
@@ -70,6 +71,10 @@ func run(args, environ []string) int {
 	o, err := parse(args[1:], environ)
 	if errors.Is(err, errHelp) {
 		fmt.Print(usage(name))
+		return 0
+	}
+	if errors.Is(err, errVersion) {
+		fmt.Print(version.Line(name))
 		return 0
 	}
 	if err != nil {

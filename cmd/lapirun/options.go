@@ -54,7 +54,10 @@ const (
 const defaultGrace = 5 * time.Second
 
 // What the command line asks for instead of a job.
-var errHelp = errors.New("help")
+var (
+	errHelp    = errors.New("help")
+	errVersion = errors.New("version")
+)
 
 // option is one option with a value. POE's may follow the program.
 type option struct {
@@ -285,6 +288,8 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 		switch name {
 		case "h", "help", "?":
 			return nil, false, errHelp
+		case "V", "version":
+			return nil, false, errVersion
 		case "k", "keep-going":
 			o.keepGoing = true
 			continue

@@ -67,6 +67,7 @@ or mpirun (Open MPI) starts the tasks; lapirun becomes that.
 If all hosts are this one, lapirun starts the tasks by itself.
 
   -h, --help             this text
+  -V, --version          the version
   --                     what follows is the program and its arguments only
 
 The options that have an MP_ variable may also follow the program, as with POE;

@@ -14,6 +14,7 @@ import (
 
 	_ "lapi/cmd/narrow"
 	"lapi/core/trace"
+	"lapi/core/version"
 	_ "lapi/invariant/thrown"
 )
 
@@ -33,6 +34,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	out := flags.String("o", "", "write to `FILE` instead of the standard output")
 	partition := flags.String("partition", "", "only traces of the job `NAME` (its MP_PARTITION)")
+	shown := flags.Bool("version", false, "print the version")
 	flags.Usage = func() {
 		fmt.Fprint(stderr, usage)
 		flags.PrintDefaults()
@@ -42,6 +44,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 0
 		}
 		return 2
+	}
+	if *shown {
+		fmt.Fprint(stdout, version.Line("lapitrace"))
+		return 0
 	}
 	merged, err := merge(flags.Args(), *partition, stderr)
 	if err == nil {

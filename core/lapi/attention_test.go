@@ -3,7 +3,6 @@ package lapi
 import (
 	"fmt"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 
@@ -135,15 +134,5 @@ func TestSegmentThatCannotBeAttached(t *testing.T) {
 	}
 	if !k.said(codes.AttShmAttFail) {
 		t.Errorf("no message in %q", k.messages)
-	}
-}
-
-func TestVersionIsTheMakefiles(t *testing.T) {
-	text, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "VERSION := "+Version+"\n") {
-		t.Errorf("the Makefile has another version than %s", Version)
 	}
 }

@@ -24,9 +24,6 @@ import (
 	"lapi/transport/layout"
 )
 
-// Version is the library's version, the Makefile's VERSION.
-const Version = "0.1.0"
-
 // Limits of the library that LAPI_Qenv reports and the calls enforce; wire has those of messages.
 const (
 	MaxContexts    = 16               // MAX_PORTS

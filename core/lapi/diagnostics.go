@@ -7,6 +7,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/peer"
+	"lapi/core/version"
 	"lapi/core/wireup"
 	"lapi/transport"
 	"lapi/transport/udp"
@@ -26,7 +27,7 @@ const (
 // announce says what LAPI_Init has made of the environment.
 func (s *setup) announce() {
 	s.faults.Attention(wireup.LevelInform, codes.AttVersion,
-		"%s, built %s (Linux, instance %d, %d tasks)", Version, built, s.instance, s.cfg.NumTasks)
+		"%s, built %s (Linux, instance %d, %d tasks)", version.String(), built, s.instance, s.cfg.NumTasks)
 	s.announceBulk()
 	s.announceJob()
 	s.announceTasks()
