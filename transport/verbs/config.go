@@ -61,6 +61,11 @@ type Config struct {
 	// which the Link then closes, or says why it cannot. It must not call the Link. Nil: no port
 	// comes back.
 	Reopen func(index int) (ibv.Device, error)
+	// Moved is called, inside Progress, when a port was opened again and Address has changed: the
+	// owner passes it to the other tasks, whose Link.Moved takes it in. It must not call this Link
+	// but for Address. Nil: peers learn it by Hellos only, and not if all of their own ports were
+	// opened again as well.
+	Moved func()
 	// Spared is told, inside any method, when packets to ep come to go over the spare carrier, as
 	// no adapter leads there, and when they go over an adapter again; may be nil. It must not
 	// call the Link.

@@ -24,6 +24,38 @@ type net struct {
 	ports   [][]*fake.Device // of each node; the first is in devices
 	// carriers are the links by UDP/IP that spare ports are over; see newSpareNet
 	carriers []*udp.Link
+	notices  []notice
+	random   *rand.Rand // of notices
+}
+
+// notice is an address on its way to a task, by the channel of the tasks' job.
+type notice struct {
+	to, of  int
+	address []byte
+	turns   int
+}
+
+// moved sends a task's address to all others: late, twice, and overtaking others.
+func (n *net) moved(task int) {
+	for i := range n.links {
+		for range 2 {
+			n.notices = append(n.notices, notice{i, task, n.links[task].Address().Bytes,
+				n.random.IntN(50)})
+		}
+	}
+}
+
+// deliver takes in the notices whose time has come.
+func (n *net) deliver() {
+	all := n.notices
+	n.notices = nil
+	for _, m := range all {
+		if m.turns--; m.turns >= 0 {
+			n.notices = append(n.notices, m)
+			continue
+		}
+		n.links[m.to].Moved(transport.Endpoint(m.of), m.address)
+	}
 }
 
 // newNet makes n connected links; set changes the network, and the configuration of each link.
@@ -51,7 +83,7 @@ func makeNetOver(t testing.TB, more []int, seed uint64, set func(*fake.Fabric, *
 	open func(*fake.Device) ibv.Device) *net {
 	t.Helper()
 	memory.Guard()
-	all := &net{fabric: fake.NewRandom(seed)}
+	all := &net{fabric: fake.NewRandom(seed), random: rand.New(rand.NewPCG(seed, 5))}
 	for i, ports := range more {
 		c := Config{Task: i, Key: []byte("a key")}
 		if set != nil {

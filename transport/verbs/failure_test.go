@@ -26,6 +26,7 @@ func (n *net) until(t testing.TB, what string, done func() bool) {
 }
 
 func (n *net) turn() {
+	n.deliver()
 	for i, l := range n.links {
 		if n.carriers != nil {
 			n.carriers[i].Progress(16)

@@ -34,8 +34,6 @@ type peer struct {
 	asked   []uint64 // marks of flushes that the peer asks for, and that are not answered
 	unreported
 
-	untold uint8 // a bit for each of this task's ports that the peer has to hear of
-
 	// Operations of this task.
 	transfers bulk.Peer
 	flushes   []*transport.Op
@@ -53,7 +51,7 @@ type peer struct {
 
 // newPeer makes ep's peer; its queue pair comes later.
 func newPeer(l *Link, ep transport.Endpoint) *peer {
-	p := &peer{ep: ep, life: pair.Life{}.Next(false), untold: l.ports.Reopened()}
+	p := &peer{ep: ep, life: pair.Life{}.Next(false)}
 	p.Window.Init(l.newShared(ep), int32(ep), firstNumber(), l.ports, &l.shared.Sending)
 	p.link = l
 	p.queue.init(p, 0)

@@ -86,10 +86,12 @@ func (w watcher) Replaced(pt *paths.Port) {
 func (w watcher) MovedElsewhere(i int) {
 	for _, p := range w.l.peers {
 		if !p.gone {
-			p.untold |= 1 << i
 			p.wake(i)
 			p.Attend()
 		}
+	}
+	if w.l.cfg.Moved != nil {
+		w.l.cfg.Moved()
 	}
 }
 
@@ -102,31 +104,32 @@ func (p *peer) wake(port int) {
 	}
 }
 
-// tellPlaces tells p where ports are that were opened again. A packet that was made arrives.
-func (p *peer) tellPlaces() {
-	places := p.link.ports.Places()
-	for i := range places {
-		if p.untold&(1<<i) == 0 || !p.Works() {
-			continue
+// Moved takes in another task's address as it is now: ports of it were opened again (Config.Moved). It
+// may come late, and more than once.
+func (l *Link) Moved(ep transport.Endpoint, address []byte) {
+	var known, now wire.Address
+	if l.closed || !l.connected(ep) || !known.Decode([]byte(l.addresses[ep])) ||
+		!now.Decode(address) || now.Incarnation != known.Incarnation ||
+		len(now.Places) != len(known.Places) {
+		return
+	}
+	p := l.peers[ep]
+	for i := range now.Places {
+		switch at := &now.Places[i]; {
+		case p != nil && !p.gone:
+			p.movedTo(i, at)
+		case at.Follows(&known.Places[i]):
+			known.Places[i] = *at
 		}
-		var b [wire.MovedSize]byte
-		b[0] = byte(i)
-		places[i].Encode(b[8:])
-		if p.transmit(wire.KindPlace, 0, b[:], 0, 0) != nil {
-			return // no room: p is looked at again
-		}
-		p.untold &^= 1 << i
+	}
+	if p == nil || p.gone {
+		l.moved(ep, &known)
 	}
 }
 
-func (p *peer) onPlace(b []byte) {
-	var at wire.Place
-	at.Decode(b[8:])
-	if int(b[0]) >= len(p.to.Places) {
-		p.lost(transport.ErrUnreachable)
-		return
-	}
-	p.movedTo(int(b[0]), &at)
+// moved keeps where ep is now.
+func (l *Link) moved(ep transport.Endpoint, to *wire.Address) {
+	l.addresses[ep] = string(append(to.Encode(), to.Carrier...))
 }
 
 // movedTo: that port of p's is at a place, maybe another than was known. Then what led to where it
@@ -141,7 +144,7 @@ func (p *peer) movedTo(far int, at *wire.Place) {
 		return
 	}
 	p.to.Places[far] = *at
-	l.addresses[p.ep] = string(append(p.to.Encode(), p.to.Carrier...))
+	l.moved(p.ep, &p.to)
 	p.transfers.Expired(far)
 	for _, q := range p.allPairs() {
 		if q.Far() != far {

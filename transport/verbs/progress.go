@@ -75,9 +75,6 @@ func (p *peer) workFor(max int) (n int) {
 	if p.gone {
 		return n
 	}
-	if p.untold != 0 {
-		p.tellPlaces()
-	}
 	p.payFlushes()
 	p.transfers.Pay()
 	p.Ended()

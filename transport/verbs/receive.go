@@ -121,9 +121,6 @@ func (p *peer) dispatch(h *wire.Head, header, data []byte) {
 	case wire.KindBye:
 		p.onBye(h.Credit)
 		return
-	case wire.KindPlace:
-		p.onPlace(header)
-		return
 	case wire.KindFlush:
 		return
 	case wire.KindFlushed:

@@ -21,6 +21,7 @@ type plugs struct {
 	failing string                  // with failures, what the next adapter cannot do
 	fails   int
 	asked   int
+	returns int // looks in vain until all is plugged in again; 0: when a test says so
 }
 
 func newPlugs() *plugs {
@@ -31,8 +32,12 @@ func newPlugs() *plugs {
 func (s *plugs) set(_ *fake.Fabric, c *Config) {
 	task := c.Task
 	c.Clock = fast()
+	c.Moved = func() { s.n.moved(task) }
 	c.Reopen = func(i int) (ibv.Device, error) {
 		if s.asked++; s.out[[2]int{task, i}] {
+			if s.returns--; s.returns == 0 {
+				clear(s.out)
+			}
 			return nil, ibv.ErrGone
 		}
 		d, err := s.n.fabric.Device()
@@ -65,14 +70,14 @@ func (s *plugs) isBack(task, i int) bool {
 		s.n.ports[task][i] != s.pulled[[2]int{task, i}]
 }
 
-// back waits until a port is up again, and its peers have been told.
+// back waits until a port is up again, and its peer knows where.
 func (s *plugs) back(t *testing.T, task, i int) {
 	t.Helper()
 	s.plug(task, i)
-	l := s.n.links[task]
 	s.n.until(t, "a port that is opened again", func() bool {
-		p := l.peers[transport.Endpoint(1-task)]
-		return s.isBack(task, i) && (p == nil || p.untold == 0)
+		var known wire.Address
+		known.Decode([]byte(s.n.links[1-task].addresses[task]))
+		return s.isBack(task, i) && known.Places[i] == s.n.links[task].ports.Places()[i]
 	})
 }
 
@@ -172,6 +177,9 @@ func TestReopenedAtRandom(t *testing.T) {
 		s.n = newNetOfPorts(t, []int{2, 1}, seed, func(f *fake.Fabric, c *Config) {
 			s.set(f, c)
 			f.Break, f.Lose, c.BulkMin = 0.002, 0.1, 10_000
+			c.PeerFailed = func(ep transport.Endpoint, err error) {
+				t.Errorf("seed %d: task %d is lost: %v", seed, ep, err)
+			}
 		})
 		n, random := s.n, rand.New(rand.NewPCG(seed, 3))
 		here, there := userMemory(t, 1<<20), userMemory(t, 1<<20)
@@ -425,32 +433,100 @@ func TestReopenTold(t *testing.T) {
 	s.n.close(t)
 }
 
-// TestPlaceThatCannotBe: a packet that names a port which there is not, or an MTU that none has,
-// ends the connection; a place of before is none.
-func TestPlaceThatCannotBe(t *testing.T) {
+// TestMovedThatCannotBe: an address with another number of ports, of another incarnation, of a task
+// that is not connected, or of an earlier place changes nothing; an MTU that no adapter has ends the
+// connection.
+func TestMovedThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
-		port        byte
+		task        transport.Endpoint
+		ports       int
+		other       uint64 // incarnation
 		mtu, opened uint16
 		ends        bool
-	}{{1, 1024, 1, true}, {255, 1024, 1, true}, {0, wire.MTUMin - 1, 1, true},
-		{0, wire.MTUMax + 1, 1, true},
-		{0, 512, 0, false}, {0, 512, 1<<16 - 1, false}} {
+	}{{ports: 2, mtu: 1024, opened: 1}, {ports: 1, other: 2, mtu: 1024, opened: 1},
+		{task: 7, ports: 1, mtu: 1024, opened: 1}, {task: -1, ports: 1, mtu: 1024, opened: 1},
+		{ports: 1, mtu: wire.MTUMin - 1, opened: 1, ends: true},
+		{ports: 1, mtu: wire.MTUMax + 1, opened: 1, ends: true},
+		{ports: 1, mtu: 512, opened: 0}, {ports: 1, mtu: 512, opened: 1<<16 - 1}} {
 		n := newNet(t, 2, 1, nil)
 		n.sendNumbers(t, 1, func(int) {})
-		p := n.links[1].peers[0]
-		before := p.Expected
-		b := make([]byte, wire.MovedSize)
-		b[0] = c.port
-		(&wire.Place{QPN: 1, MTU: c.mtu, Opened: c.opened}).Encode(b[8:])
-		if err := n.links[0].peers[1].transmit(wire.KindPlace, 0, b, 0, 0); err != nil {
-			t.Fatal(err)
-		}
-		n.until(t, "it is taken in", func() bool { return p.Expected == before+1 })
-		if p.gone != c.ends || p.to.Places[0].QPN == 1 {
+		a := wire.Address{Incarnation: n.links[0].own.Incarnation ^ c.other,
+			Places: make([]wire.Place, c.ports)}
+		a.Places[0] = wire.Place{QPN: 1, MTU: c.mtu, Opened: c.opened}
+		n.links[1].Moved(c.task, a.Encode())
+		n.links[1].Moved(c.task, a.Encode()[:20])
+		if p := n.links[1].peers[0]; p.gone != c.ends || p.to.Places[0].QPN == 1 {
 			t.Errorf("%+v: gone %v, place %+v", c, p.gone, p.to.Places[0])
 		}
 		n.close(t)
 	}
+}
+
+// TestBothReopened: the only adapters of both tasks are opened again at the same moment, after their
+// completion queues have failed or they were gone for a while, and no other link leads there; also
+// where the tasks have not talked to each other yet. Nothing is lost, and no task.
+func TestBothReopened(t *testing.T) {
+	for _, kind := range []string{"queue", "adapter", "first"} {
+		for seed := range uint64(10) {
+			t.Run(fmt.Sprint(kind, seed), func(t *testing.T) { testBothReopened(t, kind, seed) })
+		}
+	}
+}
+
+func testBothReopened(t *testing.T, kind string, seed uint64) {
+	s := newPlugs()
+	s.n = newNetOfPorts(t, []int{0, 0}, seed, func(f *fake.Fabric, c *Config) {
+		s.set(f, c)
+		f.Lose = 0.1
+		c.PeerFailed = func(ep transport.Endpoint, err error) { t.Errorf("task %d is lost: %v", ep, err) }
+	})
+	n := s.n
+	both := func() {
+		for side := range 2 {
+			if kind == "queue" {
+				n.devices[side].FailCQs()
+				n.devices[side].OverrunCQs()
+			} else {
+				s.pull(side, 0)
+			}
+		}
+		s.returns = 1 + int(seed%4)
+	}
+	if kind == "first" {
+		both()
+		n.until(t, "they are back", func() bool { return s.isBack(0, 0) && s.isBack(1, 0) })
+	}
+	n.sendNumbers(t, 300, func(i int) {
+		if i%100 == 50 && kind != "first" {
+			both()
+		}
+	})
+	n.transfer(t, seed%2 == 0, 1<<20, func() {})
+	for _, l := range n.links {
+		if l.ports.Places()[0].Opened == 0 {
+			t.Error("no port was opened again")
+		}
+	}
+	n.close(t)
+}
+
+// TestGraceEnds: where the last adapter does not come back, the other tasks are lost, and not before
+// it was looked for several times.
+func TestGraceEnds(t *testing.T) {
+	s, ended := newPlugs(), error(nil)
+	s.n = newNetOfPorts(t, []int{0, 0}, 1, func(f *fake.Fabric, c *Config) {
+		s.set(f, c)
+		if c.Task == 0 {
+			c.PeerFailed = func(_ transport.Endpoint, err error) { ended = err }
+		}
+	})
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.pull(0, 0)
+	s.n.until(t, "the other task to be lost", func() bool { return ended != nil })
+	if ended != transport.ErrAdaptersDown || s.asked < 5 {
+		t.Errorf("%v, after %d looks", ended, s.asked)
+	}
+	s.n.close(t)
 }
 
 // TestPlaceInBytes: a place, in an address and in a Hello, goes through bytes as it is.

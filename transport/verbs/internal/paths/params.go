@@ -24,8 +24,10 @@ const (
 	// reopenSoon is how long a port of which only a queue has failed waits for its queue pairs to
 	// end, and for handlers that read its buffers.
 	reopenSoon = int64(time.Millisecond)
-	// reopenFirst is how long after it was lost an adapter is looked for, in nanoseconds; then less
-	// often.
+	// reopenFirst is how long after it was lost an adapter is looked for, in nanoseconds. After
+	// looksMax looks, so far apart, the tasks are lost that no adapter leads to: a driver that begins
+	// anew takes seconds. From then on it is looked for less often.
 	reopenFirst = int64(time.Second)
 	reopenLast  = int64(time.Minute)
+	looksMax    = 10
 )

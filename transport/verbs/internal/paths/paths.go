@@ -5,6 +5,7 @@
 //
 //	paths.go   the ports of a link: made, looked at, closed
 //	port.go    a port: its queues, completions, events, datagrams
+//	states.go  the table of its states
 //	receive.go its receive buffers
 //	queue.go   a queue pair over a way
 //	way.go     the ways to a peer
@@ -51,16 +52,6 @@ type Pair interface {
 	Sparable() bool                // the peer can be reached over the spare port
 }
 
-// State is that of a port, as its adapter has reported it.
-type State uint8
-
-// States of a port.
-const (
-	Up   State = iota
-	Down       // it may come up again
-	Gone       // the adapter has failed or was taken away; see Config.Reopen
-)
-
 // Change is a port with its new state, or with why it stays Gone.
 type Change struct {
 	Index int
@@ -89,16 +80,15 @@ type Config struct {
 
 // Set is the ports of a link.
 type Set struct {
-	cfg      Config
-	link     Link
-	ports    []*Port
-	spare    *Port // over a carrier; nil: there is none
-	slots    slots
-	gate     int // stands for the adapters' descriptors; 0: there is none
-	places   []wire.Place
-	reopened uint8 // a bit for each port that is not where the first address has it
-	dead     bool  // the last adapter is gone
-	closed   bool
+	cfg    Config
+	link   Link
+	ports  []*Port
+	spare  *Port // over a carrier; nil: there is none
+	slots  slots
+	gate   int // stands for the adapters' descriptors; 0: there is none
+	places []wire.Place
+	dead   bool // the last adapter is gone, and was not there again in time
+	closed bool
 }
 
 // New makes a Set, whose ports are to be opened.
@@ -140,7 +130,7 @@ func (s *Set) Close() error {
 	s.closeGate()
 	errs := []error{s.slots.close()}
 	for _, pt := range s.ports {
-		if err := pt.close(); pt.state != Gone {
+		if err := pt.close(); !pt.gone() {
 			errs = append(errs, err)
 		}
 	}
@@ -161,13 +151,10 @@ func (s *Set) Unshare() {
 // Ports are those over adapters.
 func (s *Set) Ports() []*Port { return s.ports }
 
-// Places is where the ports are; Reopened has a bit for each that is not where it was at first.
+// Places is where the ports are.
 func (s *Set) Places() []wire.Place { return s.places }
 
-// Reopened has a bit for each port that is not where it was at first.
-func (s *Set) Reopened() uint8 { return s.reopened }
-
-// Dead says whether no adapter is there any more.
+// Dead says whether no adapter is there, and none is waited for.
 func (s *Set) Dead() bool { return s.dead }
 
 // least is the smallest share of the ports' completion queues, and at most most.
@@ -231,8 +218,8 @@ func (s *Set) TakeSent() (n int) {
 		s.spare.adapter.(*fallback.Adapter).Drive()
 	}
 	for pt := range s.all {
-		if pt == s.spare && !s.UsesSpare() {
-			break
+		if pt == s.spare && !s.UsesSpare() || pt.state == released {
+			continue
 		}
 		var c [8]ibv.Completion
 		found := max(pt.adapter.PollCQ(pt.cq, c[:]), 0)
@@ -280,9 +267,9 @@ func (s *Set) Files() (files []int) {
 
 // Arm has the descriptors become readable with the next completion. False: there are some already.
 func (s *Set) Arm() bool {
+	s.Quiet()
 	for _, pt := range s.ports {
-		pt.adapter.Quiet(nil)
-		if pt.Next < pt.Count || len(pt.kept) > 0 || pt.state != Gone && pt.adapter.ArmCQ(pt.cq, false) != nil {
+		if pt.Next < pt.Count || len(pt.kept) > 0 || !pt.gone() && pt.adapter.ArmCQ(pt.cq, false) != nil {
 			return false
 		}
 		// A completion before Arm wakes nobody.
@@ -296,47 +283,53 @@ func (s *Set) Arm() bool {
 // Quiet ends that.
 func (s *Set) Quiet() {
 	for _, pt := range s.ports {
-		pt.adapter.Quiet(nil)
-	}
-}
-
-// turn notes the state that an adapter has reported of its port. Queue pairs over a port that is down
-// fail if another is up; else they wait: the port may be up again before they fail by themselves.
-func (s *Set) turn(pt *Port, to State) {
-	if pt.state == to || s.closed {
-		return
-	}
-	pt.state = to
-	if s.cfg.Changed != nil {
-		s.cfg.Changed(Change{Index: pt.index, Name: pt.info.Name, State: to})
-	}
-	if to == Up {
-		s.link.Up(pt)
-		return
-	}
-	up := s.AnyUp()
-	for _, q := range pt.pairs {
-		if up || q.Sparable() {
-			q.Broke()
+		if pt.state != released {
+			pt.adapter.Quiet(nil)
 		}
 	}
 }
 
-// lose: an adapter is gone, and everything over it. works: only a queue of it is. Then it is opened
-// again at once, and until that fails the tasks that no other adapter leads to are not lost.
-func (s *Set) lose(pt *Port, works bool) {
-	if pt.state == Gone {
+// turn has a step befall a port, and reports its state; false: it cannot be now. Queue pairs over a
+// port that is down fail if another is up; else they wait: the port may be up again before they fail
+// by themselves.
+func (s *Set) turn(pt *Port, by step) bool {
+	if s.closed || !pt.step(by) {
+		return false
+	}
+	s.report(pt)
+	fails := pt.gone() || s.AnyUp()
+	for _, q := range pt.pairs {
+		if pt.state != Up && (fails || q.Sparable()) {
+			q.Broke()
+		}
+	}
+	return true
+}
+
+// report lets the owner know of a port's state, and the link that it is up.
+func (s *Set) report(pt *Port) {
+	if s.cfg.Changed != nil {
+		s.cfg.Changed(Change{Index: pt.index, Name: pt.info.Name, State: pt.State()})
+	}
+	if pt.state == Up {
+		s.link.Up(pt)
+	}
+}
+
+// lose: an adapter is gone, or a queue of it has failed, and everything over it. While it may be there
+// again soon the tasks that no other adapter leads to are not lost.
+func (s *Set) lose(pt *Port, by step) {
+	if by == queueDied && s.cfg.Reopen == nil {
+		by = lost
+	}
+	if !s.turn(pt, by) {
 		return
 	}
-	s.turn(pt, Gone)
 	s.unwatch(pt)
 	s.link.Gone(pt)
-	pt.lookAt, pt.pause = s.cfg.Clock()+reopenFirst, 2*reopenFirst
-	if works && s.cfg.Reopen != nil {
-		pt.lookAt, pt.works = s.cfg.Clock(), true
-	}
-	for _, q := range pt.pairs {
-		q.Broke()
+	pt.lookAt, pt.pause, pt.looks = s.cfg.Clock(), reopenFirst, 0
+	if pt.state != failed {
+		pt.lookAt += reopenFirst
 	}
 	s.die()
 }
@@ -344,15 +337,17 @@ func (s *Set) lose(pt *Port, works bool) {
 // die ends what no adapter leads to any more.
 func (s *Set) die() {
 	for _, pt := range s.ports {
-		if pt.state != Gone || pt.works {
+		if !pt.gone() || s.cfg.Reopen != nil && pt.looks < looksMax {
 			return
 		}
 	}
-	s.dead = true
-	s.link.AllGone()
+	if !s.dead {
+		s.dead = true
+		s.link.AllGone()
+	}
 }
 
 // Returns says whether a port is opened again at once: Look is to be called in each turn.
 func (s *Set) Returns() bool {
-	return slices.ContainsFunc(s.ports, func(pt *Port) bool { return pt.works })
+	return slices.ContainsFunc(s.ports, func(pt *Port) bool { return pt.state == failed })
 }

@@ -25,11 +25,11 @@ type Port struct {
 	qkey    uint32 // of ud
 	state   State
 
-	lookAt  int64      // after the adapter is gone: when it is looked for again
-	pause   int64      // and how long after that
-	place   wire.Place // where it was opened again
-	refused string     // why it was not, as it was reported last
-	works   bool       // only a queue of the adapter has failed, and it was not looked for yet
+	// After the adapter is gone:
+	lookAt  int64  // when it is looked for again
+	pause   int64  // and how long after that
+	looks   int    // how often it was, in vain
+	refused string // why it was not opened again, as it was reported last
 
 	pairs   map[uint32]Pair // by the number of the queue pair
 	small   slots           // for datagrams, datagramsMax of them
@@ -50,13 +50,14 @@ type Port struct {
 func newPort(s *Set, index int, a ibv.Device) *Port {
 	pt := &Port{set: s, index: index, VerbsPort: s.cfg.Map(index), pairs: map[uint32]Pair{}}
 	pt.use(a)
-	pt.Index, pt.MaxInline = uint32(index), uint32(max(pt.info.MaxInline, 0))
+	pt.Index = uint32(index)
 	return pt
 }
 
 // use has pt be over a, whose queues are not made yet.
 func (pt *Port) use(a ibv.Device) {
 	pt.adapter, pt.info = a, a.Info()
+	pt.MaxInline = uint32(max(pt.info.MaxInline, 0))
 	pt.buffers = pool.New(min(receivesMax, pt.info.MaxReceives, pt.info.MaxCQE/2),
 		pt.buffers.Wanted())
 	pt.small = slots{ports: []*Port{pt}, size: datagramSize}
@@ -137,6 +138,9 @@ func (pt *Port) holder() uint8 { return uint8(pt.index) + 1 }
 // close ends the port, whose queue pairs are gone and whose memory, but the datagrams', is
 // deregistered.
 func (pt *Port) close() error {
+	if pt.state == released {
+		return nil
+	}
 	if pt.ud != 0 {
 		pt.adapter.DestroyQP(pt.ud)
 	}
@@ -156,11 +160,11 @@ func (pt *Port) poll(max int) bool {
 		pt.kept = pt.kept[pt.Count:]
 		pt.noteKept()
 	}
-	if pt.Next == pt.Count {
+	if pt.Next == pt.Count && pt.state != released {
 		n := pt.adapter.PollCQ(pt.cq, pt.found[:min(len(pt.found), max)])
 		if n < 0 || pt.Broken != 0 { // C has met the same
 			n = 0
-			pt.set.lose(pt, false)
+			pt.set.lose(pt, lost)
 		}
 		for i, c := range pt.found[:n] {
 			pt.Batch[i] = completion{Id: c.ID, Qpn: c.QPN, N: c.N, Status: uint8(c.Status),
@@ -175,7 +179,7 @@ func (pt *Port) poll(max int) bool {
 // keep takes all completions from the adapter, for later turns: those of a queue pair go with it. From
 // now on they are of none, as another may get its number.
 func (pt *Port) keep(qpn uint32) {
-	for pt.state != Gone {
+	for !pt.gone() {
 		n := pt.adapter.PollCQ(pt.cq, pt.found[:])
 		for _, c := range pt.found[:max(n, 0)] {
 			pt.kept = append(pt.kept, completion{Id: c.ID, Qpn: c.QPN, N: c.N,
@@ -331,7 +335,7 @@ func (pt *Port) datagram(c *completion) {
 	}
 	var err error
 	switch {
-	case pt.state == Gone || pt.set.closed:
+	case pt.gone() || pt.set.closed:
 	case ibv.Status(c.Status) == ibv.Success:
 		err = pt.receiveDatagram(s)
 	default:
@@ -341,14 +345,14 @@ func (pt *Port) datagram(c *completion) {
 		}
 	}
 	if err != nil {
-		pt.set.lose(pt, false)
+		pt.set.lose(pt, lost)
 	}
 }
 
 // events asks the adapter what it has to tell.
 func (pt *Port) events() {
 	s := pt.set
-	for pt.state != Gone {
+	for !pt.gone() {
 		e := pt.adapter.Event()
 		if s.cfg.Event != nil && e.Kind != ibv.NoEvent {
 			s.cfg.Event(e, pt.info)
@@ -361,11 +365,15 @@ func (pt *Port) events() {
 				q.Broke()
 			}
 		case ibv.PortDown:
-			s.turn(pt, Down)
+			s.turn(pt, wentDown)
 		case ibv.PortUp:
-			s.turn(pt, Up)
+			s.turn(pt, wentUp)
 		case ibv.Fatal:
-			s.lose(pt, e.OfQueue())
+			by := lost
+			if e.OfQueue() {
+				by = queueDied
+			}
+			s.lose(pt, by)
 		}
 	}
 }
@@ -373,7 +381,6 @@ func (pt *Port) events() {
 func (pt *Port) Number() int    { return pt.index }      // the port's number
 func (pt *Port) Queues() int    { return len(pt.pairs) } // how many queue pairs are over it
 func (pt *Port) Info() ibv.Info { return pt.info }       // the adapter's port
-func (pt *Port) State() State   { return pt.state }      // the state that the adapter has reported last
 
 // Adapter is what the port is over, with the domain of its memory.
 func (pt *Port) Adapter() (ibv.Device, ibv.PD) { return pt.adapter, pt.pd }

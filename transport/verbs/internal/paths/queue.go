@@ -52,7 +52,7 @@ func (q *Queue) FreePath() {
 // fill that number of receive buffers, which are made here. It returns number and first PSN.
 func (q *Queue) Create(owner Pair, requests, segments, buffers int) (qpn, psn uint32, err error) {
 	pt := q.port
-	if pt.state == Gone {
+	if pt.gone() {
 		return 0, 0, ibv.ErrGone
 	}
 	attr := ibv.QPAttr{PD: pt.pd, SendCQ: pt.cq, RecvCQ: pt.cq, SRQ: pt.srq,

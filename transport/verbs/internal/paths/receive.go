@@ -25,7 +25,7 @@ func (pt *Port) adapt() {
 	if pt.buffers.Came(most) {
 		pt.resize()
 	}
-	if pt.Receives < pt.Target && pt.state != Gone {
+	if pt.Receives < pt.Target && !pt.gone() {
 		pt.fillReceives()
 	}
 }
@@ -56,7 +56,7 @@ func (pt *Port) fillReceives() {
 
 // giveBack has a slot that was received into go to the shared receive queue, with others.
 func (pt *Port) giveBack(s int32) {
-	if pt.Receives >= pt.Target || s >= pt.set.cfg.Shared.Used || pt.state == Gone ||
+	if pt.Receives >= pt.Target || s >= pt.set.cfg.Shared.Used || pt.gone() ||
 		pt.set.closed {
 		pt.set.slots.put(s)
 		return

@@ -1,20 +1,23 @@
 package paths
 
 import (
-	"errors"
 	"fmt"
 
 	"lapi/transport/ibv"
 	"lapi/transport/layout"
-	"lapi/transport/verbs/internal/pool"
 	"lapi/transport/verbs/internal/wire"
 )
 
 // An adapter that is gone may be there again: its driver has begun anew after a fault, or the card
 // was plugged in again. Then the port is opened again, in its old place. For peers it is somewhere
 // else now: another datagram queue pair, maybe another GID. Each Hello says where the port is that
-// it comes from; and a packet, kindPlace, says so once to each peer, who may be the first to want a
-// queue pair there. Nothing else of the port lasts: keys, registrations, queue pairs are made anew.
+// it comes from; and the owner lets all peers know (Link.MovedElsewhere), since all that a peer knows
+// of this task may be where its only port was. Nothing else of the port lasts: keys, registrations,
+// queue pairs are made anew.
+//
+// An adapter that the kernel takes away may not go, nor come back, before the last process has closed
+// it: soft-RoCE's driver waits for that. So what the port had is given back before the adapter is
+// looked for.
 
 // Look looks for the adapters that are gone, each after a pause.
 func (s *Set) Look(now int64) {
@@ -26,46 +29,65 @@ func (s *Set) Look(now int64) {
 }
 
 // isSought says whether pt's adapter is looked for.
-func (s *Set) isSought(pt *Port) bool { return s.cfg.Reopen != nil && pt.state == Gone }
+func (s *Set) isSought(pt *Port) bool { return s.cfg.Reopen != nil && pt.gone() }
 
 // reopen opens pt again if its adapter is there.
 func (s *Set) reopen(pt *Port, now int64) {
-	lost, all := s.lostSlots(pt)
-	if len(pt.pairs) > 0 || !all {
-		if pt.works {
+	if pt.state != released && !s.release(pt) {
+		if pt.state == failed {
 			pt.lookAt = now + reopenSoon
 		}
 		return
 	}
 	pt.lookAt = now + pt.pause
-	pt.pause = min(2*pt.pause, reopenLast)
-	if pt.works {
-		pt.works = false
-		defer s.die()
+	if pt.looks++; pt.looks >= looksMax {
+		pt.pause = min(2*pt.pause, reopenLast)
 	}
 	a, err := s.cfg.Reopen(pt.index)
-	if err != nil {
-		s.release(pt, lost)
-		return
+	if err == nil {
+		if err = s.openAgain(pt, a); err != nil {
+			s.refuse(pt, err)
+		}
 	}
-	fresh, regions, err := s.openAgain(pt, a)
 	if err != nil {
-		s.refuse(pt, err)
-		return
+		s.die()
 	}
-	s.dispose(pt)
-	s.putLost(lost)
-	s.replace(pt, fresh, regions)
-	s.announce(pt)
 }
 
 // refuse says why an adapter that is there again is not used, if that was not said before.
 func (s *Set) refuse(pt *Port, why error) {
 	if text := why.Error(); text != pt.refused && s.cfg.Changed != nil {
 		pt.refused = text
-		s.cfg.Changed(Change{Index: pt.index, Name: pt.info.Name, State: pt.state,
-			Refused: why})
+		s.cfg.Changed(Change{Index: pt.index, Name: pt.info.Name, State: Gone, Refused: why})
 	}
+}
+
+// release gives back what pt had of its adapter. False: not yet, as it has queue pairs, or handlers
+// look at its receive buffers.
+func (s *Set) release(pt *Port) bool {
+	lost, all := s.lostSlots(pt)
+	if len(pt.pairs) > 0 || !all {
+		return false
+	}
+	s.link.Disposed(pt)
+	s.unwatch(pt)
+	s.empty(pt)
+	for _, slot := range lost {
+		if s.slots.holder[slot] = 0; !s.link.Claim(slot) {
+			s.slots.put(slot)
+		}
+	}
+	return true
+}
+
+// empty closes pt's adapter, with all that pt has of it.
+func (s *Set) empty(pt *Port) {
+	s.slots.leave(pt)
+	_ = pt.close() // the kernel may say once more that it is gone
+	pt.step(emptied)
+	pt.pd, pt.cq, pt.srq, pt.ud, pt.revived = 0, 0, 0, 0, 0
+	pt.small, pt.kept = slots{}, nil
+	*pt.VerbsPort = layout.VerbsPort{Index: pt.Index, Most: pt.Most}
 }
 
 // lostSlots lists the receive buffers that went down with pt's adapter. False: it had others, which
@@ -108,92 +130,56 @@ func (s *Set) Discard(slot int32) {
 	s.slots.put(slot)
 }
 
-// openAgain makes the queues of a, which is closed if that fails, and registers the slots. The
-// result is a port only as far as the adapter goes.
-func (s *Set) openAgain(pt *Port, a ibv.Device) (*Port, []ibv.Region, error) {
-	fresh := &Port{set: s, index: pt.index, VerbsPort: new(layout.VerbsPort)}
-	fresh.use(a)
-	var regions []ibv.Region
-	err := fresh.allocate()
+// openAgain has pt, which is released, be over a, and lets all know; a is closed if that fails.
+func (s *Set) openAgain(pt *Port, a ibv.Device) error {
+	before := pt.info
+	pt.use(a)
+	pt.step(reopened)
+	err := pt.replaces(before)
 	if err == nil {
-		regions, err = s.slots.registerWith(fresh)
+		err = pt.allocate()
 	}
 	if err == nil {
-		err = fresh.startAgain(pt)
+		err = s.slots.registerWith(pt)
+	}
+	var at wire.Place
+	if err == nil {
+		at, err = pt.open()
 	}
 	if err != nil {
-		for _, r := range regions {
-			if r != (ibv.Region{}) { // of a chunk that was given back
-				_ = a.DeregMR(r.MR)
-			}
-		}
-		return nil, nil, errors.Join(err, fresh.close())
+		pt.step(lost)
+		s.empty(pt)
+		pt.info = before
+		return err
 	}
-	return fresh, regions, nil
-}
-
-// startAgain makes the queues of a port that is to take another's place.
-func (pt *Port) startAgain(old *Port) error {
-	if _, ok := pt.adapter.(Native); old.Cq != 0 && !ok {
-		return ibv.ErrGone
-	}
-	if pt.info.MaxMessage < old.info.MaxMessage { // pieces were cut for that
-		return fmt.Errorf("verbs: it moves %d bytes at once, and moved %d", pt.info.MaxMessage,
-			old.info.MaxMessage)
-	}
-	var err error
-	pt.place, err = pt.open()
-	return err
-}
-
-// dispose ends all that there was with pt's adapter. Its queue pairs are gone.
-func (s *Set) dispose(pt *Port) {
-	i := pt.index
-	s.link.Disposed(pt)
-	for k := range s.slots.chunks {
-		if r := &s.slots.chunks[k].regions[i]; *r != (ibv.Region{}) {
-			_ = pt.adapter.DeregMR(r.MR)
-			*r = ibv.Region{}
-		}
-	}
-	s.unwatch(pt)
-	_ = pt.close() // the kernel may say once more that it is gone
-}
-
-// replace has pt be over the adapter that fresh has opened.
-func (s *Set) replace(pt, fresh *Port, regions []ibv.Region) {
-	pt.adapter, pt.info = fresh.adapter, fresh.info
-	pt.pd, pt.cq, pt.srq, pt.ud, pt.qkey = fresh.pd, fresh.cq, fresh.srq, fresh.ud, fresh.qkey
-	pt.small, pt.revived = fresh.small, 0
-	pt.buffers = pool.New(fresh.buffers.Limit(), pt.buffers.Wanted())
-	pt.place, pt.refused, pt.kept = fresh.place, "", nil
-	pt.small.ports = []*Port{pt}
-	*pt.VerbsPort = layout.VerbsPort{Cq: fresh.Cq, Srq: fresh.Srq, Index: pt.Index,
-		MaxInline: uint32(max(pt.info.MaxInline, 0))}
 	pt.resize()
-	for k, r := range regions {
-		s.slots.chunks[k].regions[pt.index] = r
-		s.cfg.Shared.Chunks[k].Lkey[pt.index] = r.Local
-	}
+	pt.refused, s.dead = "", false
+	at.Opened = s.places[pt.index].Opened + 1
+	s.places[pt.index] = at
 	s.watch(pt)
 	s.link.Replaced(pt)
+	s.link.MovedElsewhere(pt.index)
+	s.report(pt)
+	return nil
 }
 
-// announce: pt is up again, somewhere else. All peers are to learn that.
-func (s *Set) announce(pt *Port) {
-	pt.place.Opened = s.places[pt.index].Opened + 1
-	s.places[pt.index] = pt.place
-	s.reopened |= 1 << pt.index
-	s.dead = false
-	s.link.MovedElsewhere(pt.index)
-	s.turn(pt, Up)
+// replaces says why pt's adapter cannot take the place of the one of before; nil: it can.
+func (pt *Port) replaces(before ibv.Info) error {
+	if _, ok := pt.adapter.(Native); pt.set.cfg.Native && !ok {
+		return ibv.ErrGone
+	}
+	if pt.info.MaxMessage < before.MaxMessage { // pieces were cut for that
+		return fmt.Errorf("verbs: it moves %d bytes at once, and moved %d", pt.info.MaxMessage,
+			before.MaxMessage)
+	}
+	return nil
 }
 
 // NextLook is when Look is to be called, not before at; 0: never.
 func (s *Set) NextLook(at int64) (due int64) {
 	for _, pt := range s.ports {
 		look := max(pt.lookAt, at, 1)
-		if pt.works {
+		if pt.state == failed {
 			look = pt.lookAt
 		}
 		if s.isSought(pt) && (due == 0 || look < due) {

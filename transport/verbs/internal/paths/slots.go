@@ -93,7 +93,7 @@ func (s *slots) grow() error {
 
 func (s *slots) register(c *chunk) error {
 	for _, pt := range s.ports {
-		if pt.state == Gone || pt.isSpare() {
+		if pt.gone() || pt.isSpare() {
 			continue
 		}
 		r, err := pt.register(c.memory)
@@ -105,22 +105,29 @@ func (s *slots) register(c *chunk) error {
 	return nil
 }
 
-// registerWith registers all that there is with the adapter of a port. When it
-// fails, it returns the regions that there are with the error.
-func (s *slots) registerWith(pt *Port) (done []ibv.Region, err error) {
+// registerWith registers all that there is with the adapter of a port.
+func (s *slots) registerWith(pt *Port) (err error) {
 	for i := range s.chunks {
-		b := s.chunks[i].memory
-		if b == nil {
-			done = append(done, ibv.Region{})
+		c := &s.chunks[i]
+		if c.memory == nil {
 			continue
 		}
-		r, err := pt.register(b)
-		if err != nil {
-			return done, err
+		if c.regions[pt.index], err = pt.register(c.memory); err != nil {
+			return err
 		}
-		done = append(done, r)
+		s.made(i)
 	}
-	return done, nil
+	return nil
+}
+
+// leave ends that.
+func (s *slots) leave(pt *Port) {
+	for i := range s.chunks {
+		if r := &s.chunks[i].regions[pt.index]; *r != (ibv.Region{}) {
+			_ = pt.adapter.DeregMR(r.MR)
+			*r = ibv.Region{}
+		}
+	}
 }
 
 // release gives a chunk back. An adapter that is gone has forgotten it.
@@ -130,7 +137,7 @@ func (s *slots) release(c *chunk) (first error) {
 			continue
 		}
 		if r := c.regions[pt.index]; r != (ibv.Region{}) {
-			if err := pt.adapter.DeregMR(r.MR); err != nil && pt.state != Gone {
+			if err := pt.adapter.DeregMR(r.MR); err != nil && !pt.gone() {
 				first = cmp.Or(first, err)
 				continue
 			}

@@ -58,8 +58,8 @@ func (w Way) Exists() bool { return w.port != nil }
 // IsUp says whether w's port is up, and IsGone whether its adapter is gone.
 func (w Way) IsUp() bool { return w.port.state == Up }
 
-func (w Way) IsGone() bool  { return w.port.state == Gone } // whether the adapter is gone
-func (w Way) IsSpare() bool { return w.port.isSpare() }     // whether w is over the spare port
+func (w Way) IsGone() bool  { return w.port.gone() }    // whether the adapter is gone
+func (w Way) IsSpare() bool { return w.port.isSpare() } // whether w is over the spare port
 
 // Own is the number of this task's port, Far that of the peer's.
 func (w Way) Own() int { return w.port.index }

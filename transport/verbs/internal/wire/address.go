@@ -7,7 +7,7 @@ import (
 )
 
 // Version of the packets, of Hello and of the address.
-const Version = 5
+const Version = 6
 
 // Address is what Link.Address gives to peers, little-endian:
 //

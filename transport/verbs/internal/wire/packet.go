@@ -61,7 +61,6 @@ const (
 	KindBye           // the peer closes
 	KindCredit        // grants credits, and does nothing else
 	KindMessages      // several messages: see Part
-	KindPlace         // a port of the sender's was opened again, and is somewhere else
 	KindWants         // asks for the keys of several ranges, its data
 	KindGrants        // the keys, its data, or none
 	Kinds             // how many there are, with none
@@ -133,8 +132,6 @@ func (h *Head) Decode(b []byte) bool {
 		return h.Header == ControlSize && h.Data <= ListMax
 	case KindGrant:
 		return h.Header == GrantSize && h.Data == 0
-	case KindPlace:
-		return h.Header == MovedSize && h.Data == 0
 	}
 	return h.Kind > 0 && h.Kind < Kinds && h.Header == ControlSize && h.Data == 0
 }
@@ -174,9 +171,6 @@ func partsFit(b []byte) bool {
 	}
 	return true
 }
-
-// MovedSize is what a packet of kind place has: the number of the port in 8 bytes, and its place.
-const MovedSize = 8 + PlaceSize
 
 // FlushedSize is what a packet of kind flushed has: the mark.
 const FlushedSize = 8
