@@ -164,6 +164,8 @@ const (
 	// TaskRejoined: Event.Task has died, or left, and was started again. Event.Part is its part
 	// of the exchange, whose files are the receiver's; it waits for Rejoiner.Answer.
 	TaskRejoined
+	// TaskMoved: Event.Part.Data is what Event.Task has published. It may come late, and twice.
+	TaskMoved
 )
 
 // Event is news about the job.
@@ -171,7 +173,7 @@ type Event struct {
 	Kind EventKind
 	Task int
 	Text string // why, for the message, such as "killed by signal 9"
-	Part Part   // of TaskRejoined
+	Part Part   // of TaskRejoined, TaskMoved
 }
 
 // Session is the wire-up of one LAPI instance, from LAPI_Init to LAPI_Term. It has no goroutine and
@@ -189,6 +191,9 @@ type Session interface {
 	Descriptor() int
 	// Poll returns the next event without blocking.
 	Poll() (Event, bool)
+	// Publish has each other task of the session that has not left get a TaskMoved with this task's
+	// address, of at most 1 KiB, whichever hub ends meanwhile.
+	Publish(address []byte)
 	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is
 	// sent for it on this instance.
 	Leave()

@@ -224,6 +224,9 @@ func (s *launched) note(m wire.Message) error {
 	switch {
 	case (m.Kind == wire.Died || m.Kind == wire.Ended) && int64(m.Number) < int64(s.numTasks):
 		s.events = append(s.events, Event{Kind: kind, Task: int(m.Number), Text: string(m.Data)})
+	case m.Kind == wire.Moved && int64(m.Number) < int64(s.numTasks):
+		s.events = append(s.events, Event{Kind: TaskMoved, Task: int(m.Number),
+			Part: Part{Data: m.Data}})
 	case m.Kind == wire.Left:
 		s.noteLeft(m.Data)
 	case s.more != nil:
@@ -298,6 +301,10 @@ func (s *launched) receive() {
 		}
 		_ = s.note(m) // there is no exchange
 	}
+}
+
+func (s *launched) Publish(address []byte) {
+	sendSoon(s.conn, wire.Message{Kind: wire.Moved, Data: address})
 }
 
 func (s *launched) Leave() {

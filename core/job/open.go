@@ -52,6 +52,7 @@ func (s *alone) Exchange(part Part) ([]Part, error) {
 func (s *alone) Tasks() []int        { return []int{s.task} }
 func (s *alone) Descriptor() int     { return -1 }
 func (s *alone) Poll() (Event, bool) { return Event{}, false }
+func (s *alone) Publish([]byte)      {}
 func (s *alone) Leave()              {}
 
 // ExitNotice is for nobody: no other task is told of this one's end.

@@ -101,6 +101,10 @@ func (c *Context) pollSession() {
 			if p, code := c.other(uint32(e.Task)); code == codes.Success {
 				c.ended(p, e.Text+" without LAPI_Term")
 			}
+		case job.TaskMoved:
+			if c.net.Verbs != nil {
+				c.net.Verbs.Moved(transport.Endpoint(e.Task), e.Part.Data)
+			}
 		case job.TaskRejoined:
 			c.settleBefore(uint32(e.Task))
 			c.taskReturned(e)

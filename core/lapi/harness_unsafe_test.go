@@ -181,6 +181,16 @@ func (s *seat) Poll() (e job.Event, ok bool) {
 	s.events[s.me] = s.events[s.me][1:]
 	return e, true
 }
+func (s *seat) Publish(address []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.events {
+		if i != s.me {
+			s.events[i] = append(s.events[i], job.Event{Kind: job.TaskMoved, Task: s.me,
+				Part: job.Part{Data: address}})
+		}
+	}
+}
 func (s *seat) Leave() {}
 
 func (s *seat) ExitNotice() ([]byte, []int) { return nil, nil }

@@ -144,6 +144,7 @@ func (n *Net) useAdapters(all []ibv.Device, key []byte) error {
 		infos = append(infos, a.Info())
 	}
 	cfg.Reopen = n.reopener(infos)
+	cfg.Moved = func() { n.Session.Publish(n.Verbs.Address().Bytes) }
 	l, err := verbs.New(cfg) // closes them if it fails
 	if err != nil {
 		return fmt.Errorf("adapter %s cannot be used: %w", infos[0].Name, err)

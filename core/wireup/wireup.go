@@ -159,6 +159,8 @@ type VerbsLink interface {
 	UseSpare(c verbs.Carrier)
 	SpareFailed(ep transport.Endpoint)
 	UsesSpare() bool
+	// Moved takes in a task's address, which it has published.
+	Moved(ep transport.Endpoint, address []byte)
 }
 
 // Net is the links of one context or interface, connected.

@@ -22,6 +22,7 @@ type group struct {
 	rounds    map[uint32]*round
 	told      map[uint32][]byte // the node's parts of the latest two rounds that others were told
 	rejoins   *session          // the one of which the others were told (rejoin.go)
+	moved     map[int][]byte    // by task: its latest address, if that has changed
 }
 
 // round is one exchange.
@@ -37,6 +38,7 @@ func newGroup(h *Hub, id groupID) *group {
 		members: make([]*session, numTasks), left: make([]bool, numTasks),
 		ending: make([]bool, numTasks), dead: make([]string, numTasks),
 		rounds: make(map[uint32]*round), told: make(map[uint32][]byte),
+		moved: make(map[int][]byte),
 	}
 }
 

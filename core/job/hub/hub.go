@@ -269,6 +269,9 @@ func (h *Hub) join(s *session) {
 			s.mourn(g.deathNotice(dead))
 		}
 	}
+	for t, address := range g.moved { // before its keeper came to this hub
+		g.sendMoved(s, t, address)
+	}
 	h.changed.Broadcast()
 	invariant.Go(s.readAll)
 	invariant.Go(s.writeAll)
@@ -348,6 +351,26 @@ func (h *Hub) spread(g *group, kind wire.Kind, taskID int) {
 		if s != nil && s.task != taskID && s.rejoin == nil && (h.span != nil || !s.left) {
 			s.send(notice(kind, taskID), nil)
 		}
+	}
+}
+
+// move notifies the members of a group of a task's address, which has changed. mu is held.
+func (h *Hub) move(g *group, taskID int, address []byte) error {
+	if len(address) > maxHow {
+		return errNote
+	}
+	g.moved[taskID] = address
+	for _, s := range g.members {
+		if s != nil {
+			g.sendMoved(s, taskID, address)
+		}
+	}
+	return nil
+}
+
+func (g *group) sendMoved(to *session, taskID int, address []byte) {
+	if to.task != taskID {
+		to.send(wire.Message{Kind: wire.Moved, Number: uint32(taskID), Data: address}, nil)
 	}
 }
 

@@ -412,3 +412,26 @@ func linkTo(t *testing.T) (l *link, other int) {
 	}
 	return l, other
 }
+
+// TestKeeperRepeatsMoved: an address that has changed while there was no hub, or before one ended,
+// reaches the tasks of all nodes, by the next one.
+func TestKeeperRepeatsMoved(t *testing.T) {
+	a := newAttended(t)
+	all := a.joinAll()
+	a.send(all[1], wire.Message{Kind: wire.Moved, Data: []byte("first")})
+	a.expect(all[3], wire.Moved)
+	a.kill(0)
+	a.send(all[1], wire.Message{Kind: wire.Moved, Data: []byte("second")})
+	a.follow(0)
+	a.kill(2)
+	a.follow(1)
+	var latest string
+	for _, m := range a.news(all[3]) {
+		if m.Kind == wire.Moved && m.Number == 1 {
+			latest = string(m.Data)
+		}
+	}
+	if latest != "second" {
+		t.Errorf("task 3 has %q of task 1", latest)
+	}
+}

@@ -25,6 +25,7 @@ type kept struct {
 	expects []int             // what it has said by Expect
 	asks    []uint32          // what it has asked by Settle
 	lives   map[int]wire.Life // of the others, as it has them
+	moved   []byte            // its latest address, if that has changed
 	way     *keptWay          // to the hub; nil: it is told of this session when there is one
 }
 
@@ -91,6 +92,9 @@ func (s *kept) repeat() {
 	}
 	for _, t := range s.asks {
 		s.way.send(wire.Message{Kind: wire.Settle, Number: t}, nil)
+	}
+	if s.moved != nil {
+		s.way.send(wire.Message{Kind: wire.Moved, Data: s.moved}, nil)
 	}
 	if s.ending {
 		s.way.send(wire.Message{Kind: wire.Ending}, nil)
@@ -175,6 +179,8 @@ func (s *kept) said(m wire.Message) error {
 			s.asks = append(s.asks, m.Number)
 		}
 	case wire.Answer, wire.Missing: // of what the hub has said, or says
+	case wire.Moved:
+		s.moved = m.Data
 	case wire.Leave:
 		s.leaving = true
 	case wire.Ending:
@@ -250,7 +256,7 @@ func (s *kept) heard(m wire.Message) {
 	case wire.Settle:
 		s.asks = slices.DeleteFunc(s.asks, func(t uint32) bool { return t == m.Number })
 		s.send(m, nil)
-	case wire.Missing:
+	case wire.Missing, wire.Moved:
 		s.send(m, nil)
 	}
 	closeFiles(files)

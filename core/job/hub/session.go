@@ -287,6 +287,10 @@ func (s *session) received(m wire.Message) error {
 		s.hub.tellNodes(noteLeft, s.id, 0, s.task, nil)
 		s.answer(wire.Left)
 		return nil
+	case wire.Moved:
+		m.CloseFiles()
+		s.hub.tellNodes(noteMoved, s.id, 0, s.task, m.Data)
+		return s.hub.move(s.group, s.task, m.Data)
 	}
 	m.CloseFiles()
 	return io.ErrUnexpectedEOF

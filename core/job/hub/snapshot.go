@@ -124,6 +124,11 @@ func (h *Hub) snapshot() (all [][]byte) {
 			n := note{noteParts, id, number, h.span.task, data}
 			all = append(all, n.encode())
 		}
+		for t, address := range g.moved {
+			if n := (note{noteMoved, id, 0, t, address}); h.isOwn(t) {
+				all = append(all, n.encode())
+			}
+		}
 	}
 	if h.span.asked > 0 {
 		n := note{kind: noteAsk, number: h.span.asked, task: h.span.task}

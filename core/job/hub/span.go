@@ -38,6 +38,7 @@ const (
 	noteTask                       // how Task stands in all groups (snapshot.go)
 	noteAsk                        // say noteHeard with Number, once all before was taken in
 	noteHeard
+	noteMoved // Task's address has changed; the address
 	lastNote
 )
 
@@ -54,7 +55,7 @@ type note struct {
 const (
 	noteHeader = 14
 	maxAhead   = 64      // sessions that another node's tasks may begin before this one's; rounds
-	maxHow     = 1 << 10 // bytes of text
+	maxHow     = 1 << 10 // bytes of text, or of an address
 	flushLimit = 2 * time.Second
 	// how long LAPI_Term of the task with the hub waits for the others of its node
 	lingerLimit = 100 * time.Millisecond
@@ -198,6 +199,8 @@ func (h *Hub) heard(w *Way, node int, b []byte) error {
 		h.leave(g, n.task)
 	case noteEnding:
 		h.end(g, n.task)
+	case noteMoved:
+		err = h.move(g, n.task, n.data)
 	case noteDied:
 		h.died(g, n.task, string(n.data))
 	}

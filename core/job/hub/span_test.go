@@ -411,3 +411,30 @@ func TestAwaitSleeps(t *testing.T) {
 	h.await(time.Millisecond, func() bool { return false }) // ends by its limit
 	h.mu.Unlock()
 }
+
+// TestMovedReachesAll: each task's address that has changed reaches all others, on all nodes, also
+// where the connection between two hubs is made later; one that is too long ends the session.
+func TestMovedReachesAll(t *testing.T) {
+	s := newSpanned(t, 2)
+	all := s.joinAll()
+	hears := func(task int, address string) {
+		t.Helper()
+		if m := s.expect(all[task], wire.Moved); m.Number != 3 || string(m.Data) != address {
+			t.Errorf("task %d: %d, %q", task, m.Number, m.Data)
+		}
+	}
+	s.send(all[3], wire.Message{Kind: wire.Moved, Data: []byte("here")})
+	for task := range 3 {
+		hears(task, "here")
+	}
+	s.disconnect()
+	s.send(all[3], wire.Message{Kind: wire.Moved, Data: []byte("there")})
+	hears(2, "there")
+	s.connect(1, 0)
+	hears(0, "there")
+	hears(1, "there")
+	s.send(all[3], wire.Message{Kind: wire.Moved, Data: make([]byte, maxHow+1)})
+	if m := s.expect(all[2], wire.Died); m.Number != 3 {
+		t.Errorf("%+v", m)
+	}
+}

@@ -27,7 +27,7 @@ import (
 // node has made stays; a way to a node's successor goes before one to who was there.
 
 const (
-	trunkVersion = 0x8001 // no version of a rendezvous
+	trunkVersion = 0x8002 // no version of a rendezvous
 	trunkLimit   = 10 * time.Second
 	helloSize    = 8
 	maxNote      = wire.MaxMessage + noteHeader

@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the protocol's; both ends must have the same.
-const Version = 4
+const Version = 5
 
 // Limits of records and messages.
 const (
@@ -52,6 +52,8 @@ const (
 	// task to hub: has the process of task Number ended? The answer, when the task has been told if
 	// so: the same
 	Settle
+	// task to hub: its address, Data, has changed; hub to task: that of task Number has
+	Moved
 	lastKind
 )
 
