@@ -91,9 +91,16 @@ void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival
 	verbs_news(link, peer);
 }
 
+/* One that is to go out of use goes below all others: the next is taken from above. */
 static void free_slot(verbs_link *link, int32_t slot)
 {
-	link->free[link->num_free++] = slot;
+	int32_t at = link->num_free++;
+
+	if (slot >= link->used) {
+		memmove(link->free + 1, link->free, (size_t)at * sizeof(link->free[0]));
+		at = 0;
+	}
+	link->free[at] = slot;
 }
 
 /* Gives the adapter what waits for that. What it does not take is free. */

@@ -56,6 +56,26 @@ func testOverrun(t *testing.T, side int, seed uint64) {
 	n.close(t)
 }
 
+// TestOverrunReopensAtOnce: an adapter of which only a queue has failed is not waited for.
+func TestOverrunReopensAtOnce(t *testing.T) {
+	now := int64(1)
+	s := newPlugs()
+	s.n = newNetOfPorts(t, []int{0, 0}, 1, func(f *fake.Fabric, c *Config) {
+		s.set(f, c)
+		c.Clock = func() int64 { now += 1000; return now }
+	})
+	s.n.sendNumbers(t, 10, func(int) {})
+	before, failed := s.n.devices[1], now
+	s.n.devices[1].OverrunCQs()
+	s.n.links[1].Disarm() // looks for events
+	s.n.until(t, "the port is opened again", func() bool { return s.n.devices[1] != before })
+	if took := time.Duration(now - failed); took > time.Second/2 {
+		t.Errorf("it took %v", took)
+	}
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.n.close(t)
+}
+
 // TestOverrunAnotherPort: a receiver whose completion queue has failed takes in what lies in its
 // buffers when the next queue pair, over another port, is joined.
 func TestOverrunAnotherPort(t *testing.T) {

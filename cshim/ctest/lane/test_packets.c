@@ -302,6 +302,22 @@ static void survives_refused_buffers(void)
 	all_slots();
 }
 
+/* A buffer whose slot is to go out of use is taken again only when there is no other. */
+static void leaves_high_slots(void)
+{
+	verbs_link *link = fake_packets_of(1);
+	int i;
+
+	begin();
+	link->used = 0; /* all are */
+	for (i = 0; i < FAKE_TOGETHER; i++)
+		CHECK(put(8));
+	link->free[link->num_free - 1] = -1; /* the next to be taken */
+	CHECK(turn(1) == FAKE_TOGETHER);
+	CHECK(link->free[link->num_free - 1] == -1);
+	CHECK(fake_port_of(1)->receives == FAKE_TARGET - FAKE_TOGETHER);
+}
+
 static struct said {
 	int runs, drops, cuts;
 	unsigned char uhdr[16];
@@ -418,6 +434,7 @@ void test_packets(void)
 	leaves_all();
 	leaves_completions();
 	survives_refused_buffers();
+	leaves_high_slots();
 	active_messages_arrive();
 	waits_end();
 	tosses_coins();

@@ -99,7 +99,7 @@ func New(c Config, link Link) *Set {
 	}
 	c.Shared.Used = math.MaxInt32
 	s.slots = slots{ports: s.ports, size: wire.PacketMax, free: c.Shared.Free[:],
-		n: &c.Shared.NumFree, made: s.chunkMade}
+		n: &c.Shared.NumFree, used: &c.Shared.Used, made: s.chunkMade}
 	return s
 }
 

@@ -20,6 +20,7 @@ type slots struct {
 	chunks []chunk
 	free   []int32 // [:*n]; nil: made here
 	n      *int32
+	used   *int32       // slots from there on are to go out of use; nil: none are
 	made   func(at int) // called with each chunk's place; may be nil
 	holder []uint8      // of each slot: the port that it was given to last, to receive into
 }
@@ -47,8 +48,14 @@ func (s *slots) total() (n int) {
 	return n
 }
 
+// put gives a slot back. One that is to go out of use goes below all others: get takes from above.
 func (s *slots) put(i int32) {
-	s.free[*s.n] = i
+	at := *s.n
+	if s.used != nil && i >= *s.used {
+		copy(s.free[1:at+1], s.free[:at])
+		at = 0
+	}
+	s.free[at] = i
 	*s.n++
 }
 
