@@ -19,7 +19,8 @@ type network struct {
 	double  float64
 	delay   int64 // at most
 	carried int
-	seen    [][]byte // copies of all that was sent, for attackers
+	seen    [][]byte   // copies of all that was sent, for attackers
+	kept    []datagram // the same, with their ways
 }
 
 type datagram struct {
@@ -94,6 +95,7 @@ func (h *host) Send(by Port, local netip.Addr, to netip.AddrPort, b []byte) {
 
 func (n *network) send(from, to netip.AddrPort, b []byte) {
 	n.seen = append(n.seen, bytes.Clone(b))
+	n.kept = append(n.kept, datagram{n.now, from, to, bytes.Clone(b)})
 	for copies := 1; copies > 0; copies-- {
 		if n.random.Float64() < n.double {
 			copies++
