@@ -43,7 +43,7 @@ type packetLink interface {
 	Shared() uint64
 	Busy() bool
 	Hold(ep transport.Endpoint, held bool)
-	HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32))
+	CollectOwners(tell func(ep transport.Endpoint, noted *[3]uint32))
 	TakeHandled(ep transport.Endpoint, slot int32, n uint32, h transport.MsgHandler)
 }
 
@@ -174,7 +174,7 @@ func (c *Context) hearLane() {
 // task that something was sent to.
 func (c *Context) hearPackets() {
 	if c.lane.packets != nil {
-		c.lane.packets.HearOwners(func(ep transport.Endpoint, noted *[3]uint32) {
+		c.lane.packets.CollectOwners(func(ep transport.Endpoint, noted *[3]uint32) {
 			c.hearOf(int(ep), noted)
 		})
 	}

@@ -161,7 +161,7 @@ static void make_link(int task)
 	port->pairs[FAKE_QPN % VERBS_PAIRS] =
 		(verbs_pair){.peer = CSHIM_ADDR(peer), .qpn = FAKE_QPN};
 	*peer = (verbs_peer){.credit = VERBS_WINDOW,
-	                     .told = VERBS_WINDOW,
+	                     .granted = VERBS_WINDOW,
 	                     .window = VERBS_WINDOW,
 	                     .usable = 1,
 	                     .task = other,

@@ -276,8 +276,8 @@ static void send_last(verbs_link *link, verbs_peer *peer)
 
 	head_of(link, sent)->credit = credit;
 	if (post(link, peer, sent)) {
-		if (credit > peer->told)
-			peer->told = credit;
+		if (credit > peer->granted)
+			peer->granted = credit;
 		link->packets_sent++;
 		return;
 	}
@@ -369,7 +369,7 @@ void verbs_grant(verbs_link *link, verbs_peer *peer)
 	verbs_head head = {VERBS_KIND_CREDIT, 0, 0, 0, peer->number, 0};
 
 	verbs_flush(link);
-	if (peer->expected + peer->window < peer->told + VERBS_WINDOW / 2)
+	if (peer->expected + peer->window < peer->granted + VERBS_WINDOW / 2)
 		return;
 	if (!has_room(link, peer)) {
 		link->wants = 1;

@@ -95,7 +95,7 @@ typedef struct verbs_peer {
 	uint64_t asked, flushed;
 	/* What is received. */
 	uint64_t expected; /* number of the next packet */
-	uint64_t told;     /* the credit that the peer was told last */
+	uint64_t granted;  /* the credit that was sent to the peer last */
 	/* by C: the mark of a flush that the peer asks for, and that C has yet to answer; 0: none
 	 */
 	uint64_t wanted;

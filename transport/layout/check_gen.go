@@ -671,7 +671,7 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Asked)^unsafe.Offsetof(C.verbs_peer{}.asked)]
 	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Flushed)^unsafe.Offsetof(C.verbs_peer{}.flushed)]
 	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Expected)^unsafe.Offsetof(C.verbs_peer{}.expected)]
-	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Told)^unsafe.Offsetof(C.verbs_peer{}.told)]
+	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Granted)^unsafe.Offsetof(C.verbs_peer{}.granted)]
 	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Wanted)^unsafe.Offsetof(C.verbs_peer{}.wanted)]
 	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Window)^unsafe.Offsetof(C.verbs_peer{}.window)]
 	_ = [1]int{}[unsafe.Offsetof(VerbsPeer{}.Usable)^unsafe.Offsetof(C.verbs_peer{}.usable)]

@@ -722,7 +722,7 @@ type (
 		Asked    uint64
 		Flushed  uint64
 		Expected uint64
-		Told     uint64
+		Granted  uint64
 		Wanted   uint64
 		Window   uint32
 		Usable   uint32

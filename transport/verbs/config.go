@@ -26,8 +26,8 @@ type Config struct {
 	Timeout int64
 	// NoTimeout: no peer is given up for its silence.
 	NoTimeout bool
-	// PeerFailed is told, once, of a peer that is given up, while what is under way with it
-	// ends: ErrTimeout if it was silent for Timeout, ErrAdaptersDown if this task's adapters are
+	// PeerFailed is called, once, for a peer that is given up, while the operations under way with it
+	// end: ErrTimeout if it was silent for Timeout, ErrAdaptersDown if this task's adapters are
 	// gone, else ErrUnreachable. Not of one that was disconnected, or has left. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
 	// Unanswered is called, inside Progress and once a peer, if the peer has not answered this
@@ -51,9 +51,9 @@ type Config struct {
 	// KeepNoRegistrations has each transfer register its memory anew.
 	KeepNoRegistrations bool
 	keyMax              uint64 // of tests; 0: keyMax
-	// Say is told once, inside New, why no registration can be kept; may be nil.
+	// Say is called once, inside New, with why no registration can be kept; may be nil.
 	Say func(text string)
-	// Changed is told, inside Progress, Arm or Disarm, when a port goes down or up, or is gone;
+	// Changed is called, inside Progress, Arm or Disarm, when a port goes down or up, or is gone;
 	// may be nil. It must not call the Link.
 	Changed func(PortChange)
 	// Reopen is asked, inside Progress, for a port whose adapter is gone, by PortChange.Index:
@@ -66,13 +66,13 @@ type Config struct {
 	// but for Address. Nil: peers learn it by Hellos only, and not if all of their own ports were
 	// opened again as well.
 	Moved func()
-	// Spared is told, inside any method, when packets to ep come to go over the spare carrier, as
+	// Spared is called, inside any method, when packets to ep begin to go over the spare carrier, as
 	// no adapter leads there, and when they go over an adapter again; may be nil. It must not
 	// call the Link.
 	Spared func(ep transport.Endpoint, spared bool)
 }
 
-// PortState says what an adapter has told of its port.
+// PortState is the state of a port.
 type PortState = paths.State
 
 // States of a port.

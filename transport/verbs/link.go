@@ -186,7 +186,7 @@ func (l *Link) Handle(id transport.MsgID, h transport.MsgHandler) { l.handlers[i
 
 // Stats implements transport.Link. A packet is one send, or one RDMA request.
 func (l *Link) Stats() *transport.Stats {
-	l.hearCounts()
+	l.collectCounts()
 	return &l.stats
 }
 
@@ -224,8 +224,8 @@ func (l *Link) Disconnect(ep transport.Endpoint, err error) {
 	p.held.Clear()
 }
 
-// Close implements transport.Link. It tells the peers, and waits some milliseconds for the adapters
-// to have told them.
+// Close implements transport.Link. It notifies the peers, and waits some milliseconds for the
+// adapters to have done so.
 func (l *Link) Close() error {
 	if l.closed {
 		return nil

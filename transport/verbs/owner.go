@@ -15,12 +15,12 @@ type signs struct {
 	expects bool   // the owner waits for something; see Link.Expect
 	heardOf bool   // something has come since the last probe
 	due     bool   // the peer asks for a sign
-	silent  int64  // since when it has been awaited and not heard of; 0: it is not
+	silent  int64  // since when something has been awaited of it and nothing came; 0: it is not
 	taken   uint64 // of one that has left: the first packet that it did not take
 }
 
-// lost gives up a peer that has failed, and tells the owner. What is under way with it ends with
-// ErrUnreachable; the owner, who hears of it first, may have ended it already by Disconnect.
+// lost gives up a peer that has failed, and notifies the owner. Operations under way with it end with
+// ErrUnreachable; the owner, which is notified first, may have ended them already by Disconnect.
 func (p *peer) lost(err error) {
 	l := p.link
 	if p.gone {
@@ -38,7 +38,7 @@ func (p *peer) lost(err error) {
 	p.giveUp(end, end)
 }
 
-// onBye: the peer has closed in good order. What it has taken it has told by its last credit.
+// onBye: the peer has closed in good order. Its last credit says what it has taken.
 func (p *peer) onBye(credit uint64) {
 	p.left, p.taken = true, credit-min(credit, wire.Window)
 	p.giveUp(transport.ErrUnreachable, nil)
@@ -86,7 +86,7 @@ func (l *Link) SetTimeout(d time.Duration) {
 // QueuePairs is how many there are.
 func (l *Link) QueuePairs() int { return l.ports.QueuePairs() }
 
-// AddressOf is what Connect or Reconnect was told last of ep; without bytes: nothing.
+// AddressOf is the address of ep that Connect, Reconnect or Moved had last; without bytes: none.
 func (r *roster) AddressOf(ep transport.Endpoint) transport.Address {
 	if !r.connected(ep) {
 		return transport.Address{}

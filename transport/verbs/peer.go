@@ -24,7 +24,7 @@ type peer struct {
 
 	// What C also uses: the numbers of packets, credits, the ring of packets that were sent.
 	window.Window
-	noted bool // in Link.unheard
+	noted bool // in Link.pending
 
 	// What is sent.
 

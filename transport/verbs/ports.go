@@ -9,7 +9,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// Carrier is what the link needs of the one that its spare port is over.
+// Carrier is the part of another link between the tasks, such as UDP/IP, that the spare port uses.
 type Carrier = fallback.Carrier
 
 // Native is an adapter that C can use by itself.
@@ -169,9 +169,9 @@ func (p *peer) movedTo(far int, at *wire.Place) {
 // and then, and when a port comes up. The first that opens takes the packets back, at the task with
 // the lower number; the other follows its Hello.
 type sparing struct {
-	came  bool   // packets have come to go over the spare port just now
+	came  bool   // packets have begun to go over the spare port just now
 	found *queue // a lane that has opened since
-	on    bool   // Config.Spared was told that they do
+	on    bool   // Config.Spared was called for that
 }
 
 // place is where p's port of that number is.
@@ -182,7 +182,7 @@ func (p *peer) place(far int) *wire.Place {
 	return &p.to.Places[far]
 }
 
-// noteOpen: q is open. Where packets have come to go over the spare port, lanes that there were
+// noteOpen: q is open. Where packets have begun to go over the spare port, lanes that there were
 // before are as dead as the packets' way was. A lane that opens afterwards shows that an adapter
 // leads to the peer again; the next turn goes back to it.
 func (q *queue) noteOpen() {
@@ -196,14 +196,14 @@ func (q *queue) noteOpen() {
 	case p.IsSpare():
 		p.came = true
 		p.routes.Opened()
-		p.tellSpared(true)
+		p.reportSpared(true)
 	default:
 		p.routes.Opened()
-		p.tellSpared(false)
+		p.reportSpared(false)
 	}
 }
 
-func (p *peer) tellSpared(spared bool) {
+func (p *peer) reportSpared(spared bool) {
 	l := p.link
 	if p.on != spared {
 		p.on = spared
@@ -213,7 +213,7 @@ func (p *peer) tellSpared(spared bool) {
 	}
 }
 
-// sweep ends the lanes of p, whose packets have come to go over the spare port.
+// sweep ends the lanes of p, whose packets have begun to go over the spare port.
 func (p *peer) sweep() {
 	p.came, p.found = false, nil
 	for _, q := range p.lanes {

@@ -12,7 +12,7 @@ func (l *Link) Progress(max int) int {
 	if l.closed {
 		return 0
 	}
-	l.hear()
+	l.collect()
 	n := l.ports.Take(max)
 	l.turns += 1 + l.shared.Looks
 	l.shared.Looks, l.shared.Wants = 0, 0
@@ -50,7 +50,7 @@ func (p *peer) workFor(max int) (n int) {
 	if l.closed {
 		return 0
 	}
-	p.Window.Starve(false) // who finds no room says so again
+	p.Window.Starve(false) // a message that finds no room says so again
 	if p.holding {
 		n = p.offer(max)
 		if p.holding {
@@ -90,7 +90,7 @@ func (p *peer) fails() bool {
 		func(q *queue) bool { return q != nil && q.Broken() })
 }
 
-// leave tells the peers that this task closes.
+// leave notifies the peers that this task closes.
 func (l *Link) leave() {
 	waits := func() bool {
 		for _, p := range l.peers {
@@ -120,7 +120,7 @@ func (l *Link) Arm() bool {
 	if l.closed {
 		return false
 	}
-	l.hear()
+	l.collect()
 	return len(l.active) > l.holding || !l.ports.Arm() || len(l.active) > l.holding
 }
 

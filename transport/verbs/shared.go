@@ -9,8 +9,8 @@ import (
 
 // Where the adapters are the kernel's, C sends and takes messages by itself (cshim/packets/packets.h):
 // it finds the peers, their rings, the slots and the completions in memory that is the link's own,
-// and changes it as the link would. So whatever enters the link finds all that C did, and the link
-// has but to hear what follows from it. Under the owner's lock, as everything.
+// and changes it as the link would. So a call of the link's finds all that C did, and has only to
+// collect what follows from it. Under the owner's lock, as everything.
 
 // sharing is what the link shares with C.
 type sharing struct {
@@ -18,7 +18,7 @@ type sharing struct {
 	shared  *layout.VerbsLink
 	pages   [][]byte // where it lies, if C does
 	tasks   []uint64 // where C finds the peers; nil: it takes no part
-	unheard []*peer  // whose owner has yet to hear what C did
+	pending []*peer  // of which the owner has yet to collect what C did
 }
 
 // native says whether C can use all of the link's adapters.
@@ -64,8 +64,8 @@ func (l *Link) Busy() bool {
 		l.ports.Returns()
 }
 
-// hearCounts takes in what C has counted.
-func (s *sharing) hearCounts() {
+// collectCounts takes in what C has counted.
+func (s *sharing) collectCounts() {
 	c, to := s.shared, &s.link.stats
 	to.PacketsSent += c.PacketsSent
 	to.PacketsReceived += c.PacketsReceived
@@ -75,8 +75,8 @@ func (s *sharing) hearCounts() {
 	c.PacketsSent, c.PacketsReceived, c.DataSent, c.DataReceived, c.AcksSent = 0, 0, 0, 0, 0
 }
 
-// hear takes in what C has done since the last time.
-func (s *sharing) hear() {
+// collect takes in what C has done since the last time.
+func (s *sharing) collect() {
 	l := s.link
 	l.shared.Open = 0
 	n := int(l.shared.NumNews)
@@ -86,18 +86,18 @@ func (s *sharing) hear() {
 	l.shared.NumNews = 0
 	if n > layout.VerbsNews {
 		for _, p := range l.peers {
-			p.hearOf()
+			p.collect()
 		}
 		return
 	}
 	for _, task := range l.shared.News[:n] {
 		if p := l.peers[transport.Endpoint(task)]; p != nil {
-			p.hearOf()
+			p.collect()
 		}
 	}
 }
 
-func (p *peer) hearOf() {
+func (p *peer) collect() {
 	l := p.link
 	came, failed, mark, ok := p.News()
 	if !ok {
@@ -105,7 +105,7 @@ func (p *peer) hearOf() {
 	}
 	if p.Owner != ([len(p.Owner)]uint32{}) && !p.noted {
 		p.noted = true
-		l.unheard = append(l.unheard, p)
+		l.pending = append(l.pending, p)
 	}
 	if came {
 		p.failure, p.heardOf = nil, true
@@ -127,15 +127,15 @@ func (p *peer) hearOf() {
 	p.post() // what waited for more messages
 }
 
-// HearOwners tells the owner what C has noted for it of each peer, which it is to clear.
-func (s *sharing) HearOwners(tell func(ep transport.Endpoint, noted *[3]uint32)) {
+// CollectOwners gives the owner what C has noted for it of each peer, which the owner clears.
+func (s *sharing) CollectOwners(give func(ep transport.Endpoint, noted *[3]uint32)) {
 	l := s.link
-	l.hear()
-	for _, p := range l.unheard {
+	l.collect()
+	for _, p := range l.pending {
 		p.noted = false
-		tell(p.ep, &p.Owner)
+		give(p.ep, &p.Owner)
 	}
-	l.unheard = l.unheard[:0]
+	l.pending = l.pending[:0]
 }
 
 // TakeHandled goes on with a message from ep that C has taken out of a slot, and whose handler has

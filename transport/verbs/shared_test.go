@@ -320,15 +320,15 @@ func TestTakeHandled(t *testing.T) {
 	n.close(t)
 }
 
-// TestHearOwners: what C notes for the owner is told once, also when turns of the link lie between,
+// TestCollectOwners: what C notes for the owner is told once, also when turns of the link lie between,
 // and when there is more news than the list holds; so is what it counts.
-func TestHearOwners(t *testing.T) {
+func TestCollectOwners(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l, p := n.links[0], n.links[0].peers[1]
 	told := 0
 	hear := func() int {
 		told = 0
-		l.HearOwners(func(ep transport.Endpoint, noted *[3]uint32) {
+		l.CollectOwners(func(ep transport.Endpoint, noted *[3]uint32) {
 			told += int(noted[0])
 			*noted = [3]uint32{}
 		})
@@ -340,8 +340,8 @@ func TestHearOwners(t *testing.T) {
 		n.turn()
 		l.news(p)
 	}
-	if len(l.unheard) != 1 {
-		t.Errorf("%d peers have news for the owner", len(l.unheard))
+	if len(l.pending) != 1 {
+		t.Errorf("%d peers have news for the owner", len(l.pending))
 	}
 	if first, then := hear(), hear(); first != 5 || then != 0 {
 		t.Errorf("it hears %d, then %d", first, then)

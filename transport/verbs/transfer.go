@@ -27,13 +27,13 @@ func (l *Link) GetNotice(ep transport.Endpoint, op *transport.Op) (transport.Sta
 	return transfer(l, ep, op, true, true)
 }
 
-func transfer(l *Link, ep transport.Endpoint, op *transport.Op, get, tells bool) (transport.Status,
+func transfer(l *Link, ep transport.Endpoint, op *transport.Op, get, notices bool) (transport.Status,
 	error) {
 	p, err := l.usable(ep)
 	if err != nil {
 		return transport.Done, err
 	}
-	return p.transfers.Start(op, get, tells)
+	return p.transfers.Start(op, get, notices)
 }
 
 // Move implements transport.Mover.
@@ -107,7 +107,7 @@ func (q *queue) Fail(refused bool) {
 // keyless is the part of transport.Link that this one does without.
 type keyless struct{}
 
-// Register implements transport.Link. The region has no key: who needs one asks for it.
+// Register implements transport.Link. The region has no key: a peer that needs one asks for it.
 func (keyless) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
 	return transport.Region{Addr: a, N: n}, nil
 }

@@ -306,16 +306,20 @@ static void survives_refused_buffers(void)
 static void leaves_high_slots(void)
 {
 	verbs_link *link = fake_packets_of(1);
-	int i;
+	int32_t before[FAKE_SLOTS], n;
+	int i, taken;
 
 	begin();
 	link->used = 0; /* all are */
+	n = link->num_free;
+	memcpy(before, link->free, (size_t)n * sizeof(before[0]));
 	for (i = 0; i < FAKE_TOGETHER; i++)
 		CHECK(put(8));
-	link->free[link->num_free - 1] = -1; /* the next to be taken */
 	CHECK(turn(1) == FAKE_TOGETHER);
-	CHECK(link->free[link->num_free - 1] == -1);
+	taken = n + FAKE_TOGETHER - link->num_free; /* for answers */
+	CHECK(taken >= 0 && link->free[link->num_free - 1] == before[n - 1 - taken]);
 	CHECK(fake_port_of(1)->receives == FAKE_TARGET - FAKE_TOGETHER);
+	all_slots();
 }
 
 static struct said {

@@ -9,7 +9,7 @@
 // A queue pair is what adapters' are: packets arrive once and in order, each in a receive buffer; a
 // request is complete when its packet has; there is no RDMA. The carrier loses nothing, but has no
 // order, and takes messages that are shorter than packets. So packets go in numbered pieces, and
-// the receiver tells how many packets it has taken. That the carrier has delivered a piece would
+// the receiver reports how many packets it has taken. That the carrier has delivered a piece would
 // not do: it delivers also what is for a queue pair that has just been destroyed.
 //
 // Environment variables: none. Nothing happens outside calls, among them the carrier's Progress,
@@ -114,7 +114,7 @@ func (a *Adapter) Reach(ep transport.Endpoint, address []byte) error {
 	return a.carrier.Reconnect(ep, at)
 }
 
-// Failed is told when the carrier has given ep up. When something is to go there again, the carrier
+// Failed is called when the carrier has given ep up. When something is to go there again, the carrier
 // connects it anew.
 func (a *Adapter) Failed(ep transport.Endpoint) {
 	a.failed[ep] = true

@@ -31,7 +31,7 @@ type pair struct {
 	buffer   buffer           // to which
 	at       uint64           // how much of it
 	packets  uint32           // that were received
-	owes     bool             // the peer is to be told of that
+	owes     bool             // that is to be reported to the peer
 }
 
 // work is a request.
@@ -101,7 +101,7 @@ func (p *pair) try(h *head, data []byte) bool {
 func (p *pair) onTaken(packets uint32) {
 	n := packets - p.taken
 	if n > uint32(p.sent) {
-		return // news of before, or nonsense
+		return // a late report, or nonsense
 	}
 	p.taken = packets
 	for i := range p.works[:n] {
@@ -181,7 +181,7 @@ func (p *pair) place(flags uint8, data []byte) bool {
 	return true
 }
 
-// fail is end, and tells.
+// fail is end, and raises an event.
 func (p *pair) fail(status ibv.Status) {
 	if !p.failed {
 		p.end(status)

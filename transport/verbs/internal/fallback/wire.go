@@ -26,7 +26,7 @@ const (
 const (
 	first    uint8 = 1 << iota // of its packet
 	last                       // likewise
-	signaled                   // the sender wants to hear that the packet was taken
+	signaled                   // the sender wants an answer when the packet was taken
 	flags
 )
 

@@ -349,7 +349,7 @@ func (pt *Port) datagram(c *completion) {
 	}
 }
 
-// events asks the adapter what it has to tell.
+// events takes the adapter's events.
 func (pt *Port) events() {
 	s := pt.set
 	for !pt.gone() {

@@ -12,7 +12,7 @@ func (pt *Port) want(n int) {
 	pt.resize()
 }
 
-// resize tells C, and giveBack, how many receive buffers there are to be.
+// resize publishes, to C and giveBack, how many receive buffers there are to be.
 func (pt *Port) resize() {
 	s := &pt.buffers
 	pt.Target, pt.Room, pt.Together = int32(s.Target()), int32(s.Room()), int32(s.Together())
@@ -39,7 +39,7 @@ func (pt *Port) shrink() {
 }
 
 // fillReceives gives the shared receive queue what it is to have. Where packets find no buffer their
-// senders wait: the adapter tells theirs that it is not ready.
+// senders wait: the adapter reports to theirs that it is not ready.
 func (pt *Port) fillReceives() {
 	for pt.Receives < pt.Target {
 		s, ok := pt.set.slots.get()

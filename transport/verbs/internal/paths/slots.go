@@ -157,7 +157,7 @@ func (s *slots) release(c *chunk) (first error) {
 	return first
 }
 
-// chunkMade tells C where the slots of a new chunk are, the k-th.
+// chunkMade publishes to C where the slots of chunk k are.
 func (s *Set) chunkMade(k int) {
 	c, at := &s.slots.chunks[k], &s.cfg.Shared.Chunks[k]
 	at.Memory = uint64(memory.AddrOf(c.memory))

@@ -24,7 +24,7 @@ func (s *Set) UseSpare(c fallback.Carrier) {
 
 func (pt *Port) isSpare() bool { return pt.index == wire.SpareIndex }
 
-// Reach tells the carrier where ep is. The datagrams' buffers are made for the first.
+// Reach gives the carrier the address of ep. The datagrams' buffers are made for the first.
 func (s *Set) Reach(ep transport.Endpoint, a transport.Address) error {
 	var to wire.Address
 	if s.spare == nil || !to.Decode(a.Bytes) || len(to.Carrier) == 0 {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Another process can take pages out of shared memory, by fallocate or ftruncate, and no event
-// tells of that. So a shared mapping that holds registered memory is mapped a second time: its alias. The
+// Another process can take pages out of shared memory, by fallocate or ftruncate, and there is no event
+// for it. Therefore a shared mapping that holds registered memory is mapped a second time: its alias. The
 // alias's page tables are filled before the adapter pins the pages, and nobody ever touches it. The
 // kernel takes a page out of all page tables before it takes it out of the file, and only a touch
 // would bring another one in: the alias is watched, too, since there the kernel brings in one page

@@ -1,6 +1,6 @@
 package window
 
-// CountBurst: a flush covers all that was sent. How many packets it was tells which of the next will
+// CountBurst: a flush covers all that was sent. How many packets it was decides which of the next will
 // ask by itself: the last of as many, if it was so twice.
 func (w *Window) CountBurst() {
 	if w.Since == 0 {

@@ -59,7 +59,7 @@ func (w *Window) Posted(signaled bool, credit uint64) {
 		w.Ring.Since = 0
 	}
 	w.Ring.Posted++
-	w.Told = max(w.Told, credit)
+	w.Granted = max(w.Granted, credit)
 }
 
 // Complete: the adapter has brought all packets up to that one to the peer's memory. False: that was

@@ -39,7 +39,7 @@ type Window struct {
 // start; sending counts the slots of all.
 func (w *Window) Init(at *layout.VerbsPeer, task int32, start uint64, slots Slots, sending *int32) {
 	*at = layout.VerbsPeer{Life: at.Life, Task: task, Number: start, Credit: start + wire.Window,
-		Told: wire.Window, Window: wire.Window}
+		Granted: wire.Window, Window: wire.Window}
 	*w = Window{VerbsPeer: at, slots: slots, sending: sending, start: start}
 }
 
@@ -77,7 +77,7 @@ func (w *Window) Leave() *layout.VerbsPeer {
 func (w *Window) Grantable() uint64 { return w.Expected + uint64(w.Window) }
 
 // Owes says whether the peer does not know yet of half a window that it may send.
-func (w *Window) Owes() bool { return w.Grantable() >= w.Told+wire.Window/2 }
+func (w *Window) Owes() bool { return w.Grantable() >= w.Granted+wire.Window/2 }
 
 // Narrow has the peer send less far ahead while many of its messages are held back.
 func (w *Window) Narrow(held int) {
@@ -91,7 +91,7 @@ func (w *Window) Grant(credit uint64) {
 
 // Begin: another queue pair is open. Which credit has come of those that went over queue pairs that
 // failed, and by Hellos, is not known. With this both have begun.
-func (w *Window) Begin() { w.Told = w.peer + wire.Window }
+func (w *Window) Begin() { w.Granted = w.peer + wire.Window }
 
 // Take takes in a packet of that number. False: it is not the next.
 func (w *Window) Take(number uint64) bool {
