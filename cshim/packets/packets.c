@@ -91,7 +91,7 @@ void verbs_take(verbs_link *link, verbs_port *port, const verbs_arrival *arrival
 	verbs_news(link, peer);
 }
 
-/* One that is to go out of use goes below all others: the next is taken from above. */
+/* A slot that is to go out of use goes below all others: the next is taken from above. */
 static void free_slot(verbs_link *link, int32_t slot)
 {
 	int32_t at = link->num_free++;

@@ -413,7 +413,7 @@ func TestAwaitSleeps(t *testing.T) {
 }
 
 // TestMovedReachesAll: each task's address that has changed reaches all others, on all nodes, also
-// where the connection between two hubs is made later; one that is too long ends the session.
+// where the connection between two hubs is made later; a longer one than may be ends the session.
 func TestMovedReachesAll(t *testing.T) {
 	s := newSpanned(t, 2)
 	all := s.joinAll()

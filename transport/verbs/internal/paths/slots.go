@@ -48,7 +48,7 @@ func (s *slots) total() (n int) {
 	return n
 }
 
-// put gives a slot back. One that is to go out of use goes below all others: get takes from above.
+// put gives a slot back. A slot that is to go out of use goes below all others: get takes from above.
 func (s *slots) put(i int32) {
 	at := *s.n
 	if s.used != nil && i >= *s.used {
