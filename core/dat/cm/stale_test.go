@@ -35,7 +35,7 @@ func TestStaleMessages(t *testing.T) {
 			}
 			n.run(0.1)
 			if a.heard[c] != "established" || b.heard[latest] != "established" || requested != i {
-				t.Fatalf("seed %d, connection %d: told %q and %q, %d requests", seed, i, a.heard[c],
+				t.Fatalf("seed %d, connection %d: %q and %q, %d requests", seed, i, a.heard[c],
 					b.heard[latest], requested)
 			}
 			c.Linger(n.now)
