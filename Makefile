@@ -149,7 +149,7 @@ install: build
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi_r.so
 	ln -sf liblapi_r.so.1 $(INSTALL_DIR)/$(LIBDIR)/liblapi.so
 	$(if $(OMPI_INCLUDE),$(MAKE) --no-print-directory btl && install -D -m 755 $(BTL) \
-	  $(INSTALL_DIR)/$(LIBDIR)/lapi/openmpi/mca_btl_lapi.so)
+	  $(DESTDIR)$(BTL_DIR)/mca_btl_lapi.so)
 	install -m 644 $(BUILD)/lib/pkgconfig/lapi.pc $(INSTALL_DIR)/$(LIBDIR)/pkgconfig/
 	install -m 644 include/lapi.h include/lapi_link.h include/css_shared.h fortran/lapif.h $(INSTALL_DIR)/include/
 	install -D -m 644 fortran/lapif.h $(INSTALL_DIR)/include64/lapif.h
@@ -190,6 +190,7 @@ uninstall:
 	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat $(INSTALL_DIR)/$(LIBDIR)/lapi \
 	  $(INSTALL_DIR)/$(LIBDIR)/cmake/lapi $(INSTALL_DIR)/share/lapi/modulefiles
 	rm -f $(addprefix $(INSTALL_DIR)/share/bash-completion/completions/,lapirun poe)
+	rm -f $(DESTDIR)$(BTL_DIR)/mca_btl_lapi.so
 	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so \
 	  libdapllapi.so.2 pkgconfig/dat.pc)
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(DRIVERS:%=$(INSTALL_DIR)/share/man/man1/%.1) \

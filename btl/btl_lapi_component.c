@@ -14,7 +14,7 @@
 #else
 #include "opal/mca/pmix/pmix.h"
 #define BTL_SCOPE OPAL_PMIX_GLOBAL
-/* Not in 5.0, which has to load the component to hear from it that it is another version's. */
+/* Not in 5.0, which has to load the component before that can refuse it. */
 #pragma weak opal_pmix
 #pragma weak opal_value_t_class
 #pragma weak opal_uses_threads

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.." || exit 2
 base=$folder/base
 suite=${DEB_SUITE:-bookworm}
 
-if ! why=$(make_debian "$suite" "$base" gcc gfortran libc6-dev make pkgconf procps 2>&1); then
+if ! why=$(make_debian "$suite" "$base" gcc gfortran libc6-dev make pkgconf procps openmpi-bin libopenmpi-dev 2>&1); then
 	echo "skipped: $(tail -n 1 <<< "$why")"
 	echo "0 passed, 0 failed, 1 skipped"
 	exit 0

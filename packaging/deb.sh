@@ -8,7 +8,8 @@ archive=$(realpath "$1") version=$2
 mkdir -p "$3"
 folder=$(realpath "$3")
 cd "$(dirname "$0")/.."
-scripts/setup.sh dh=debhelper lintian=lintian dpkg-gensymbols=dpkg-dev fakeroot=fakeroot
+scripts/setup.sh dh=debhelper lintian=lintian dpkg-gensymbols=dpkg-dev fakeroot=fakeroot \
+	mpicc.openmpi=libopenmpi-dev ompi_info=openmpi-bin
 packaged=$(dpkg-parsechangelog -S Version)
 if [ "${packaged%-*}" != "$version" ]; then
 	echo "debian/changelog ends with version $packaged, the archive has $version"
