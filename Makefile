@@ -213,7 +213,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   rig-test rig-lapi rig-dat rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test mpi-test + \
   launch-test storm-test net-test -- \
   host-test kill-test hostile-test + \
-  vet model dist-test sim dat-headers-test
+  vet model dist-test sim dat-headers-test arm64-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 
