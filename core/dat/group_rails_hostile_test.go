@@ -10,6 +10,7 @@ import (
 	"lapi/core/dat/coll"
 	"lapi/transport/ibv"
 	"lapi/transport/ibv/fake"
+	"lapi/transport/layout"
 )
 
 // TestRailsGarbage: a peer writes anything to a member's staging memory, stamps and numbers that are
@@ -47,6 +48,43 @@ func TestRailsGarbage(t *testing.T) {
 		}
 		w.must("free_group", list[0].g.Free())
 		w.nothingLeft(list, left)
+	}
+}
+
+// TestRailLengthIsBounded: a message in a member's staging memory claims to have more bytes than a slot
+// has. What lies in front of the slot is never taken for its data.
+func TestRailLengthIsBounded(t *testing.T) {
+	const tail, lengthAt = layout.DatRailSlot - layout.DatRailData, 20 // of dat_rail_tail
+	for _, claimed := range []uint16{layout.DatRailData + 1, 4 * layout.DatRailData, 65528} {
+		w, list := railed(t, fake.New(), 6, 2, false)
+		w.group(list, 5)
+		const bytes, at, parts = 4 * layout.DatRailData, 1 << 12, 4
+		root, sent := list[0], list[0].p.memory[at:at+bytes]
+		call := root.broadcast(0, 0, bytes, at, 1)
+		for i := range sent {
+			sent[i] = byte(i*7 + 1)
+		}
+		w.must("broadcast", root.post(call))
+		w.run(time.Millisecond)
+		slots := list[1].g.rails.list[0].memory
+		changed := 0
+		for end := layout.DatRailSlot; end <= layout.DatRailSlots*layout.DatRailSlot; end += layout.DatRailSlot {
+			length := slots[end-tail+lengthAt:]
+			if binary.LittleEndian.Uint16(length) == layout.DatRailData {
+				binary.LittleEndian.PutUint16(length, claimed)
+				changed++
+			}
+		}
+		if changed != parts {
+			t.Fatalf("%d of %d messages are there", changed, parts)
+		}
+		w.must("broadcast", list[1].post(list[1].broadcast(1, 0, bytes, at, 0)))
+		for _, m := range list {
+			w.collective(m, uint32(coll.Broadcast), 0)
+		}
+		if got := list[1].p.memory[at : at+bytes]; string(got) != string(sent) {
+			t.Errorf("%d bytes of %d claimed: what came is not what was sent", layout.DatRailData, claimed)
+		}
 	}
 }
 

@@ -870,6 +870,8 @@ const (
 	DatGroupSendList = 0x2
 	DatGroupRecvList = 0x4
 	DatRailData      = 0x7e0
+	DatRailSlot      = 0x800
+	DatRailSlots     = 0x20
 	DatRailPart      = 0x0
 	DatRailAsk       = 0x1
 	DatRailWritten   = 0x2

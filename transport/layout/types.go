@@ -154,6 +154,8 @@ const (
 	DatGroupSendList = C.DAT_GROUP_SEND_LIST
 	DatGroupRecvList = C.DAT_GROUP_RECV_LIST
 	DatRailData      = C.DAT_RAIL_DATA
+	DatRailSlot      = C.DAT_RAIL_SLOT
+	DatRailSlots     = C.DAT_RAIL_SLOTS
 	DatRailPart      = C.DAT_RAIL_PART
 	DatRailAsk       = C.DAT_RAIL_ASK
 	DatRailWritten   = C.DAT_RAIL_WRITTEN

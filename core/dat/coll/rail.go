@@ -2,6 +2,7 @@ package coll
 
 import (
 	"lapi/transport"
+	"lapi/transport/layout"
 	"lapi/transport/memory"
 )
 
@@ -44,9 +45,9 @@ type Grant struct {
 
 // The kinds of a rail's messages.
 const (
-	RailPart    = iota // a part of a message
-	RailAsk            // where is the message of Total bytes to be written?
-	RailWritten        // it was
+	RailPart    = layout.DatRailPart    // a part of a message
+	RailAsk     = layout.DatRailAsk     // where is the message of Total bytes to be written?
+	RailWritten = layout.DatRailWritten // it was
 )
 
 // RailMessage is a message of a rail.
@@ -60,7 +61,7 @@ type RailMessage struct {
 }
 
 // RailPartMax is how many bytes a part has at the most.
-const RailPartMax = 2016
+const RailPartMax = layout.DatRailData
 
 // askMin is from how many bytes on a message is written straight to where it belongs.
 const askMin = 16 << 10

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -33,6 +34,45 @@ static void map(int fd)
 	CHECK(board != MAP_FAILED);
 }
 
+/* A member that has waited HANG_S for one event hangs. What it prints tells it from a slow one, which
+ * whoever has started the test ends: how many events it has had, and how long ago. */
+static volatile unsigned events;
+static volatile time_t last_event;
+
+static unsigned patience(void)
+{
+	return strcmp(coll_me.test, "full") == 0 ? 12 * HANG_S : HANG_S;
+}
+
+static void give_up(int signal)
+{
+	char line[128];
+	int n = snprintf(line, sizeof line, "%s: member %d of %d: no event for %ld s, %u before\n",
+	                 coll_me.test, coll_me.rank, coll_me.size, (long)(time(NULL) - last_event),
+	                 events);
+
+	(void)signal;
+	(void)!write(1, line, (size_t)n);
+	_exit(1);
+}
+
+static void watch_progress(void)
+{
+	static timer_t timer; /* alarm is the programs' */
+	static int made;
+	struct itimerspec after = {{0, 0}, {patience(), 0}};
+
+	if (!made) {
+		struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR2};
+
+		signal(SIGUSR2, give_up);
+		CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+		made = 1;
+	}
+	last_event = time(NULL);
+	CHECK(timer_settime(timer, 0, &after, NULL) == 0);
+}
+
 int coll_is_member(int argc, char **argv)
 {
 	if (argc < 7 || strcmp(argv[1], "member") != 0)
@@ -42,7 +82,7 @@ int coll_is_member(int argc, char **argv)
 	coll_me.size = atoi(argv[4]);
 	coll_me.test = argv[5];
 	coll_me.seed = (unsigned)strtoul(argv[6], NULL, 10);
-	alarm(strcmp(coll_me.test, "full") == 0 ? 12 * HANG_S : HANG_S);
+	watch_progress();
 	return 1;
 }
 
@@ -305,9 +345,11 @@ coll_event coll_wait(DAT_EVD_HANDLE evd)
 	DAT_EVENT event;
 	DAT_COUNT more;
 
-	/* As long as a member may live: with many members the naive reductions alone take long. */
-	MUST(dat_evd_wait(evd, HANG_S * MICROSECONDS, 1, &event, &more));
+	/* Longer than a member may wait: give_up says more. */
+	MUST(dat_evd_wait(evd, 2 * HANG_S * MICROSECONDS, 1, &event, &more));
 	CHECK((int)event.event_number == (int)DAT_IB_COLLECTIVE_EVENT && event.evd_handle == evd);
+	events++;
+	watch_progress();
 	data = (const DAT_IB_EXTENSION_EVENT_DATA *)(const void *)event.event_extension_data;
 	e.type = (unsigned)data->type;
 	e.status = (unsigned)data->status;
