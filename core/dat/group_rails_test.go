@@ -328,6 +328,28 @@ func TestRailsDeath(t *testing.T) {
 	}
 }
 
+// TestRailsDeathEnds: the last adapter's end waits for a process that has died, which the others know
+// of a group's failure only, no longer than drainStep.
+func TestRailsDeathEnds(t *testing.T) {
+	w, list := railed(t, fake.New(), 5, 4, true)
+	w.group(list, 5)
+	list[3].p.device().Kill()
+	list[3].p.kill()
+	for _, m := range list[:3] {
+		w.must("barrier", m.post(&coll.Args{Kind: coll.Barrier}))
+	}
+	for _, m := range list[:3] {
+		w.collective(m, uint32(coll.Barrier), 2)
+	}
+	for i, m := range list[:3] {
+		begin := w.net.Now()
+		m.p.leave()
+		if took := w.net.Now() - begin; took > drainStep+100e6 {
+			t.Errorf("member %d took %d ms to end", i, took/1e6)
+		}
+	}
+}
+
 // TestRailsLeave: a member frees its group when its last operation has completed there; the others
 // complete theirs. Later operations fail.
 func TestRailsLeave(t *testing.T) {

@@ -100,26 +100,32 @@ func (l *Library) open() (err error) {
 	return nil
 }
 
-// drainTime is how long the last adapter's end waits for the peers to have heard of it, ns.
-const drainTime = 1e9
+// The last adapter's end waits until the peers have heard of it: drainTime in all, and drainStep for one
+// kind of what they wait for, ns. A peer that is gone, of which nothing tells yet, costs that.
+const (
+	drainTime = 2e9
+	drainStep = 1e9
+)
 
 // drain waits until the peers have what was sent to them.
 func (l *Library) drain() {
-	for end := l.cfg.Clock() + drainTime; l.cfg.Clock() < end; {
+	whole := l.cfg.Clock() + drainTime
+	end := func() int64 { return min(l.cfg.Clock()+drainStep, whole) }
+	for until := end(); l.cfg.Clock() < until; {
 		if _, waiting := l.groups.pump(); !waiting { // all members hear of the ends of groups
 			break
 		}
 		l.peers.progress()
 	}
-	for end := l.cfg.Clock() + drainTime; len(l.groups.railed) > 0 && l.cfg.Clock() < end; {
+	for until := end(); len(l.groups.railed) > 0 && l.cfg.Clock() < until; {
 		l.groups.turnRails()
 		l.peers.progress()
 		l.collectEnds()
 	}
-	l.drainWithdrawn()
+	l.drainWithdrawn(end())
 	pending := 0
 	l.peers.flush(&pending)
-	for end := l.cfg.Clock() + drainTime; pending > 0 && l.cfg.Clock() < end; {
+	for until := end(); pending > 0 && l.cfg.Clock() < until; {
 		l.peers.progress()
 		l.collectEnds()
 	}
@@ -133,10 +139,10 @@ func (l *Library) collectEnds() {
 }
 
 // drainWithdrawn waits until the peers of connections that were withdrawn know it.
-func (l *Library) drainWithdrawn() {
-	for end := l.cfg.Clock() + drainTime; l.machine.Withdrawn() > 0; {
+func (l *Library) drainWithdrawn(until int64) {
+	for l.machine.Withdrawn() > 0 {
 		now := l.cfg.Clock()
-		if now >= end {
+		if now >= until {
 			return
 		}
 		l.network.Woken()

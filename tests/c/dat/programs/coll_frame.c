@@ -152,8 +152,10 @@ static void judge(pid_t *pids, int size, int rank, int status, unsigned killed, 
 void coll_run(const char *test, int size, unsigned seed, unsigned killed)
 {
 	pid_t pids[COLL_MEMBERS];
+	struct timespec begin, end;
 	int fd = memfd_create("board", 0), i, left, status;
 
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	fflush(stdout);
 	CHECK(fd >= 0 && ftruncate(fd, sizeof *board) == 0 && size <= COLL_MEMBERS);
 	map(fd);
@@ -170,6 +172,11 @@ void coll_run(const char *test, int size, unsigned seed, unsigned killed)
 	}
 	munmap(board, sizeof *board);
 	close(fd);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (getenv("COLL_TIMES"))
+		printf("%s: %d members, seed %u: %.1f s\n", test, size, seed,
+		       (double)(end.tv_sec - begin.tv_sec) +
+		               (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
 }
 
 static int only_members;
