@@ -285,6 +285,38 @@ func TestRailFails(t *testing.T) {
 	}
 }
 
+// TestRailCQFails: the completion queues of a member's adapter fail, so completions are lost, and the
+// adapter reports it. Operations that need these fail at all members, and none hangs.
+func TestRailCQFails(t *testing.T) {
+	for _, short := range []bool{false, true} {
+		for _, count := range []int{1, 5000} {
+			t.Run(fmt.Sprintf("short=%v,%d", short, count), func(t *testing.T) {
+				w, list := railed(t, fake.New(), 4, 4, short)
+				left := list[0].p.device().Left()
+				w.group(list, 5)
+				list[1].p.device().OverrunCQs()
+				failed := 0
+				for op := 0; op < 400 && failed < len(list); op++ {
+					for i, m := range list {
+						w.must("allreduce", m.post(m.sum(i, count, 0)))
+					}
+					failed = 0
+					for _, m := range list {
+						ev := w.expect(m.evd, EventCollective)
+						if binary.LittleEndian.Uint32(ev.Extension[4:]) != 0 {
+							failed++
+						}
+					}
+				}
+				if failed < len(list) {
+					t.Errorf("%d members have learnt of it", failed)
+				}
+				w.freeAll(list, left)
+			})
+		}
+	}
+}
+
 // freeAll frees the members' groups and waits until the adapters have as many objects as before.
 func (w *world) freeAll(list []*simMember, left int) {
 	w.t.Helper()

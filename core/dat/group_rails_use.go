@@ -124,7 +124,7 @@ func (r *rails) report(rank int, s *layout.DatRailState) {
 	why := ibv.Status(s.Status).String()
 	switch s.Status {
 	case layout.DatRailBroken:
-		why = "its completion queue is broken"
+		why = "it, its completion queue or the adapter is broken"
 	case layout.DatRailRefused:
 		why = "the adapter has refused a request"
 	}
@@ -224,6 +224,7 @@ func (r *rails) probe() {
 		r.probeAt = now + railProbe
 	case now >= r.probeAt:
 		r.probeAt = now + railProbe
+		r.c.ia.library.groups.readEvents(r.port)
 		for _, rank := range r.ranks {
 			if r.state(rank).Failed != 0 && r.c.group.IsIn(rank) {
 				r.c.sync()
@@ -233,6 +234,34 @@ func (r *rails) probe() {
 			r.c.view.Probe(rank)
 		}
 		r.serve()
+	}
+}
+
+// readEvents takes an adapter's asynchronous events: a queue pair, or all that the adapter has, is of no
+// use any more. Its completions may be lost, as those of a completion queue that has failed: an operation
+// would wait for them without end.
+func (g *groupTable) readEvents(p *railPort) {
+	for e := p.d.Event(); e.Kind != ibv.NoEvent; e = p.d.Event() {
+		if e.Kind != ibv.Fatal && e.Kind != ibv.QPFailed {
+			continue
+		}
+		for _, r := range g.railed {
+			if r.port == p {
+				r.broken(&e)
+			}
+		}
+	}
+}
+
+// broken: what an event names has failed.
+func (r *rails) broken(e *ibv.Event) {
+	if r.c.view == nil {
+		return
+	}
+	for _, rank := range r.ranks {
+		if w := r.list[rank]; e.Kind == ibv.Fatal || e.QPN == w.number {
+			r.c.view.RailCompleted(rank, 0, layout.DatRailBroken, uint32(e.Type))
+		}
 	}
 }
 

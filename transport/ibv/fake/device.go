@@ -53,6 +53,7 @@ type Device struct {
 	ids        map[ibv.ID]*id
 	cmEvents   []ibv.CMEvent
 	events     []ibv.Event
+	again      []*reopened
 	reported   []ibv.CQ
 	files      []int // eventfds: of completions, of events
 
@@ -166,7 +167,15 @@ func (d *Device) FailCQs() {
 func (d *Device) OverrunCQs() {
 	d.FailCQs()
 	defer d.lock()()
-	d.events = append(d.events, ibv.Event{Kind: ibv.Fatal}) // IBV_EVENT_CQ_ERR is type 0
+	d.report(ibv.Event{Kind: ibv.Fatal}) // IBV_EVENT_CQ_ERR is type 0
+}
+
+// report adds an event for all that have the device open.
+func (d *Device) report(e ibv.Event) {
+	d.events = append(d.events, e)
+	for _, o := range d.again {
+		o.events = append(o.events, e)
+	}
 	d.ring(1)
 }
 
@@ -184,8 +193,7 @@ func (d *Device) raise(e ibv.Event) {
 	if e.Type == 0 {
 		e.Type = types[e.Kind]
 	}
-	d.events = append(d.events, e)
-	d.ring(1)
+	d.report(e)
 }
 
 // Pairs is how many queue pairs of connections there are.

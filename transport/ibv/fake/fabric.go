@@ -168,7 +168,26 @@ func (f *Fabric) OpenPort(port ibv.Info) (ibv.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d, nil
+	again := &reopened{Device: d.(*Device)}
+	defer again.lock()()
+	again.again = append(again.again, again)
+	return again, nil
+}
+
+// reopened is a device that is open once more. Each has the events that are not of one queue pair; those
+// of a completion queue's failure are taken for such.
+type reopened struct {
+	*Device
+	events []ibv.Event
+}
+
+// Event implements ibv.Device.
+func (d *reopened) Event() (e ibv.Event) {
+	defer d.lock()()
+	if len(d.events) > 0 {
+		e, d.events = d.events[0], d.events[1:]
+	}
+	return e
 }
 
 // step does some of the requests that wait.
