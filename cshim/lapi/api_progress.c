@@ -20,22 +20,24 @@ static uint32_t call_once(cshim_context *context)
  */
 enum { IDLE_PER_YIELD = 16 };
 
-static void share_processor(cshim_context *context, uint32_t flags)
+static void share_processor(cshim_context *context, uint32_t flags, uint32_t idle_per_yield)
 {
 	if (flags)
 		context->idle_probes = 0;
-	else if (++context->idle_probes % IDLE_PER_YIELD == 0)
+	else if (++context->idle_probes % idle_per_yield == 0)
 		cshim_yield_unlocked(&context->progress);
 }
 
-int cshim_probe(cshim_context *context)
+int cshim_probe(cshim_context *context) { return cshim_probe_as(context, IDLE_PER_YIELD); }
+
+int cshim_probe_as(cshim_context *context, uint32_t idle_per_yield)
 {
 	uint32_t flags;
 
 	cshim_poll_begin(&context->progress);
 	flags = call_once(context);
 	if (__builtin_expect(context->progress.spin_calls == 0, 0))
-		share_processor(context, flags);
+		share_processor(context, flags, idle_per_yield);
 	else
 		cshim_lock_pass(&context->progress);
 	cshim_poll_end(&context->progress);

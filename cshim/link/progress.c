@@ -193,10 +193,14 @@ static void look(cshim_context *context)
 		cshim_probe(context);
 }
 
+/* Who calls in a loop, as an MPI does, may yield after each call: so this does it seldom. */
+enum { IDLE_PER_YIELD = 64 };
+
 /* A progress call, under the lock. LAPI's result. */
 static int call(cshim_context *context, lapi_link_t *link, batch *b)
 {
-	int rc = cshim_may_call(context, "lapi_link_progress") ?: cshim_probe(context);
+	int rc = cshim_may_call(context, "lapi_link_progress")
+	                 ?: cshim_probe_as(context, IDLE_PER_YIELD);
 
 	if (rc == LAPI_SUCCESS && !link->come.first)
 		look(context);

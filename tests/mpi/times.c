@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 	out = calloc(1, MOST);
 	in = calloc(1, MOST);
 	MPI_Barrier(MPI_COMM_WORLD);
-	realtime(strcmp(what, "node") == 0);
+	realtime(strcmp(what, "node") == 0 || strcmp(what, "allreduce") == 0);
 	if (strcmp(what, "start") == 0)
 		memory();
 	else if (strcmp(what, "allreduce") == 0)
