@@ -371,7 +371,7 @@ var verbsLink = []mutation{
 		file:   "transport/verbs/internal/paths/paths.go",
 		old:    "if by == queueDied && s.cfg.Reopen == nil {",
 		new:    "if by == queueDied {",
-		broken: "a task whose completion queue has failed stands still for a second",
+		broken: "a task whose completion queue has failed waits for a second",
 		kill:   "go ./transport/verbs TestOverrunReopensAtOnce"},
 	{name: "verbs-pool-scattered",
 		file:   "transport/verbs/internal/paths/receive.go",

@@ -433,7 +433,7 @@ func TestReopenTold(t *testing.T) {
 	s.n.close(t)
 }
 
-// TestMovedThatCannotBe: an address with another number of ports, of another incarnation, of a task
+// TestMovedThatCannotBe: an address with another number of ports, of another process, of a task
 // that is not connected, or of an earlier place changes nothing; an MTU that no adapter has ends the
 // connection.
 func TestMovedThatCannotBe(t *testing.T) {

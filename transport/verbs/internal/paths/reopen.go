@@ -163,7 +163,7 @@ func (s *Set) openAgain(pt *Port, a ibv.Device) error {
 	return nil
 }
 
-// replaces says why pt's adapter cannot take the place of the one of before; nil: it can.
+// replaces says why pt's adapter cannot take the place of the earlier one; nil: it can.
 func (pt *Port) replaces(before ibv.Info) error {
 	if _, ok := pt.adapter.(Native); pt.set.cfg.Native && !ok {
 		return ibv.ErrGone
