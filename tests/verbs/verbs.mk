@@ -8,7 +8,8 @@
 #   make verbs-sweep-test  on demand: all uDAPL calls with all wrong arguments over the adapter
 #   make verbs-lapi-test   LAPI's programs on 1, 2 and 4 nodes, short; ports that fail
 #   make verbs-coll-test   collectives with each member on an adapter of its own; CASES="3:moves"
-#   make verbs-removal-test  adapters that are taken away from a running job, and are there again
+#   make verbs-removal-test  adapters that are taken away from a running job, and are there again; a
+#                          completion queue that the kernel overruns
 #   make verbs-lapi-full   on demand: most conformance programs whole
 #   make bench-verbs       LAPI beside the programs of perftest; REPETITIONS=3
 
@@ -69,13 +70,17 @@ verbs-coll-test: $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups l
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/run-coll $(BUILD) $(or $(CASES),$(VERBS_COLL))
 
-verbs-removal-test: $(VERBS_LAPI) $(VERBS_CONFORM) $(BUILD)/verbs/removed
+verbs-removal-test: $(VERBS_LAPI) $(VERBS_CONFORM) $(addprefix $(BUILD)/verbs/,removed overrun.so)
 	@scripts/setup.sh $(VERBS_TOOLS)
 	@tests/verbs/run-lapi $(BUILD) removal
 
 $(BUILD)/verbs/removed: tests/verbs/removed.c
 	@mkdir -p $(@D)
 	$(CC) $(CONFORM_CFLAGS) $< -libverbs -lrdmacm -o $@
+
+$(BUILD)/verbs/overrun.so: tests/verbs/overrun.c
+	@mkdir -p $(@D)
+	$(CC) $(CONFORM_CFLAGS) -fPIC -shared $< -o $@ -ldl
 
 verbs-lapi-full: $(VERBS_LAPI) $(VERBS_CONFORM)
 	@scripts/setup.sh $(VERBS_TOOLS)
