@@ -19,7 +19,7 @@ var cParts = map[string]map[string]string{
 	"context": {"progress": "the block begins with progress's", "start": "core's first call"},
 	"cpu":     {},
 	"dat":     {"dat/evd": "handles, the block"},
-	"dat/api": {"dat": "the block, core", "dat/coll": "posts", "dat/evd": "waits, dequeues",
+	"dat/api": {"dat": "the block, core", "dat/coll": "posts", "dat/dev": "posts in place", "dat/evd": "waits, dequeues",
 		"dat/rc": "posts, turns", "node": "guarded arguments", "progress": "lock, waits",
 		"registry": "adapters of other providers", "start": "core's first call"},
 	"dat/coll": {"coll": "reductions", "dat": "handles, core", "dat/evd": "events",
@@ -54,13 +54,13 @@ var cParts = map[string]map[string]string{
 
 // cContracts are the headers of a room of uDAPL that others may include; the rest is its own. No
 // room includes api.
-var cContracts = map[string]string{
-	"dat/api":  "",
-	"dat/coll": "dat/coll/coll.h",
-	"dat/dev":  "dat/dev/dev.h",
-	"dat/evd":  "dat/evd/evd.h",
-	"dat/rc":   "dat/rc/rc.h",
-	"registry": "registry/registry.h",
+var cContracts = map[string][]string{
+	"dat/api":  nil,
+	"dat/coll": {"dat/coll/coll.h"},
+	"dat/dev":  {"dat/dev/dev.h", "dat/dev/quick.h"},
+	"dat/evd":  {"dat/evd/evd.h"},
+	"dat/rc":   {"dat/rc/rc.h"},
+	"registry": {"registry/registry.h"},
 }
 
 // cInclude is a line of a C file, or of the C in a Go file.
@@ -99,7 +99,7 @@ func cIncludes(t *testing.T) map[string]map[string]string {
 			header := m[2]
 			_, missing := os.Stat(path.Join(root, header))
 			to := path.Dir(header)
-			contract, room := cContracts[to]
+			contracts, room := cContracts[to]
 			switch {
 			case m[1] == "<":
 				if missing == nil {
@@ -111,7 +111,7 @@ func cIncludes(t *testing.T) map[string]map[string]string {
 					"cshim on", name, header)
 			case inside && to != part:
 				arrows[part][to] = name + " includes " + header
-				if room && header != contract {
+				if room && !slices.Contains(contracts, header) {
 					t.Errorf("cshim/%s includes %s, which is %s's own", name, header, to)
 				}
 			}

@@ -289,7 +289,23 @@ func (w deviceWay) close(e *EP) {
 func (w deviceWay) publish(e *EP) {
 	w.SetOwner(dev.Owner{Endpoint: uint64(e.handle), Zone: uint64(handleOf(e.PZ)),
 		Receives: uint64(handleOf(e.Recv)), Requests: uint64(handleOf(e.Request))})
+	w.SetLimits(e.quickLimits())
 	e.c.Pair = w.Address()
+}
+
+// quickLimits are up to which posts are legal by the endpoint's state and attributes. C judges those
+// beyond by e.c (cshim/dat/rc/judge.c).
+func (e *EP) quickLimits() (l dev.Limits) {
+	a := &e.Attr
+	l.Bytes = e.ia.limits.Message
+	if e.State == Connected && a.Service != ServiceUD && e.Request != nil &&
+		min(a.MaxRequestIOV, e.iovMax(rc.Write), e.iovMax(rc.Read)) > 0 {
+		l.Requests = uint32(a.MaxRequest)
+	}
+	if e.SRQ == nil && e.Recv != nil && a.MaxRecvIOV > 0 {
+		l.Receives = uint32(a.MaxRecv)
+	}
+	return l
 }
 
 // Post implements way: binds alone, as C posts the others.

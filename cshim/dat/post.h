@@ -21,6 +21,12 @@ typedef struct dat_post {
 	uint32_t completion;       /* DAT_COMPLETION_FLAGS */
 } dat_post;
 
+/* The flags that a post may have. */
+#define DAT_COMPLETION_KNOWN                                                                       \
+	((uint32_t)(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |            \
+	            DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |          \
+	            DAT_COMPLETION_EVD_THRESHOLD_FLAG | DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG))
+
 /* How the program's own memory is accessed: as any of it may be; written; through an RMR. */
 enum { RC_READ_IT, RC_WRITE_IT, RC_WRITE_WINDOW };
 

@@ -102,14 +102,36 @@ static void leave_to_others(int number, siginfo_t *info, void *context, const ch
 		pass_on(number, info, context);
 }
 
+#ifdef __x86_64__
+/* The places of node_readable and node_writable, by the linker; none where nothing uses them. */
+extern const node_guard_place __start_node_guard_places[], __stop_node_guard_places[]
+	__attribute__((weak, visibility("hidden")));
+#endif
+
+/* Where a guarded instruction goes on that has faulted; NULL: it is none. */
+static const char *after_fault(const char *at)
+{
+	if (at >= node_guard_begin && at < node_guard_end)
+		return node_guard_fault;
+#ifdef __x86_64__
+	const node_guard_place *place;
+
+	for (place = __start_node_guard_places; place < __stop_node_guard_places; place++)
+		if ((const char *)&place->at + place->at == at)
+			return (const char *)&place->go_on + place->go_on;
+#endif
+	return NULL;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
 	const char *at = (const char *)(uintptr_t)GUARD_COUNTER(interrupted);
+	const char *after = after_fault(at);
 
-	if (at >= node_guard_begin && at < node_guard_end) {
+	if (after) {
 		fault_address = (uintptr_t)info->si_addr;
-		GUARD_COUNTER(interrupted) = (uintptr_t)node_guard_fault;
+		GUARD_COUNTER(interrupted) = (uintptr_t)after;
 	} else {
 		go_back(info, interrupted);
 		leave_to_others(number, info, context, at);

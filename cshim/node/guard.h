@@ -55,6 +55,59 @@ int node_guarded_string(void *to, const void *from, size_t n);
 int node_guarded_load(const void *at);
 int node_guarded_keep(void *at);
 
+/*
+ * The same for one byte, where a call is made, for what each call of a program passes: 1 if it can be
+ * accessed. On x86-64 that is one instruction, or two: the handler finds where to go on in a table of
+ * such places.
+ */
+#ifdef __x86_64__
+/* Where the handler goes on when the instruction at an address faults; both from the member on. */
+typedef struct node_guard_place {
+	int32_t at, go_on;
+} node_guard_place;
+#define NODE_GUARDED_AT(bad)                       \
+	"	.pushsection node_guard_places,\"a\"\n" \
+	"	.balign 4\n"                        \
+	"	.long 1b - .\n"                     \
+	"	.long %l[" bad "] - .\n"            \
+	"	.popsection\n"
+
+static inline __attribute__((always_inline)) int node_readable(const void *at)
+{
+	__asm__ goto("1:	cmpb $0, (%0)\n" NODE_GUARDED_AT("bad")
+	             :
+	             : "r"(at)
+	             : "cc", "memory"
+	             : bad);
+	return 1;
+bad:
+	return 0;
+}
+
+/* Nothing is added, in one instruction that both loads and stores. */
+static inline __attribute__((always_inline)) int node_writable(void *at)
+{
+	__asm__ goto("1:	orb $0, (%0)\n" NODE_GUARDED_AT("bad")
+	             :
+	             : "r"(at)
+	             : "cc", "memory"
+	             : bad);
+	return 1;
+bad:
+	return 0;
+}
+#else
+static inline int node_readable(const void *at)
+{
+	return !node_guarded_load((const void *)((uintptr_t)at & ~(uintptr_t)3));
+}
+
+static inline int node_writable(void *at)
+{
+	return !node_guarded_keep((void *)((uintptr_t)at & ~(uintptr_t)3));
+}
+#endif
+
 /* 1 if there is such an instruction here. */
 int node_has_string(void);
 /*

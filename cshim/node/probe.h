@@ -12,19 +12,17 @@
 int node_can_read_pages(const void *at, size_t n);
 int node_can_write_pages(void *at, size_t n);
 
-static inline int node_in_one_page(const void *at, size_t n)
+/* Of at most a page the first and the last byte are tried. */
+static inline __attribute__((always_inline)) int node_can_read(const void *at, size_t n)
 {
-	return ((uintptr_t)at & (NODE_PAGE - 1)) + n <= NODE_PAGE;
+	return n <= NODE_PAGE ? node_readable(at) && node_readable((const char *)at + n - 1)
+	                      : node_can_read_pages(at, n);
 }
 
-static inline int node_can_read(const void *at, size_t n)
+static inline __attribute__((always_inline)) int node_can_write(void *at, size_t n)
 {
-	return node_in_one_page(at, n) ? !node_guarded_load(at) : node_can_read_pages(at, n);
-}
-
-static inline int node_can_write(void *at, size_t n)
-{
-	return node_in_one_page(at, n) ? !node_guarded_keep(at) : node_can_write_pages(at, n);
+	return n <= NODE_PAGE ? node_writable(at) && node_writable((char *)at + n - 1)
+	                      : node_can_write_pages(at, n);
 }
 
 #endif

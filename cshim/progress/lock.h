@@ -86,6 +86,21 @@ static inline void cshim_lock_let_go(cshim_progress *progress)
 		cshim_lock_see_to(progress);
 }
 
+/*
+ * Gives up a lock that the caller has had from the free word on (cshim_lock_try), and has neither
+ * taken again nor let go in between: so it was not borrowed.
+ */
+static inline void cshim_lock_free(cshim_progress *progress)
+{
+	progress->lock_depth = 0;
+	/* as in cshim_lock_let_go */
+	__atomic_store_n(&progress->lock_thread, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&progress->lock_word, 0, __ATOMIC_RELEASE);
+	cshim_light_fence();
+	if (__builtin_expect(__atomic_load_n(&progress->lock_after, __ATOMIC_RELAXED) != 0, 0))
+		cshim_lock_see_to(progress);
+}
+
 /* Takes the lock, or one more level of it. Blocks while another thread owns it. */
 static inline void cshim_lock(cshim_progress *progress)
 {

@@ -77,6 +77,9 @@ func (q *Pair) SetOwner(o dev.Owner) {
 	q.c.SetOwner(o, q.config.Datagrams, q.config.Solicited != nil)
 }
 
+// SetLimits says which posts need no closer look.
+func (q *Pair) SetLimits(l dev.Limits) { q.c.SetLimits(l) }
+
 // Posted are the requests and receives that are not complete.
 func (q *Pair) Posted() (requests, receives int) {
 	if q.c == (dev.Pair{}) {

@@ -8,6 +8,7 @@
 #include "dat/calls.h"
 #include "dat/common.h"
 #include "dat/godat.h"
+#include "progress/lock.h"
 #include "registry/registry.h"
 
 /* An invariant of core's has broken: only events that are there come from it. Under the lock. */
@@ -31,6 +32,52 @@ int dat_enter(void);
 DAT_RETURN dat_refused(void);
 /* Unlocks it, and runs the agents that are due. */
 DAT_RETURN dat_leave(DAT_RETURN result);
+
+/* How a short call has begun. */
+enum {
+	DAT_NOT_BEGUN, /* nothing was done: dat_enter knows why */
+	DAT_BUSY,      /* it has begun, but another thread has the lock, or this one */
+	DAT_ENTERED
+};
+
+/*
+ * dat_enter in place, without a call, where nothing is unusual and the lock is free. It is taken with
+ * acquire order here, and given up with release order.
+ */
+static inline __attribute__((always_inline)) int dat_enter_quickly(void)
+{
+	uint32_t free = 0, self = cshim_this_thread.tid;
+
+	/* acquire: pairs with the release at the end of prepare */
+	if (__builtin_expect(__atomic_load_n(&dat_unusual, __ATOMIC_ACQUIRE) != 0 || !self, 0) ||
+	    !cshim_inside_begins())
+		return DAT_NOT_BEGUN;
+	if (__builtin_expect(!__atomic_compare_exchange_n(&dat_progress.lock_word, &free, self, 0,
+	                                                  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
+	                     0))
+		return DAT_BUSY;
+	cshim_lock_taken(&dat_progress, 1);
+	return DAT_ENTERED;
+}
+
+/* The call has turned out not to be short: 1 if it is entered now. */
+static inline int dat_enter_after(int begun)
+{
+	if (begun == DAT_NOT_BEGUN)
+		return dat_enter();
+	if (begun == DAT_BUSY)
+		cshim_lock(&dat_progress);
+	return 1;
+}
+
+/* Ends it, if the call has posted no event, and has called nothing that lets the lock go. */
+static inline __attribute__((always_inline)) void dat_leave_quickly(void)
+{
+	if (__builtin_expect(__atomic_load_n(&dat_progress.lock_waiters, __ATOMIC_RELAXED) != 0, 0))
+		cshim_lock_be_fair(&dat_progress);
+	cshim_lock_free(&dat_progress);
+	cshim_inside_ends();
+}
 
 /* Before the first call into Go: without threads to be had its run-time would end the process.
  * DAT_SUCCESS, or what dat_ia_open returns then. */

@@ -95,13 +95,21 @@ func (a Adapter) AddMemory(m *Memory) bool {
 	c := C.dev_memory{addr: C.uint64_t(m.Addr), n: C.uint64_t(m.N), start: C.uint64_t(m.Start),
 		shift: C.uint64_t(m.Shift), pz: C.uint64_t(m.Zone),
 		context: C.uint32_t(m.Context), key: C.uint32_t(m.Key),
-		privileges: C.uint16_t(m.Privileges), window: C.uint8_t(number(m.Window))}
+		privileges: C.uint16_t(m.Privileges), of: C.uint16_t(of(m.Window))}
 	return C.dev_add_memory(a.c, &c) != 0
 }
 
 // RemoveMemory says that it names nothing any more.
 func (a Adapter) RemoveMemory(context uint32, window bool) {
-	C.dev_remove_memory(a.c, C.uint32_t(context), number(window))
+	C.dev_remove_memory(a.c, C.uint32_t(context), of(window))
+}
+
+// of says whose a context is.
+func of(window bool) C.uint32_t {
+	if window {
+		return C.DEV_OF_RMR
+	}
+	return C.DEV_OF_LMR
 }
 
 // AddPool adds a completion queue; false: there is no memory.
@@ -146,13 +154,26 @@ func (p Pair) SetOwner(o Owner, datagrams, silent bool) {
 	p.c.datagrams, p.c.silent = C.uint32_t(number(datagrams)), C.uint32_t(number(silent))
 }
 
+// Limits are up to which posts need no closer look, as far as the endpoint's state and limits go: so many
+// requests, and receives, that are not complete, each of a segment of 1 to Bytes bytes.
+type Limits struct{ Requests, Receives, Bytes uint32 }
+
+// SetLimits says them.
+func (p Pair) SetLimits(l Limits) {
+	C.dev_set_limits(p.c, C.uint32_t(l.Requests), C.uint32_t(l.Receives), C.uint32_t(l.Bytes))
+}
+
 // SetOpen has requests go to the adapter, or be flushed. reads is how many reads may be under way.
 func (p Pair) SetOpen(open bool, reads int) {
-	p.c.open, p.c.reads = C.uint32_t(number(open)), C.uint32_t(reads)
+	p.c.reads = C.uint32_t(reads)
+	C.dev_set_open(p.c, C.uint32_t(number(open)))
 }
 
 // SetClosing has core be called when no request is left.
-func (p Pair) SetClosing() { p.c.open, p.c.closing = 0, 1 }
+func (p Pair) SetClosing() {
+	p.c.closing = 1
+	C.dev_set_open(p.c, 0)
+}
 
 // Posted are the requests and receives that are not complete.
 func (p Pair) Posted() (requests, receives int) { return int(p.c.requests), int(p.c.receives) }

@@ -18,6 +18,11 @@ typedef struct dev_pool dev_pool; /* a completion queue */
 /* 1: some completion queue has stopped, or a queue pair has something for core. Core clears it. */
 extern int dev_work;
 
+/* Pairs of late, each in the place of its endpoint's handle, dev_recent_of; else one that is no
+ * endpoint's. */
+#define DEV_RECENT 64
+extern struct dev_pair *dev_recent[DEV_RECENT];
+
 /* A request, until it is complete. */
 typedef struct dev_request {
 	uint64_t cookie;
@@ -53,28 +58,51 @@ typedef struct dev_queue {
 	uint32_t is_low, zero;
 } dev_queue;
 
-/* A queue pair and what is posted to it. */
+/* A queue pair and what is posted to it. First what every post touches. */
 typedef struct dev_pair {
 	uint32_t kind, serial; /* DEV_PAIR; in the numbers of completions */
 	dev_adapter *adapter;
-	dev_queue *queue;     /* of its receives; NULL: it has its own */
-	struct dev_pair *next; /* of those whose numbers are in the same bucket */
-	uint64_t qp;          /* the adapter's; 0: none */
-	uint64_t ep, pz, recv, request; /* handles; 0: none */
-	uint32_t number;                /* of the queue pair */
-	uint32_t open;      /* requests go to the adapter; else they are flushed in their turn */
-	uint32_t closing;   /* core is notified when no request is left */
-	uint32_t datagrams; /* it is a UD endpoint's */
-	uint32_t silent;    /* good receives end no wait until core wakes their EVD */
-	uint32_t reads;     /* that may be under way; 0: none can be posted */
-	uint32_t special;   /* posted requests that core completes, or that the adapter does not know */
+	uint64_t qp; /* the adapter's; 0: none */
+	uint64_t pz; /* handle */
+	/*
+	 * While fewer requests, or receives, are posted, one of a segment of 1 to most_bytes bytes is
+	 * legal as far as the endpoint's state and limits go. 0: each is judged as a whole. By core,
+	 * but most_requests by dev_set_open.
+	 */
+	uint32_t most_requests, most_receives, most_bytes;
+	uint32_t limit; /* by core: most_requests while the pair is open */
+	uint32_t open;  /* requests go to the adapter; else they are flushed in their turn */
+	uint32_t reads; /* that may be under way; 0: none can be posted */
 	/* requests: the number of the oldest, how many, places - 1; receives of its own likewise */
 	uint32_t sent, requests, request_mask;
 	uint32_t taken, receives, receive_mask;
+	uint32_t special; /* posted requests that core completes, or that the adapter does not know */
 	dev_request *request_ring;
 	dev_receive *receive_ring;
-	uint64_t counters[24]; /* DAT_EP_COUNTERS */
+	uint64_t ep, recv, request; /* handles; 0: none */
+	dev_queue *queue;           /* of its receives; NULL: it has its own */
+	struct dev_pair *next;      /* of those whose numbers are in the same bucket */
+	uint32_t number;            /* of the queue pair */
+	uint32_t closing;           /* core is notified when no request is left */
+	uint32_t datagrams;         /* it is a UD endpoint's */
+	uint32_t silent;            /* good receives end no wait until core wakes their EVD */
+	uint64_t counters[24];      /* DAT_EP_COUNTERS */
 } dev_pair;
+
+static inline struct dev_pair **dev_recent_of(uint64_t ep)
+{
+	return &dev_recent[ep / sizeof(dat_slot) % DEV_RECENT];
+}
+
+/* Whether requests go to the adapter; also after a change of limit. */
+static inline void dev_set_open(dev_pair *pair, uint32_t open)
+{
+	pair->open = open;
+	pair->most_requests = open ? pair->limit : 0;
+}
+
+#define DEV_OF_LMR 1u
+#define DEV_OF_RMR 2u
 
 /* Memory that a context of local triplets names. */
 typedef struct dev_memory {
@@ -84,8 +112,8 @@ typedef struct dev_memory {
 	uint64_t pz;         /* handle */
 	uint32_t context, key; /* the key is what the adapter wants */
 	uint16_t privileges; /* DAT_MEM_PRIV_FLAGS */
-	uint8_t window;      /* it is an RMR's */
-	uint8_t used;
+	uint16_t of;         /* DEV_OF_; 0: the place is free */
+	uint32_t zero[3];    /* up to a power of two */
 } dev_memory;
 
 /* A completion that is core's, or something that a pair has for it. */
@@ -107,7 +135,7 @@ dev_adapter *dev_open(uint32_t max_inline, uint32_t lacks);
 void dev_close(dev_adapter *adapter);
 /* Gives a context its memory; 0: there is no memory for that. */
 int dev_add_memory(dev_adapter *adapter, const dev_memory *memory);
-void dev_remove_memory(dev_adapter *adapter, uint32_t context, int window);
+void dev_remove_memory(dev_adapter *adapter, uint32_t context, uint32_t of);
 /* A completion queue of the adapter, which this room alone polls. */
 dev_pool *dev_add_pool(dev_adapter *adapter, uint64_t cq);
 void dev_remove_pool(dev_adapter *adapter, dev_pool *pool);
@@ -116,6 +144,8 @@ void dev_remove_pool(dev_adapter *adapter, dev_pool *pool);
  * memory. Core closes it when nothing is posted any more. */
 dev_pair *dev_open_pair(dev_adapter *adapter, uint32_t requests, uint32_t receives);
 void dev_close_pair(dev_pair *pair);
+/* Up to which posts need no closer look (dev_pair), by the endpoint's state and attributes. */
+void dev_set_limits(dev_pair *pair, uint32_t requests, uint32_t receives, uint32_t bytes);
 /* It has this queue pair; 0: there is no memory. */
 int dev_begin_pair(dev_pair *pair, uint64_t qp, uint32_t number, dev_queue *queue);
 /* It has none any more: late completions of its own are dropped; receives of its shared queue still
@@ -136,6 +166,10 @@ DAT_RETURN dev_post_receive(dev_pair *pair, DAT_COUNT count, const DAT_LMR_TRIPL
                             uint64_t cookie);
 DAT_RETURN dev_post_shared(dev_queue *queue, DAT_COUNT count, const DAT_LMR_TRIPLET *list,
                            uint64_t cookie);
+/* The adapter has refused the newest request: it completes in its turn, which core sees to. Or the
+ * newest receive, which is flushed. */
+void dev_post_failed(dev_pair *pair);
+void dev_receive_failed(dev_pair *pair);
 /* A bind, which core posts by that number (of a completion), and completes in its turn. Until
  * dev_known the adapter does not know it. */
 uint64_t dev_bind(dev_pair *pair, uint64_t cookie);

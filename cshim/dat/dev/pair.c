@@ -5,6 +5,11 @@
 
 dev_objects dev_all;
 
+/* No handle is 1. */
+#define NONE &none, &none, &none, &none, &none, &none, &none, &none
+static dev_pair none = {.ep = 1};
+dev_pair *dev_recent[DEV_RECENT] = {NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE};
+
 enum { OBJECTS_FIRST = 64, SERIALS = 0x7fffffff /* the highest bit is RECEIVE_BIT's */ };
 
 static int grow(void)
@@ -82,9 +87,21 @@ dev_pair *dev_open_pair(dev_adapter *adapter, uint32_t requests, uint32_t receiv
 
 void dev_close_pair(dev_pair *pair)
 {
+	dev_pair **recent = dev_recent_of(pair->ep);
+
+	if (*recent == pair)
+		*recent = &none;
 	free(pair->request_ring);
 	free(pair->receive_ring);
 	free(pair);
+}
+
+void dev_set_limits(dev_pair *pair, uint32_t requests, uint32_t receives, uint32_t bytes)
+{
+	pair->limit = requests;
+	pair->most_receives = pair->qp ? receives : 0; /* else they are flushed */
+	pair->most_bytes = bytes;
+	dev_set_open(pair, pair->open);
 }
 
 int dev_begin_pair(dev_pair *pair, uint64_t qp, uint32_t number, dev_queue *queue)
@@ -116,7 +133,8 @@ void dev_end_pair(dev_pair *pair)
 	*at = pair->next;
 	drop(pair);
 	pair->qp = 0;
-	pair->open = 0;
+	pair->most_receives = 0;
+	dev_set_open(pair, 0);
 	if (pair->queue && pair->recv)
 		adapter->gone[adapter->num_gone++ % GONE] =
 			(gone_pair){pair->number, pair->silent, pair->ep, pair->recv};

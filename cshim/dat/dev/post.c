@@ -3,26 +3,6 @@
 
 #define NO_RESOURCE(what) (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_##what)
 
-static struct ibv_qp *qp_of(const dev_pair *pair)
-{
-	return (struct ibv_qp *)(uintptr_t)pair->qp;
-}
-
-/* Where n bytes are that a triplet names; 0: they are not to be accessed so. */
-static inline uint64_t place_of(const dev_memory *m, uint64_t pz, int access,
-                                const DAT_LMR_TRIPLET *t)
-{
-	uint64_t offset;
-
-	if (!m || m->pz != pz ||
-	    (access == RC_WRITE_IT && !(m->privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)) ||
-	    (access == RC_WRITE_WINDOW && !(m->privileges & (DAT_MEM_PRIV_REMOTE_WRITE_FLAG |
-	                                                     DAT_MEM_PRIV_LOCAL_WRITE_FLAG))))
-		return 0;
-	offset = t->virtual_address - m->start; /* what lies before it wraps round, past its end */
-	return offset > m->n || t->segment_length > m->n - offset ? 0 : m->addr + offset;
-}
-
 /* The program's own memory of a post. */
 typedef struct own_memory {
 	struct ibv_sge list[DAT_SEGMENTS]; /* as the adapter wants it */
@@ -48,7 +28,8 @@ static inline __attribute__((always_inline)) void find_memory(const dev_adapter 
 
 		if (!t->segment_length)
 			continue;
-		m = memory_of(adapter, t->lmr_context, access == RC_WRITE_WINDOW);
+		m = memory_of(adapter, t->lmr_context,
+		              access == RC_WRITE_WINDOW ? DEV_OF_RMR : DEV_OF_LMR);
 		own->at[n] = place_of(m, pz, access, t);
 		if (__builtin_expect(!own->at[n], 0)) {
 			own->count = -1;
@@ -105,19 +86,12 @@ static inline unsigned go_inline(const dev_pair *pair, const dat_post *post, own
 {
 	int i;
 
-	if (own->n > pair->adapter->max_inline ||
+	if (own->n > pair->adapter->names.max_inline ||
 	    (post->op > RC_WRITE && post->op != RC_DATAGRAM) || post->flags & RC_IMMEDIATE)
 		return 0;
 	for (i = 0; i < own->count; i++)
 		own->list[i].addr = own->at[i];
 	return IBV_SEND_INLINE;
-}
-
-static inline unsigned flags_of(uint32_t completion)
-{
-	return IBV_SEND_SIGNALED |
-	       (completion & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? IBV_SEND_SOLICITED : 0) |
-	       (completion & DAT_COMPLETION_BARRIER_FENCE_FLAG ? IBV_SEND_FENCE : 0);
 }
 
 /* A request to fill in, behind the others, which requests++ adds: there is room for all that are
@@ -147,8 +121,13 @@ static __attribute__((noinline)) void fail(dev_pair *pair, dev_request *request,
 	request->known = 0;
 	request->status = status;
 	pair->special++;
-	pair->open = 0;
+	dev_set_open(pair, 0);
 	dev_work = 1;
+}
+
+void dev_post_failed(dev_pair *pair)
+{
+	fail(pair, request_at(pair, pair->sent + pair->requests - 1), DAT_DTO_ERR_TRANSPORT);
 }
 
 /* The connection is over, or will be when what was posted before is complete. */
@@ -165,9 +144,9 @@ static __attribute__((noinline)) void flush_request(dev_pair *pair, dev_request 
 /* 1 if there is no such operation. */
 static inline int is_lacking(const dev_adapter *adapter, const dat_post *post)
 {
-	return __builtin_expect(adapter->lacks != 0, 0) &&
-	       ((post->flags & RC_INVALIDATE && adapter->lacks & DEV_NO_INVALIDATES) ||
-	        ((post->op == RC_SWAP || post->op == RC_ADD) && adapter->lacks & DEV_NO_ATOMICS));
+	return __builtin_expect(adapter->names.lacks != 0, 0) &&
+	       ((post->flags & RC_INVALIDATE && adapter->names.lacks & DEV_NO_INVALIDATES) ||
+	        ((post->op == RC_SWAP || post->op == RC_ADD) && adapter->names.lacks & DEV_NO_ATOMICS));
 }
 
 static inline int asks(const dat_post *post)
@@ -265,6 +244,12 @@ static void flush_receive(const dev_pair *pair, uint64_t cookie)
 	                                                          : DAT_DTO_RECEIVE};
 
 	dat_receive_over(&arrived);
+}
+
+void dev_receive_failed(dev_pair *pair)
+{
+	pair->receives--;
+	flush_receive(pair, receive_at(pair, pair->taken + pair->receives)->cookie);
 }
 
 /* A receive without a queue pair is flushed, and a receive that the adapter refuses. */

@@ -2,10 +2,9 @@
 #ifndef DAT_DEV_ROOM_H
 #define DAT_DEV_ROOM_H
 
-#include <infiniband/verbs.h>
 #include <stdlib.h>
 
-#include "dat/dev/dev.h"
+#include "dat/dev/quick.h"
 
 enum {
 	BATCH = 32,   /* completions that one look takes */
@@ -29,29 +28,16 @@ typedef struct gone_pair {
 } gone_pair;
 
 struct dev_adapter {
+	dev_names names; /* first: quick.h has it by the adapter's address */
+	uint32_t some;   /* contexts in names.memory */
 	dev_adapter *next;
 	dev_pool *pools;
-	dev_memory *memory; /* by context */
-	uint32_t mask, some;
-	uint32_t max_inline, lacks;
 	dev_pair *by_number[BUCKETS];
 	gone_pair gone[GONE];
 	uint32_t num_gone;
 };
 
 extern dev_adapter *dev_adapters __attribute__((visibility("hidden")));
-
-/*
- * The number of a completion has the serial of its pair or queue, and the request's or receive's
- * there. The highest bit marks receives: the adapter does not say whether a failed completion is of
- * a receive or a request.
- */
-#define RECEIVE_BIT ((uint64_t)1 << 63)
-
-static inline uint64_t completion_number(uint32_t serial, uint32_t number)
-{
-	return (uint64_t)serial << 32 | number;
-}
 
 /* Pairs and queues by serial: those of one place have different serials, one after the other. */
 typedef struct dev_objects {
@@ -67,16 +53,6 @@ static inline void *object_of(uint32_t serial, uint32_t kind)
 	const uint32_t *o = dev_all.at ? dev_all.at[serial & dev_all.mask] : NULL;
 
 	return o && o[0] == kind && o[1] == serial ? (void *)(uintptr_t)o : NULL;
-}
-
-static inline dev_request *request_at(const dev_pair *pair, uint32_t number)
-{
-	return &pair->request_ring[number & pair->request_mask];
-}
-
-static inline dev_receive *receive_at(const dev_pair *pair, uint32_t number)
-{
-	return &pair->receive_ring[number & pair->receive_mask];
 }
 
 /* The event of a request that is over. */
@@ -95,21 +71,17 @@ static inline void request_over(const dev_pair *pair, const dev_request *request
 	dat_request_over(&over);
 }
 
-static inline uint32_t hash_of(uint32_t context)
-{
-	return (context * 0x9e3779b1u) >> 8; /* keys differ in their middle bits most */
-}
-
 /* The memory of a context; NULL: it names none. */
-static inline const dev_memory *memory_of(const dev_adapter *adapter, uint32_t context, int window)
+static inline const dev_memory *memory_of(const dev_adapter *adapter, uint32_t context, uint32_t of)
 {
-	uint32_t i = hash_of(context);
+	const dev_names *names = &adapter->names;
+	uint32_t i = dev_hash(context);
 
 	for (;; i++) {
-		const dev_memory *m = &adapter->memory[i & adapter->mask];
+		const dev_memory *m = &names->memory[i & names->mask];
 
-		if (!m->used || (m->context == context && m->window == window))
-			return m->used ? m : NULL;
+		if (!m->of || (m->context == context && m->of == of))
+			return m->of ? m : NULL;
 	}
 }
 

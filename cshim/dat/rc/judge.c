@@ -22,11 +22,6 @@ static const params params_of[] = {[RC_PARAMS_SEND] = {2, 3, 0, 5}, [RC_PARAMS_R
                                    [RC_PARAMS_IMMED] = {2, 3, 5, 7}, [RC_PARAMS_RMR] = {2, 2, 4, 5},
                                    [RC_PARAMS_ADD] = {3, 3, 5, 6}, [RC_PARAMS_SWAP] = {4, 4, 6, 7}};
 
-#define COMPLETION_FLAGS                                                                           \
-	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |                       \
-	 DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |                     \
-	 DAT_COMPLETION_EVD_THRESHOLD_FLAG | DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
-
 #define STATE(why) (DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_##why)
 #define RESOURCE(what) (DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_##what)
 
@@ -55,7 +50,7 @@ static inline DAT_RETURN judge_arguments(const dat_post *post, const params *p)
 		return result;
 	if (p->remote && (!post->remote_iov || !readable(post->remote_iov, sizeof *post->remote_iov)))
 		return DAT_BAD_ARGUMENT(p->remote);
-	return post->completion & ~COMPLETION_FLAGS ? DAT_BAD_ARGUMENT(p->flags) : DAT_SUCCESS;
+	return post->completion & ~DAT_COMPLETION_KNOWN ? DAT_BAD_ARGUMENT(p->flags) : DAT_SUCCESS;
 }
 
 static inline dat_end *end_of(const dat_ep *ep)
@@ -66,6 +61,15 @@ static inline dat_end *end_of(const dat_ep *ep)
 static inline dev_pair *pair_of(const dat_ep *ep)
 {
 	return (dev_pair *)(uintptr_t)ep->pair;
+}
+
+/* Later posts find the pair by the endpoint's handle. */
+static inline dev_pair *recent(DAT_EP_HANDLE ep_handle, const dat_ep *ep)
+{
+	dev_pair *pair = pair_of(ep);
+
+	*dev_recent_of((uintptr_t)ep_handle) = pair;
+	return pair;
 }
 
 /* Requests, and receives, that are posted and not complete. */
@@ -128,22 +132,19 @@ static inline DAT_RETURN judge_data(const dat_ep *ep, const dat_post *post, cons
 	               : DAT_SUCCESS;
 }
 
-enum { POSTS_PER_LOOK = 16 }; /* with an RDMA adapter */
-
 /*
  * A thread that posts much makes progress, too, as if it polled: copies, and posts to an
  * adapter, take time, and the service thread would begin to serve beside them.
  */
 static void look_between(const dat_post *post)
 {
-	static uint32_t posts; /* under the lock */
 	int large = post->num_segments > 0 && post->local_iov->segment_length >= NODE_TARGET_MIN;
 
 	if ((!large && !dat_the_lane.adapters) || dat_progress.state != CSHIM_ACTIVE ||
 	    !dat_the_lane.on)
 		return;
 	cshim_poll_note(&dat_progress);
-	if (!large && ++posts % POSTS_PER_LOOK)
+	if (!large && dat_progress.polls % DAT_POSTS_PER_LOOK)
 		return;
 	rc_poll(0, NULL);
 	if (dat_groups)
@@ -179,7 +180,7 @@ DAT_RETURN rc_post(DAT_EP_HANDLE ep_handle, const dat_post *post)
 	    (result = judge_data(ep, post, p)) != DAT_SUCCESS)
 		return result;
 	if (ep->pair) {
-		result = dev_post(pair_of(ep), post);
+		result = dev_post(recent(ep_handle, ep), post);
 		if (__builtin_expect(dev_work != 0, 0))
 			godat_progress();
 		return result;
@@ -243,7 +244,7 @@ DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 
 	if (result != DAT_SUCCESS)
 		return result;
-	if (completion & ~COMPLETION_FLAGS)
+	if (completion & ~DAT_COMPLETION_KNOWN)
 		return DAT_BAD_ARGUMENT(p.flags);
 	slot = handle_find(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!slot)
@@ -258,7 +259,7 @@ DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	if ((uint32_t)num_segments > ep->max_receive_iov)
 		return DAT_BAD_ARGUMENT(p.count);
 	if (ep->pair)
-		return dev_post_receive(pair_of(ep), num_segments, local_iov, cookie);
+		return dev_post_receive(recent(ep_handle, ep), num_segments, local_iov, cookie);
 	if (ep->end && end_of(ep)->on)
 		return receive_node(end_of(ep), num_segments, local_iov, cookie, completion);
 	return godat_call(DAT_CALL_ep_post_recv,

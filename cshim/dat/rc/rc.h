@@ -40,6 +40,9 @@ enum {
 	RC_PARAMS_SWAP
 };
 
+/* A post counts as a poll. With RDMA adapters it looks for completions if it is such a one. */
+#define DAT_POSTS_PER_LOOK 16u
+
 /* judge.c: posts, by the engine that has the endpoint's connection. */
 DAT_RETURN rc_post(DAT_EP_HANDLE ep_handle, const dat_post *post);
 DAT_RETURN rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
