@@ -71,6 +71,7 @@
 #define rc_over second_rc_over
 #define rc_passed second_rc_passed
 #define rc_poll second_rc_poll
+#define rc_poll_adapters second_rc_poll_adapters
 #define rc_pop second_rc_pop
 #define rc_post second_rc_post
 #define rc_post_node second_rc_post_node

@@ -78,8 +78,7 @@ static void polling(cshim_progress *progress, int polls)
 {
 }
 
-/* Outside of the lock, and of a call. */
-static void run_agents(void)
+void dat_run_agents(void)
 {
 	uint64_t function, instance, evd;
 
@@ -114,7 +113,7 @@ static void errors(cshim_progress *progress, int polls)
 	cshim_hand_over(progress);
 	depth = cshim_lock_release_all(progress);
 	before = cshim_outside_begins();
-	run_agents();
+	dat_run_agents();
 	cshim_outside_ends(before);
 	cshim_lock_forfeit(progress);
 	cshim_lock_restore(progress, depth);
@@ -230,7 +229,7 @@ DAT_RETURN dat_leave(DAT_RETURN result)
 	leave();
 	cshim_inside_ends();
 	if (__builtin_expect(dat_progress.due != 0, 0))
-		run_agents();
+		dat_run_agents();
 	return result;
 }
 
@@ -300,7 +299,7 @@ static DAT_RETURN end_opening(DAT_RETURN result)
 	pthread_mutex_unlock(&opening);
 	cshim_inside_ends();
 	if (__builtin_expect(dat_progress.due != 0, 0))
-		run_agents();
+		dat_run_agents();
 	return result;
 }
 

@@ -32,6 +32,8 @@ int dat_enter(void);
 DAT_RETURN dat_refused(void);
 /* Unlocks it, and runs the agents that are due. */
 DAT_RETURN dat_leave(DAT_RETURN result);
+/* Runs them, outside of the lock and of a call. */
+void dat_run_agents(void);
 
 /* How a short call has begun. */
 enum {
@@ -77,6 +79,15 @@ static inline __attribute__((always_inline)) void dat_leave_quickly(void)
 		cshim_lock_be_fair(&dat_progress);
 	cshim_lock_free(&dat_progress);
 	cshim_inside_ends();
+}
+
+/* The same where there may be events. */
+static inline __attribute__((always_inline)) void dat_leave_with_events(void)
+{
+	cshim_notify(&dat_progress);
+	dat_leave_quickly();
+	if (__builtin_expect(dat_progress.due != 0, 0))
+		dat_run_agents();
 }
 
 /* Before the first call into Go: without threads to be had its run-time would end the process.

@@ -256,13 +256,16 @@ static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+/* As a whole; begun as dat_enter_quickly has it. */
+static __attribute__((noinline, cold)) DAT_RETURN slow_dequeue(DAT_EVD_HANDLE evd_handle,
+                                                               DAT_EVENT *event, int begun)
 {
-	DAT_PROVIDED(evd_dequeue, evd_handle, event);
+	if (begun == DAT_NOT_BEGUN)
+		DAT_PROVIDED(evd_dequeue, evd_handle, event);
 	DAT_RETURN result;
 	int crowd;
 
-	if (!dat_enter())
+	if (!dat_enter_after(begun))
 		return dat_refused();
 	if (dat_progress.state == CSHIM_ACTIVE)
 		cshim_poll_note(&dat_progress);
@@ -272,5 +275,67 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	/* what is waited for comes of members that this processor is to run */
 	if (crowd && result != DAT_SUCCESS)
 		sched_yield();
+	return result;
+}
+
+/* After a look of an EVD without events, in which core has had a turn. */
+static __attribute__((noinline, cold)) DAT_RETURN after_core(DAT_EVD_HANDLE evd, DAT_EVENT *event,
+                                                             dat_queue *queue, int taken)
+{
+	const dat_slot *slot = handle_find(evd, DAT_HANDLE_TYPE_EVD);
+
+	if (!slot || dat_queue_of(slot) != queue) /* a thread that core has let in has freed it */
+		return dat_leave(DAT_BAD_EVD);
+	if (taken || slot->length > 0)
+		evd_looked(queue);
+	if (!taken)
+		return dat_leave(evd_take(DAT_P(evd), (evd_event *)(void *)event));
+	evd_taken(queue);
+	return dat_leave(DAT_SUCCESS);
+}
+
+/* 1 if the EVD has events of nothing but transfers, and if it has none RDMA adapters alone are asked. */
+static inline __attribute__((always_inline)) int looks_quickly(const dat_slot *slot)
+{
+	enum { OF = DAT_QUEUE_TRANSFERS | DAT_QUEUE_DTO };
+
+	return slot && (dat_queue_of(slot)->flags & (OF | DAT_QUEUE_WAITING)) == OF &&
+	       !dat_is_broken && !dat_progress.not_polling && rc_adapters_alone();
+}
+
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	int begun = dat_enter_quickly(), found;
+	DAT_RETURN result = DAT_SUCCESS;
+	const dat_slot *slot;
+	dat_queue *queue;
+
+	if (__builtin_expect(begun != DAT_ENTERED, 0))
+		return slow_dequeue(evd_handle, event, begun);
+	slot = handle_find(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!looks_quickly(slot) || !event || !node_can_write(event, sizeof *event))
+		return slow_dequeue(evd_handle, event, begun);
+	cshim_poll_note(&dat_progress);
+	if (slot->length > 0) {
+		result = evd_take((uintptr_t)slot, (evd_event *)(void *)event);
+		dat_leave_quickly();
+		return result;
+	}
+	queue = dat_queue_of(slot);
+	evd_looks(queue);
+	found = rc_poll_adapters((uintptr_t)slot, event);
+	if (__builtin_expect(found & RC_CORE_CALLED, 0))
+		return after_core(evd_handle, event, queue, found & 1);
+	if (!found && slot->length == 0) {
+		evd_not_taken(queue);
+		result = DAT_QUEUE_EMPTY;
+	} else {
+		evd_looked(queue);
+		if (found)
+			evd_taken(queue);
+		else
+			result = evd_take((uintptr_t)slot, (evd_event *)(void *)event);
+	}
+	dat_leave_with_events();
 	return result;
 }

@@ -177,7 +177,9 @@ void dev_known(dev_pair *pair);
 
 /* poll.c: takes completions, all that there are up to a bound. 1: some were there. */
 int dev_poll(void);
-/* The same, until an EVD (a handle) has got an event, one at a time. */
+/* 1: there may be completions, for dev_poll_for. 0: there are none. */
+int dev_some(void);
+/* The same as dev_poll, until an EVD (a handle) has got an event, one at a time. */
 void dev_poll_for(uint64_t evd);
 /*
  * Core's turn: takes completions of a pool (NULL: of all) until none is there, or the next is

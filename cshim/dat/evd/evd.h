@@ -54,6 +54,7 @@ typedef struct evd_event {
 #define DAT_QUEUE_COUNTERS 10 /* DAT_EVD_COUNTERS, of which these are */
 #define EVD_DEQUEUES 3
 #define EVD_DEQUEUES_FOUND 4
+#define EVD_DEQUEUES_IN_VAIN 5
 #define EVD_LOOKS 6
 #define EVD_LOOKS_FOUND 7
 
@@ -170,6 +171,13 @@ static inline void evd_taken(dat_queue *queue)
 {
 	queue->counters[EVD_DEQUEUES]++;
 	queue->counters[EVD_DEQUEUES_FOUND]++;
+}
+
+/* The same, where none is there and no thread waits. */
+static inline void evd_not_taken(dat_queue *queue)
+{
+	queue->counters[EVD_DEQUEUES]++;
+	queue->counters[EVD_DEQUEUES_IN_VAIN]++;
 }
 
 /* A look for events, where none were; and that it has found some. */

@@ -7,6 +7,7 @@
 /* 32-bit programs open no adapter (docs/dat.md). */
 _Static_assert((int)EVD_DEQUEUES == (int)DCNT_EVD_DEQUEUE &&
                        (int)EVD_DEQUEUES_FOUND == (int)DCNT_EVD_DEQUEUE_FOUND &&
+                       (int)EVD_DEQUEUES_IN_VAIN == (int)DCNT_EVD_DEQUEUE_NOT_FOUND &&
                        (int)EVD_LOOKS == (int)DCNT_EVD_DEQUEUE_POLL &&
                        (int)EVD_LOOKS_FOUND == (int)DCNT_EVD_DEQUEUE_POLL_FOUND,
                "as the program counts them");

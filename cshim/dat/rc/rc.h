@@ -7,6 +7,7 @@
 #define DAT_RC_H
 
 #include "dat/common.h"
+#include "dat/coll/coll.h"
 #include "dat/post.h"
 #include "dat/rc/end.h"
 
@@ -24,6 +25,16 @@ void rc_disarm(void);
  * none.
  */
 int rc_poll(uint64_t evd, DAT_EVENT *event);
+/* 1: RDMA adapters alone can have something for a poll, and rc_poll_adapters does all that rc_poll does:
+ * no process of the node is connected, and there are no groups. */
+static inline int rc_adapters_alone(void)
+{
+	return dat_the_lane.on && !(dat_the_lane.num_links | dat_the_lane.unsent | dat_the_lane.ended) &&
+	       !dat_groups;
+}
+/* RC_CORE_CALLED, beside what rc_poll returns: core has had its turn. */
+#define RC_CORE_CALLED 2
+int rc_poll_adapters(uint64_t evd, DAT_EVENT *event);
 /* done.c: completes what peers say they have done, of requests whose events go to an EVD (a
  * handle), 0: to any. 1: something is complete. */
 int rc_look(uint64_t evd);

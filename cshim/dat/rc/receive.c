@@ -431,11 +431,7 @@ static uint32_t go_on(void)
 {
 	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
 		send_waiting();
-	return dat_the_lane.go_work || dat_the_lane.ended || dev_work ||
-	                       (dat_the_lane.adapters &&
-	                        ((int (*)(void))(uintptr_t)dat_the_lane.adapters)())
-	               ? DAT_LANE_CORE
-	               : 0;
+	return dat_the_lane.go_work || dat_the_lane.ended || dev_work ? DAT_LANE_CORE : 0;
 }
 
 uint32_t rc_turn(void)
@@ -466,19 +462,39 @@ void rc_disarm(void)
 	dat_the_lane.awake = 1;
 }
 
-/* Core looks at its sockets and at peers now and then in any case. */
-static int core_is_due(void)
+/* Whether the clock has ticked since the last look at it. */
+static __attribute__((noinline)) int has_ticked(void)
 {
-	static uint32_t turns;
 	static int64_t ms;
 	struct timespec now;
 	int64_t then = ms;
 
-	if (++turns % CLOCK_TURNS)
-		return 0;
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
 	return ms != then;
+}
+
+/* Core looks at its sockets and at peers now and then in any case. */
+static inline int core_is_due(void)
+{
+	static uint32_t turns;
+
+	return __builtin_expect(++turns % CLOCK_TURNS == 0, 0) && has_ticked();
+}
+
+int rc_poll_adapters(uint64_t evd, DAT_EVENT *event)
+{
+	int taken = 0;
+
+	if (dev_some()) {
+		evd_want(evd, event);
+		dev_poll_for(evd);
+		taken = evd_wanted();
+	}
+	if (__builtin_expect(!core_is_due() && !dev_work && !dat_the_lane.go_work, 1))
+		return taken;
+	godat_progress();
+	return taken | RC_CORE_CALLED;
 }
 
 /*
