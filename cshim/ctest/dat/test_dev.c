@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ctest/dat/fake_dat.h"
-#include "dat/dev/dev.h"
+#include "dat/dev/quick.h"
 
 enum { RECV, REQUEST, SLOTS, ZONE = 77, BASED = 5, PLAIN = 6, READ_ONLY = 8, SIZE = 4096 };
 
@@ -82,7 +82,8 @@ static void name(uint32_t context_of, uint64_t start, uint16_t privileges)
 	                      .pz = ZONE,
 	                      .context = context_of,
 	                      .key = context_of + 1000,
-	                      .privileges = privileges};
+	                      .privileges = privileges,
+	                      .of = DEV_OF_LMR};
 
 	CHECK(dev_add_memory(adapter, &m));
 }
@@ -403,10 +404,11 @@ static void contexts(void)
 		for (i = 0; i < CONTEXTS; i++) {
 			m.context = 100 + i * step;
 			m.key = i;
+			m.of = DEV_OF_LMR;
 			CHECK(dev_add_memory(adapter, &m));
 		}
 		for (i = 0; i < CONTEXTS; i += 3)
-			dev_remove_memory(adapter, 100 + i * step, 0);
+			dev_remove_memory(adapter, 100 + i * step, DEV_OF_LMR);
 		for (i = 0; i < CONTEXTS; i++) {
 			pair->open = 1;
 			sends = 0;
@@ -416,13 +418,186 @@ static void contexts(void)
 			take(REQUEST, DAT_DTO_COMPLETION_EVENT);
 		}
 		for (i = 0; i < CONTEXTS; i++)
-			dev_remove_memory(adapter, 100 + i * step, 0);
+			dev_remove_memory(adapter, 100 + i * step, DEV_OF_LMR);
 	}
 	finish();
 }
 
+/* A post in place, by its operation as the entry points have it. */
+static int place(int op, uint8_t flags, const DAT_LMR_TRIPLET *local, const DAT_RMR_TRIPLET *remote,
+                 uint32_t completion)
+{
+	const dev_quick p = {.op = op,
+	                     .flags = flags,
+	                     .local = local,
+	                     .cookie = 9,
+	                     .remote = remote,
+	                     .completion = completion,
+	                     .data = 0x1234,
+	                     .operand = 11,
+	                     .compare = 12};
+
+	return dev_post_quickly(pair, &p);
+}
+
+/* The request in place is the same as the one that was judged, and so is what is noted of it. */
+static void same_in_place(int op, uint8_t flags, uint32_t completion, uint64_t at, uint32_t n,
+                          uint32_t of)
+{
+	const DAT_LMR_TRIPLET local = {at, n, of};
+	const DAT_RMR_TRIPLET remote = {0x5000, 64, 0x77};
+	const dev_request *noted;
+	struct ibv_send_wr judged;
+	struct ibv_sge segment;
+	uint64_t bytes;
+
+	CHECK(post(op, flags, of, at, n, 9, completion) == 0);
+	judged = posted;
+	segment = segments[0];
+	bytes = pair->counters[DCNT_EP_POST_SEND + 1];
+	CHECK(place(op, flags, &local, &remote, completion) == DEV_POSTED && sends == 2);
+	CHECK(posted.wr_id == judged.wr_id + 1 && posted.opcode == judged.opcode &&
+	      posted.send_flags == judged.send_flags && posted.num_sge == 1 && !posted.next &&
+	      memcmp(&segments[0], &segment, sizeof segment) == 0);
+	CHECK(!(flags & RC_IMMEDIATE) || posted.imm_data == judged.imm_data);
+	CHECK(op == RC_SEND || op >= RC_SWAP ||
+	      (posted.wr.rdma.remote_addr == 0x5000 && posted.wr.rdma.rkey == 0x77));
+	CHECK(op < RC_SWAP || (posted.wr.atomic.remote_addr == 0x5000 && posted.wr.atomic.rkey == 0x77 &&
+	                       posted.wr.atomic.compare_add == judged.wr.atomic.compare_add));
+	CHECK(op != RC_SWAP || posted.wr.atomic.swap == 11);
+	noted = dev_oldest(pair);
+	CHECK(noted->known && noted[1].known && noted[1].cookie == 9 && noted[1].op == noted->op &&
+	      noted[1].flags == noted->flags && noted[1].n == noted->n &&
+	      noted[1].local == noted->local && noted[1].remote == noted->remote &&
+	      noted[1].completion == noted->completion && noted[1].status == noted->status);
+	CHECK(op != RC_SEND || pair->counters[DCNT_EP_POST_SEND + 1] == bytes + n);
+}
+
+static void begin_quick(void)
+{
+	begin();
+	dev_set_limits(pair, 4, 2, 128);
+	pair->reads = 1;
+}
+
+static void posts_in_place(void)
+{
+	static const struct {
+		int op;
+		uint8_t flags;
+	} all[] = {{RC_SEND, 0}, {RC_WRITE, 0}, {RC_WRITE, RC_IMMEDIATE},
+	           {RC_READ, 0}, {RC_SWAP, 0},  {RC_ADD, 0}};
+	uint64_t at = (uintptr_t)memory;
+	size_t i;
+
+	for (i = 0; i < sizeof all / sizeof *all; i++) {
+		begin_quick();
+		same_in_place(all[i].op, all[i].flags, 0, at + 8, 8, PLAIN);
+		finish();
+		begin_quick();
+		same_in_place(all[i].op, all[i].flags,
+		              DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+		                      DAT_COMPLETION_BARRIER_FENCE_FLAG,
+		              at + 8, 8, PLAIN);
+		finish();
+	}
+	begin_quick(); /* not inline; addresses that count from 0 */
+	same_in_place(RC_SEND, 0, 0, 16, 100, BASED);
+	finish();
+	begin_quick();
+	same_in_place(RC_SEND, 0, 0, 16, 8, BASED);
+	finish();
+}
+
+/* Whatever is not legal beyond doubt is judged: nothing is done of it. */
+static void doubts(void)
+{
+	uint64_t at = (uintptr_t)memory;
+	const DAT_LMR_TRIPLET good = {at, 8, PLAIN};
+	const DAT_LMR_TRIPLET bad[] = {{at, 0, PLAIN},          {at, 129, PLAIN},
+	                               {at, 8, 99},             {at + SIZE - 4, 8, PLAIN},
+	                               {at - 4, 8, PLAIN},      {UINT64_MAX - 3, 8, PLAIN},
+	                               {at + SIZE, 1, PLAIN}};
+	const DAT_RMR_TRIPLET there = {0x5000, 8, 0x77}, small = {0x5000, 7, 0x77},
+			      odd = {0x5004, 8, 0x77};
+	const DAT_LMR_TRIPLET read_only = {at, 8, READ_ONLY}, four = {at, 4, PLAIN},
+			      crooked = {at + 4, 8, PLAIN};
+	size_t i;
+
+	begin_quick();
+	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+		CHECK(place(RC_SEND, 0, &bad[i], NULL, 0) == DEV_JUDGE);
+		CHECK(dev_receive_quickly(pair, &bad[i], 1) == DEV_JUDGE);
+	}
+	CHECK(place(RC_SEND, 0, &good, NULL, 64) == DEV_JUDGE); /* no such flag */
+	CHECK(place(RC_WRITE, 0, &good, &small, 0) == DEV_JUDGE);
+	CHECK(place(RC_READ, 0, &good, &small, 0) == DEV_JUDGE);
+	CHECK(place(RC_READ, 0, &read_only, &there, 0) == DEV_JUDGE);
+	CHECK(dev_receive_quickly(pair, &read_only, 1) == DEV_JUDGE);
+	CHECK(place(RC_ADD, 0, &four, &there, 0) == DEV_JUDGE);
+	CHECK(place(RC_ADD, 0, &crooked, &there, 0) == DEV_JUDGE);
+	CHECK(place(RC_SWAP, 0, &good, &odd, 0) == DEV_JUDGE);
+	pair->reads = 0;
+	CHECK(place(RC_READ, 0, &good, &there, 0) == DEV_JUDGE);
+	CHECK(place(RC_ADD, 0, &good, &there, 0) == DEV_JUDGE);
+	pair->pz++; /* of another zone */
+	CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_JUDGE);
+	CHECK(dev_receive_quickly(pair, &good, 1) == DEV_JUDGE);
+	pair->pz--;
+	dev_set_open(pair, 0);
+	CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_JUDGE);
+	dev_set_limits(pair, 4, 2, 128); /* it stays closed */
+	CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_JUDGE);
+	CHECK(sends == 0 && receives == 0 && pair->requests == 0 && pair->receives == 0);
+	dev_set_open(pair, 1);
+	for (i = 0; i < 4; i++)
+		CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_POSTED);
+	CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_JUDGE && sends == 4); /* no room */
+	for (i = 0; i < 2; i++)
+		CHECK(dev_receive_quickly(pair, &good, 1 + i) == DEV_POSTED);
+	CHECK(dev_receive_quickly(pair, &good, 1) == DEV_JUDGE && receives == 2);
+	dev_end_pair(pair);
+	CHECK(!pair->most_receives && !pair->most_requests);
+	dev_set_limits(pair, 4, 3, 128); /* a receive without a queue pair is flushed */
+	CHECK(dev_receive_quickly(pair, &good, 1) == DEV_JUDGE && receives == 2);
+	finish();
+}
+
+/* What the adapter refuses completes as if it had been judged. */
+static void refused_in_place(void)
+{
+	const DAT_LMR_TRIPLET good = {(uintptr_t)memory, 8, PLAIN};
+
+	begin_quick();
+	refuse = 1;
+	CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_REFUSED && dev_work && !pair->open);
+	CHECK(!dev_oldest(pair)->known && dev_oldest(pair)->status == DAT_DTO_ERR_TRANSPORT);
+	CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_JUDGE);
+	dev_finish_request(pair, DAT_DTO_ERR_TRANSPORT);
+	expect(REQUEST, 9, DAT_DTO_ERR_TRANSPORT, 0);
+	CHECK(dev_receive_quickly(pair, &good, 4) == DEV_REFUSED && !pair->receives);
+	expect(RECV, 4, DAT_DTO_ERR_FLUSHED, 0);
+	finish();
+}
+
+/* A pair that is closed is found by its endpoint's handle no more. */
+static void recent(void)
+{
+	dev_pair **place_of_it;
+
+	begin();
+	place_of_it = dev_recent_of(pair->ep);
+	*place_of_it = pair;
+	finish();
+	CHECK(*place_of_it != pair && (*place_of_it)->ep == 1);
+}
+
 void test_dev(void)
 {
+	posts_in_place();
+	doubts();
+	refused_in_place();
+	recent();
 	posts();
 	refusals();
 	completions();
