@@ -71,8 +71,11 @@ struct cshim_ibv {
 	union ibv_gid gid;
 	int ethernet, max_reads;
 	uint8_t port, gid_index;
-	/* removed.c: announcements of the kernel, or -1; the adapter's entry, or 0; the second of the
-	 * last look at it. */
+	/*
+	 * removed.c: announcements of the kernel, or -1; the adapter's entry, or 0; the second of the
+	 * last look at it. By the thread that asks for the adapter's events (cshim_ibv_event), under
+	 * the lock of the adapter's owner: LAPI's link, or uDAPL's block.
+	 */
 	int notices;
 	ino_t entry;
 	time_t looked;

@@ -540,6 +540,10 @@ static void doubts(void)
 	pair->reads = 0;
 	CHECK(place(RC_READ, 0, &good, &there, 0) == DEV_JUDGE);
 	CHECK(place(RC_ADD, 0, &good, &there, 0) == DEV_JUDGE);
+	pair->reads = 1;
+	((dev_names *)(void *)adapter)->lacks = DEV_NO_ATOMICS;
+	CHECK(place(RC_ADD, 0, &good, &there, 0) == DEV_JUDGE);
+	((dev_names *)(void *)adapter)->lacks = 0;
 	pair->pz++; /* of another zone */
 	CHECK(place(RC_SEND, 0, &good, NULL, 0) == DEV_JUDGE);
 	CHECK(dev_receive_quickly(pair, &good, 1) == DEV_JUDGE);
