@@ -244,6 +244,18 @@ static void free_others(void)
 }
 
 static long best[ROWS];
+/* Waits for the child's next step. A call that sleeps waits for one of the other threads. */
+static int stepped(pid_t child, int *status)
+{
+	enum { LOOKS = 1000000 };
+	pid_t found;
+
+	for (int i = 0; (found = waitpid(child, status, WNOHANG)) == 0; i++)
+		if (i == LOOKS)
+			free_others();
+	return found == child && WIFSTOPPED(*status);
+}
+
 /* Steps from a mark to the next; the signal that the child is to get. */
 static void step_row(pid_t child, long row)
 {
@@ -255,7 +267,7 @@ static void step_row(pid_t child, long row)
 
 	for (;;) {
 		if (ptrace(PTRACE_SINGLESTEP, child, 0, (void *)(intptr_t)deliver) ||
-		    waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status))
+		    !stepped(child, &status))
 			return;
 		deliver = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 		if (ptrace(PTRACE_GETSIGINFO, child, 0, &info) == 0 && !deliver &&
