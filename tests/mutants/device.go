@@ -22,7 +22,7 @@ var datDevice = []mutation{
 		kill:   "go ./core/dat TestDeviceBindsInOrder"},
 	{name: "device-goes-on-after-failure",
 		file:   "cshim/dat/dev/post.c",
-		old:    "\tpair->open = 0;\n\tdev_work = 1;",
+		old:    "\tdev_set_open(pair, 0);\n\tdev_work = 1;",
 		new:    "\tdev_work = 1;",
 		broken: "requests are posted after one has failed",
 		kill:   "c dev"},
