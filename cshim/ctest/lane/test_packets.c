@@ -295,8 +295,10 @@ static void survives_refused_buffers(void)
 
 	begin();
 	fake_adapter_of(1)->refuses_buffers = 2;
-	for (i = 0; i < FAKE_TOGETHER; i++)
+	for (i = 0; i < FAKE_TOGETHER; i++) {
 		CHECK(put(8));
+		verbs_flush(fake_packets_of(0)); /* each in its packet */
+	}
 	CHECK(turn(1) == FAKE_TOGETHER);
 	CHECK(fake_port_of(1)->receives == FAKE_TARGET - (FAKE_TOGETHER - 1));
 	all_slots();

@@ -5,8 +5,9 @@
 //
 // A link asks for a registration with Acquire before a transfer, and gives it back with Release
 // when the adapter is done with the memory. Acquire fails where the memory cannot be registered:
-// then errors.Is(err, ErrCopy), and the link copies through memory of its own. All methods may be
-// called by any thread.
+// then errors.Is(err, ErrCopy), and the link copies through memory of its own. AcquireAll does so for
+// a list. Discard is Release of what a lost request may still use. All methods may be called by any
+// thread.
 //
 // # What is kept
 //
