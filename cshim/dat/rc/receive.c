@@ -431,7 +431,11 @@ static uint32_t go_on(void)
 {
 	if (__builtin_expect(dat_the_lane.unsent != 0, 0))
 		send_waiting();
-	return dat_the_lane.go_work || dat_the_lane.ended || dev_work ? DAT_LANE_CORE : 0;
+	return dat_the_lane.go_work || dat_the_lane.ended || dev_work ||
+	                       (dat_the_lane.adapters &&
+	                        ((int (*)(void))(uintptr_t)dat_the_lane.adapters)())
+	               ? DAT_LANE_CORE
+	               : 0;
 }
 
 uint32_t rc_turn(void)
