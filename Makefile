@@ -169,7 +169,7 @@ install: build
 	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
 	  folder=$(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES; \
 	  install -d $$folder && rm -f $$folder/liblapi_r.cat && \
-	  gencat $$folder/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
+	  LC_ALL=C.UTF-8 gencat $$folder/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
 	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || \
 	  install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe

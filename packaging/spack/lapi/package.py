@@ -30,7 +30,7 @@ class Lapi(MakefilePackage):
         env.set("GOCACHE", join_path(self.stage.path, "go-cache"))
 
     def _component(self, spec):
-        return [] if spec.satisfies("+openmpi") else ["OMPI_CC="]
+        return [] if spec.satisfies("+openmpi") else ["OPENMPI_CC="]
 
     def build(self, spec, prefix):
         make("build", *self._component(spec))
