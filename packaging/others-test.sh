@@ -8,10 +8,10 @@
 set -u
 archive=$(realpath "$1") version=$2 folder=$(realpath "$3")
 cd "$(dirname "$0")/.." || exit 2
-top=$PWD
+. tests/c/dat/packages.sh
 GOCACHE_OF_TEST=$(go env GOCACHE) # what it builds here it need not compile again
 export GOCACHE_OF_TEST
-scripts/setup.sh rpm2cpio=rpm2cpio cpio=cpio cmake=cmake modulecmd=environment-modules lmod=lmod \
+scripts/setup.sh rpm2cpio=rpm2cpio cpio=cpio cmake=cmake lmod=lmod tclsh=tcl \
 	gfortran=gfortran python3=python3 pkg-config=pkg-config
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -88,6 +88,8 @@ by_cmake() { # VERSION
 	mkdir -p "$root/cmake" && cat >"$root/cmake/CMakeLists.txt" <<END || return
 cmake_minimum_required(VERSION 3.16)
 project(ring C Fortran)
+# as where rpm is at home
+set_property(GLOBAL PROPERTY FIND_LIBRARY_USE_LIB64_PATHS ON)
 find_package(lapi $1 REQUIRED)
 add_executable(ring ../ring.c)
 target_link_libraries(ring PRIVATE lapi::lapi)
@@ -101,11 +103,11 @@ END
 		run "$root/cmake/build/ring" && LD_LIBRARY_PATH=$root/usr/lib64 "$root/cmake/build/dat" &&
 		LD_LIBRARY_PATH=$root/usr/lib64 "$root/cmake/build/fortran"
 }
-refused() { ! by_cmake "$1"; }
+refused() { ! by_cmake "$1" 2>"$root/refusal" && grep -q "lapiConfig.cmake, version: $version" "$root/refusal"; }
 modules=$root/usr/share/lapi/modulefiles
 by_tcl() {
 	local command
-	command=$(ls /usr/lib/*/modulecmd.tcl /usr/share/modules/libexec/modulecmd.tcl /usr/lib/*/modules/modulecmd.tcl 2>/dev/null | head -n 1)
+	command=$(find "$folder/modules" -name modulecmd.tcl | head -n 1)
 	(unset LAPI_PREFIX && eval "$(MODULEPATH=$modules tclsh "$command" bash load "lapi/$version")" &&
 		[ "$LAPI_PREFIX" = "$root/usr" ] && [ "$(command -v lapirun)" = "$root/usr/bin/lapirun" ] &&
 		case :$LD_LIBRARY_PATH: in *:"$root/usr/lib64":*) ;; *) false ;; esac)
@@ -145,13 +147,17 @@ if command -v cmake >/dev/null && command -v gfortran >/dev/null; then
 else
 	skip "no CMake or gfortran"
 fi
-if command -v tclsh >/dev/null; then check "Environment Modules" by_tcl; else skip "no Environment Modules"; fi
+# Debian has either of the two installed
+if why=$(unpack "$folder/modules" usr/share/doc/environment-modules environment-modules) && command -v tclsh >/dev/null; then
+	check "Environment Modules" by_tcl
+else
+	skip "no Environment Modules: $why"
+fi
 if [ -e /usr/share/lmod/lmod/libexec/lmod ]; then check "Lmod" by_lua; else skip "no Lmod"; fi
 check "completion of an option" completes lapirun --keep --keep-going
 check "completion of an option's value" completes lapirun --bind c core
 check "completion of a program" completes lapirun -n 2 lapit lapitrace
 check "Spack's recipe" spack
 check "EasyBuild's recipe" easybuild
-cd "$top" || exit
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
