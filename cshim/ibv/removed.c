@@ -7,6 +7,9 @@
  * last process has closed it, and queue pairs work until then (tests/verbs/removed.c). So the file's
  * entry is looked for: when the kernel announces a removal, by a netlink socket that also wakes a
  * thread that sleeps; and once a second, since a container may get no announcements.
+ *
+ * A program may close all descriptors, and give the socket's number to a file of its own. So the
+ * socket is asked what it is before something is taken from it, and before it is closed.
  */
 #include <linux/netlink.h>
 #include <stdio.h>
@@ -30,6 +33,19 @@ static ino_t entry_of(const struct cshim_ibv *a)
 	return stat(path, &entry) ? 0 : entry.st_ino;
 }
 
+/* Whether the descriptor still is the socket, and not another file of the program's. */
+static int is_socket_of_notices(int file)
+{
+	int protocol = -1;
+	socklen_t size = sizeof protocol;
+	struct sockaddr_nl at = {.nl_family = AF_UNSPEC};
+	socklen_t length = sizeof at;
+
+	return getsockname(file, (struct sockaddr *)&at, &length) == 0 && at.nl_family == AF_NETLINK &&
+	       getsockopt(file, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
+	       protocol == NETLINK_KOBJECT_UEVENT;
+}
+
 void ibv_watch(struct cshim_ibv *a)
 {
 	struct sockaddr_nl at = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
@@ -47,8 +63,9 @@ void ibv_watch(struct cshim_ibv *a)
 
 void ibv_unwatch(struct cshim_ibv *a)
 {
-	if (a->notices >= 0)
+	if (a->notices >= 0 && is_socket_of_notices(a->notices))
 		close(a->notices);
+	a->notices = -1;
 }
 
 /* 1 if the message announces that the adapter's file is removed: "remove@" and its path. The
@@ -69,6 +86,9 @@ static int announced(const struct cshim_ibv *a)
 	int found = 0;
 	ssize_t n;
 
+	/* Mostly nothing waits, which one call tells. */
+	if (recv(a->notices, text, 1, MSG_PEEK | MSG_DONTWAIT) <= 0 || !is_socket_of_notices(a->notices))
+		return 0;
 	do {
 		socklen_t size = sizeof from;
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ibv/ibv.h"
@@ -127,6 +128,24 @@ static int place(void)
 	return found;
 }
 
+/* The program has closed the socket of the kernel's announcements, and has one of its own by that
+ * number: nothing is read from it, and it stays open. */
+static void robbed_of_notices(void)
+{
+	struct cshim_ibv a = {.context = &context, .entry = 1};
+	int files[2];
+	char text[4];
+
+	CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, files) == 0 && write(files[1], "own", 4) == 4);
+	a.notices = files[0];
+	CHECK(ibv_is_removed(&a)); /* by its entry, which is not there */
+	CHECK(recv(files[0], text, sizeof text, MSG_DONTWAIT) == 4 && memcmp(text, "own", 4) == 0);
+	ibv_unwatch(&a);
+	CHECK(fcntl(files[0], F_GETFD) >= 0 && a.notices == -1);
+	close(files[0]);
+	close(files[1]);
+}
+
 void test_rdma_open(void)
 {
 	int files[2];
@@ -166,6 +185,7 @@ void test_rdma_open(void)
 	CHECK(place() == -1);
 	link_layer = IBV_LINK_LAYER_INFINIBAND;
 	CHECK(place() == 0);
+	robbed_of_notices();
 	close(files[0]);
 	close(files[1]);
 }
