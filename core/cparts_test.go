@@ -38,6 +38,7 @@ var cParts = map[string]map[string]string{
 	"lapi": {"context": "calls enter it", "handlers": "errors, completions", "lane": "the fast path",
 		"node": "the barrier, guarded memory", "progress": "waits"},
 	"link": {"context": "whether this is a forked child", "handlers": "whose operation an error is of",
+		"lane": "a look at the rings before progress returns",
 		"lapi": "LAPI's read-modify-write with more operations",
 		"node": "guarded copies of messages"},
 	"munge":    {},

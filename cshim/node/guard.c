@@ -104,8 +104,8 @@ static void leave_to_others(int number, siginfo_t *info, void *context, const ch
 
 #ifdef __x86_64__
 /* The places of node_readable and node_writable, by the linker; none where nothing uses them. */
-extern const node_guard_place __start_node_guard_places[], __stop_node_guard_places[]
-	__attribute__((weak, visibility("hidden")));
+extern const node_guard_place __start_node_guard_places[] __attribute__((weak, visibility("hidden")));
+extern const node_guard_place __stop_node_guard_places[] __attribute__((weak, visibility("hidden")));
 #endif
 
 /* Where a guarded instruction goes on that has faulted; NULL: it is none. */

@@ -123,14 +123,12 @@ func (l *Link) Moved(ep transport.Endpoint, address []byte) {
 		}
 	}
 	if p == nil || p.gone {
-		l.moved(ep, &known)
+		l.addresses[ep] = written(&known)
 	}
 }
 
-// moved keeps where ep is now.
-func (l *Link) moved(ep transport.Endpoint, to *wire.Address) {
-	l.addresses[ep] = string(append(to.Encode(), to.Carrier...))
-}
+// written is an address as tasks send it.
+func written(a *wire.Address) string { return string(append(a.Encode(), a.Carrier...)) }
 
 // movedTo: that port of p's is at a place, maybe another than was known. Then what led to where it
 // was is begun anew when it is wanted; keys for it are not valid any more.
@@ -144,7 +142,7 @@ func (p *peer) movedTo(far int, at *wire.Place) {
 		return
 	}
 	p.to.Places[far] = *at
-	l.moved(p.ep, &p.to)
+	l.addresses[p.ep] = written(&p.to)
 	p.transfers.Expired(far)
 	for _, q := range p.allPairs() {
 		if q.Far() != far {

@@ -36,8 +36,8 @@ func (p *peer) claim(slot int32, h *wire.Head) bool {
 }
 
 // headOf reads the head of the packet that may be in a buffer. b is its bytes; nil: there is none.
-func (l *Link) headOf(slot int32) (h wire.Head, b []byte) {
-	b = l.ports.Bytes(slot)
+func headOf(buffer []byte) (h wire.Head, b []byte) {
+	b = buffer
 	n := wire.PacketLength(b)
 	if n > len(b) || !h.Decode(b[:n]) {
 		return h, nil
@@ -47,7 +47,7 @@ func (l *Link) headOf(slot int32) (h wire.Head, b []byte) {
 
 // Claim implements paths.Link.
 func (w watcher) Claim(slot int32) bool {
-	h, b := w.l.headOf(slot)
+	h, b := headOf(w.l.ports.Bytes(slot))
 	if b == nil {
 		return false
 	}
@@ -66,7 +66,7 @@ func (q *queue) recover(first uint64) bool {
 	defer p.discard()
 	if first > p.Expected && first-p.Expected <= wire.Window {
 		l.ports.Claim(func(slot int32) bool {
-			h, b := l.headOf(slot)
+			h, b := headOf(l.ports.Bytes(slot))
 			return b != nil && p.claim(slot, &h)
 		})
 	}
@@ -79,7 +79,7 @@ func (q *queue) recover(first uint64) bool {
 		}
 		slot := p.buffers[i].slot
 		p.buffers = slices.Delete(p.buffers, i, i+1)
-		h, b := l.headOf(slot)
+		h, b := headOf(l.ports.Bytes(slot))
 		p.Window.Grant(h.Credit)
 		p.arrived(&h, b, 0)
 		l.ports.Discard(slot)
