@@ -147,6 +147,7 @@ func receiveRecord(fd int, s *Scratch) ([]byte, []int, error) {
 		return nil, nil, err
 	}
 	files, err := parseFiles(s.control[:control])
+	descriptor.OwnAll(files)
 	if err == nil && flags&unix.MSG_CTRUNC != 0 {
 		err = fmt.Errorf("descriptors were lost on the way in: %w (see ulimit -n)", unix.EMFILE)
 	}
@@ -161,6 +162,8 @@ func receiveRecord(fd int, s *Scratch) ([]byte, []int, error) {
 	return s.record[:n], files, nil
 }
 
+// parseFiles reads the numbers of the descriptors in control messages, also with an error: those that are
+// to be closed then.
 func parseFiles(control []byte) ([]int, error) {
 	if len(control) == 0 {
 		return nil, nil
@@ -183,7 +186,6 @@ func parseFiles(control []byte) ([]int, error) {
 		if err != nil {
 			return files, err
 		}
-		descriptor.OwnAll(fds)
 		files = append(files, fds...)
 	}
 	return files, nil

@@ -315,8 +315,10 @@ static void leaves_high_slots(void)
 	link->used = 0; /* all are */
 	n = link->num_free;
 	memcpy(before, link->free, (size_t)n * sizeof(before[0]));
-	for (i = 0; i < FAKE_TOGETHER; i++)
+	for (i = 0; i < FAKE_TOGETHER; i++) {
 		CHECK(put(8));
+		verbs_flush(fake_packets_of(0)); /* each in its packet */
+	}
 	CHECK(turn(1) == FAKE_TOGETHER);
 	taken = n + FAKE_TOGETHER - link->num_free; /* for answers */
 	CHECK(taken >= 0 && link->free[link->num_free - 1] == before[n - 1 - taken]);
