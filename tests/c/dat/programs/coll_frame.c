@@ -35,24 +35,22 @@ static void map(int fd)
 }
 
 /* A member that has waited HANG_S for one event hangs. What it prints tells it from a slow one, which
- * whoever has started the test ends: how many events it has had, and how long ago. */
-static volatile unsigned events;
-static volatile time_t last_event;
+ * whoever has started the test ends: how many events it has had. */
+static unsigned events;
 
 static unsigned patience(void)
 {
 	return strcmp(coll_me.test, "full") == 0 ? 12 * HANG_S : HANG_S;
 }
 
+/* What it prints then: a handler writes it, and formats nothing. */
+static char last_words[128];
+static volatile size_t last_length;
+
 static void give_up(int signal)
 {
-	char line[128];
-	int n = snprintf(line, sizeof line, "%s: member %d of %d: no event for %ld s, %u before\n",
-	                 coll_me.test, coll_me.rank, coll_me.size, (long)(time(NULL) - last_event),
-	                 events);
-
 	(void)signal;
-	(void)!write(1, line, (size_t)n);
+	(void)!write(1, last_words, last_length);
 	_exit(1);
 }
 
@@ -69,7 +67,9 @@ static void watch_progress(void)
 		CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
 		made = 1;
 	}
-	last_event = time(NULL);
+	last_length = (size_t)snprintf(last_words, sizeof last_words,
+	                               "%s: member %d of %d: no event for %u s, %u before\n", coll_me.test,
+	                               coll_me.rank, coll_me.size, patience(), events);
 	CHECK(timer_settime(timer, 0, &after, NULL) == 0);
 }
 
