@@ -130,11 +130,13 @@ static void ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t 
 
 /*
  * MCA_BTL_ATOMIC_SUPPORTS_GLOB: rank 0's processor adds to words of its own memory, and swaps one, while
- * the others do so by the component.
+ * the others do so by the component. It swaps seldom: else theirs would find another value each time.
  */
 static void coherent(void)
 {
-	int64_t old = 0, last = -1, expected = 0, own = 0;
+	const double pause = 0.005; /* longer than a swap takes to come there */
+	int64_t old = 0, last = -1, expected = 0, own = 0, swaps = 0;
+	double swapped = 0;
 	MPI_Request all;
 	int over = 0;
 
@@ -143,11 +145,16 @@ static void coherent(void)
 		MPI_Ibarrier(MPI_COMM_WORLD, &all);
 	for (; rank == 0 && !over; own++) {
 		__atomic_fetch_add(&memory.added, 1, __ATOMIC_SEQ_CST);
-		while (!__atomic_compare_exchange_n(&memory.swapped, &expected, expected + 1, 0,
-		                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			;
-		if (own % 16 == 0)
-			MPI_Test(&all, &over, MPI_STATUS_IGNORE);
+		if (own % 16)
+			continue;
+		if (MPI_Wtime() > swapped + pause) {
+			while (!__atomic_compare_exchange_n(&memory.swapped, &expected, expected + 1, 0,
+			                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+				;
+			swaps++;
+			swapped = MPI_Wtime();
+		}
+		MPI_Test(&all, &over, MPI_STATUS_IGNORE);
 	}
 	for (int i = 0; i < ROUNDS && rank != 0; i++) {
 		DO(lapi->btl_atomic_fop(lapi, endpoints[0], &old, address(0, 0), NULL, handle(0),
@@ -167,7 +174,7 @@ static void coherent(void)
 		MPI_Wait(&all, MPI_STATUS_IGNORE);
 	}
 	CHECK(rank != 0 || memory.added == own + (int64_t)ROUNDS * (ranks - 1));
-	CHECK(rank != 0 || memory.swapped == memory.added);
+	CHECK(rank != 0 || (swaps > 0 && memory.swapped == swaps + (int64_t)ROUNDS * (ranks - 1)));
 	CHECK(rank != 0 || own > 100);
 }
 
