@@ -95,6 +95,9 @@ func (h header) encode(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], h.number)
 }
 
+// errVersion is an ErrMalformed of another protocol version.
+var errVersion = fmt.Errorf("%w", ErrMalformed)
+
 // Record is the one record of a message that has neither data nor descriptors, for a caller that
 // sends it without a Conn.
 func Record(kind Kind) []byte {
@@ -109,8 +112,8 @@ func decodeHeader(b []byte) (header, error) {
 	}
 	if b[0] != Version {
 		return header{},
-			fmt.Errorf("%w: protocol version %d, not %d: the job mixes releases of the library",
-				ErrMalformed, b[0], Version)
+			fmt.Errorf("%w: protocol version %d, not %d: lapirun and the tasks have different releases of the library",
+				errVersion, b[0], Version)
 	}
 	h := header{kind: Kind(b[1]), more: b[2] == 1, files: int(b[3]),
 		number: binary.LittleEndian.Uint32(b[4:])}
@@ -140,6 +143,11 @@ func (a *assembler) add(record []byte, files []int) (m Message, done bool, err e
 		err = fmt.Errorf("%w: message too long", ErrMalformed)
 	}
 	if err != nil {
+		if errors.Is(err, errVersion) { // who waits at such a socket learns of the other version by any record
+			for _, fd := range files {
+				_ = sendRecord(fd, Record(Refuse), nil, 0)
+			}
+		}
 		part.CloseFiles()
 		a.drop()
 		return Message{}, false, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -282,4 +283,37 @@ func FuzzGreeting(f *testing.F) {
 			t.Fatalf("%+v", g)
 		}
 	})
+}
+
+// TestOtherRelease: who comes with another protocol version learns of it at the socket that came along.
+func TestOtherRelease(t *testing.T) {
+	a, b, err := Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, theirs, err := Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, _ := NewConn(b)
+	defer to.Close()
+	waits, _ := NewConn(mine)
+	defer waits.Close()
+	c := cutter{m: Message{Kind: Hello, Files: []int{theirs}}}
+	record, files, _ := c.peek()
+	record[0] = Version + 1
+	if err := sendRecord(a, record, files, 0); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(theirs)
+	unix.Close(a)
+	var s Scratch
+	if _, _, err := to.Receive(&s); !errors.Is(err, ErrMalformed) ||
+		!strings.Contains(err.Error(), "different releases") {
+		t.Errorf("another version: %v", err)
+	}
+	m, ok, err := waits.Receive(&s)
+	if err != nil || !ok || m.Kind != Refuse {
+		t.Errorf("%+v %v %v, not a refusal", m, ok, err)
+	}
 }
