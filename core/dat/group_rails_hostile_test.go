@@ -52,7 +52,7 @@ func TestRailsGarbage(t *testing.T) {
 }
 
 // TestRailLengthIsBounded: a message in a member's staging memory claims to have more bytes than a slot
-// has. What lies in front of the slot is never taken for its data.
+// has. The bytes in front of the slot are never taken for its data.
 func TestRailLengthIsBounded(t *testing.T) {
 	const tail, lengthAt = layout.DatRailSlot - layout.DatRailData, 20 // of dat_rail_tail
 	for _, claimed := range []uint16{layout.DatRailData + 1, 4 * layout.DatRailData, 65528} {

@@ -35,7 +35,7 @@ static inline int cshim_wait_code(int how)
 
 /* api_progress.c: LAPI_Probe, outside of handlers. LAPI_SUCCESS. */
 int cshim_probe(cshim_context *context);
-/* The same, with a yield after so many in a row without news, where tasks share processors. */
+/* The same, with a yield after some in a row without news, where tasks share processors. */
 int cshim_probe_as(cshim_context *context, uint32_t idle_per_yield);
 /*
  * The same for a thread that sends, anywhere: nothing in a handler, or while another is at it. 0:

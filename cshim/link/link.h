@@ -211,7 +211,7 @@ void *link_arrive(lapi_handle_t *handle, void *header, uint *header_size, ulong 
                   compl_hndlr_t **completion, void **info);
 /* Reports to ep how much of its messages was received. */
 void link_report(lapi_link_t *link, lapi_link_endpoint_t *ep);
-/* open.c: the link of a LAPI handle, for one that runs under its lock; NULL: none. */
+/* open.c: the link of a LAPI handle, for a caller under its lock; NULL: none. */
 lapi_link_t *link_of(lapi_handle_t handle);
 
 #endif

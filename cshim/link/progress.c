@@ -140,7 +140,7 @@ static int end_all(lapi_link_t *link, link_op *op)
 	return n;
 }
 
-/* What has ended and what has come, out of the link's lists. */
+/* Takes ended operations and received messages out of the link's lists. */
 typedef struct batch {
 	link_op *ended;
 	link_message *come;
@@ -193,7 +193,7 @@ static void look(cshim_context *context)
 		cshim_probe(context);
 }
 
-/* Who calls in a loop, as an MPI does, may yield after each call: so this does it seldom. */
+/* A caller in a loop, such as an MPI, may yield after each call: so this does it seldom. */
 enum { IDLE_PER_YIELD = 64 };
 
 /* A progress call, under the lock. LAPI's result. */

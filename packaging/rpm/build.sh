@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds rpm packages from a source archive, here, by rpmbuild. What the spec asks for need not be
-# installed as rpm packages: --nodeps.
+# Builds rpm packages from a source archive, here, by rpmbuild. The packages that the spec asks for need
+# not be installed as rpm packages: --nodeps.
 #
 # usage: build.sh ARCHIVE VERSION FOLDER     FOLDER gets the packages
 set -eu

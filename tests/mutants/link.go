@@ -83,7 +83,7 @@ var link = []mutation{
 		file:   "cshim/link/ops.c",
 		old:    "(h->version == LAPI_LINK_VERSION && h->handle_size == sizeof(*h) &&",
 		new:    "(",
-		broken: "a handle of another version, or what is none, is used",
+		broken: "a handle of another version, or no handle, is used",
 		kill:   "link 2 operations"},
 	{name: "link-operations-by-lapi",
 		file:   "cshim/lapi/transfer.h",

@@ -440,7 +440,7 @@ func TestMovedThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		task        transport.Endpoint
 		ports       int
-		other       uint64 // incarnation
+		other       uint64 // changes the address's number of its start
 		mtu, opened uint16
 		ends        bool
 	}{{ports: 2, mtu: 1024, opened: 1}, {ports: 1, other: 2, mtu: 1024, opened: 1},

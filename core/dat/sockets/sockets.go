@@ -88,7 +88,7 @@ func Open(cfg Config) (*Network, error) {
 	return n, nil
 }
 
-// open makes a socket at an address, or one that both kinds of addresses reach, where the kernel has
+// open makes a socket at an address, or a socket that both kinds of addresses reach, where the kernel has
 // both.
 func (n *Network) open(port uint16, as cm.Port, at netip.Addr) (*socket, error) {
 	var s *socket

@@ -143,7 +143,7 @@ func (a *assembler) add(record []byte, files []int) (m Message, done bool, err e
 		err = fmt.Errorf("%w: message too long", ErrMalformed)
 	}
 	if err != nil {
-		if errors.Is(err, errVersion) { // who waits at such a socket learns of the other version by any record
+		if errors.Is(err, errVersion) { // a task that waits at such a socket learns of the other version by any record
 			for _, fd := range files {
 				_ = sendRecord(fd, Record(Refuse), nil, 0)
 			}

@@ -285,7 +285,7 @@ func FuzzGreeting(f *testing.F) {
 	})
 }
 
-// TestOtherRelease: who comes with another protocol version learns of it at the socket that came along.
+// TestOtherRelease: a task with another protocol version learns of it at the socket that it sent.
 func TestOtherRelease(t *testing.T) {
 	a, b, err := Pair()
 	if err != nil {

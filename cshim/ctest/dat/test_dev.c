@@ -440,7 +440,7 @@ static int place(int op, uint8_t flags, const DAT_LMR_TRIPLET *local, const DAT_
 	return dev_post_quickly(pair, &p);
 }
 
-/* The request in place is the same as the one that was judged, and so is what is noted of it. */
+/* The request in place is the same as the judged one, and so is what is noted of it. */
 static void same_in_place(int op, uint8_t flags, uint32_t completion, uint64_t at, uint32_t n,
                           uint32_t of)
 {
@@ -567,7 +567,7 @@ static void doubts(void)
 	finish();
 }
 
-/* What the adapter refuses completes as if it had been judged. */
+/* A request that the adapter refuses completes as if it had been judged. */
 static void refused_in_place(void)
 {
 	const DAT_LMR_TRIPLET good = {(uintptr_t)memory, 8, PLAIN};

@@ -12,7 +12,7 @@
 #include "dat/rc/rc.h"
 #include "node/probe.h"
 
-/* What a call does that the adapter does not get at once: begun is how. Each is a function, so that
+/* The work of a call that the adapter does not get at once: begun is how. Each is a function, so that
  * the call itself needs to keep no argument. */
 #define SLOW __attribute__((noinline, cold))
 

@@ -154,7 +154,7 @@ func (p Pair) SetOwner(o Owner, datagrams, silent bool) {
 	p.c.datagrams, p.c.silent = C.uint32_t(number(datagrams)), C.uint32_t(number(silent))
 }
 
-// Limits are up to which posts need no closer look, as far as the endpoint's state and limits go: so many
+// Limits are up to which posts need no closer look, as far as the endpoint's state and limits go: that many
 // requests, and receives, that are not complete, each of a segment of 1 to Bytes bytes.
 type Limits struct{ Requests, Receives, Bytes uint32 }
 

@@ -18,7 +18,7 @@ typedef struct dev_pool dev_pool; /* a completion queue */
 /* 1: some completion queue has stopped, or a queue pair has something for core. Core clears it. */
 extern int dev_work;
 
-/* Pairs of late, each in the place of its endpoint's handle, dev_recent_of; else one that is no
+/* Pairs of late, each in the place of its endpoint's handle, dev_recent_of; else a pair that is no
  * endpoint's. */
 #define DEV_RECENT 64
 extern struct dev_pair *dev_recent[DEV_RECENT];

@@ -13,7 +13,7 @@
 
 #include "dat/dev/dev.h"
 
-/* What a dev_adapter begins with: memory by context, a hash table; and what requests may be. */
+/* The beginning of a dev_adapter: memory by context, a hash table; and what requests may be. */
 typedef struct dev_names {
 	dev_memory *memory;
 	uint32_t mask; /* places - 1 */
@@ -102,7 +102,7 @@ dev_quick_memory(const dev_pair *pair, int access, const DAT_LMR_TRIPLET *local,
 	return 1;
 }
 
-/* What became of a post. */
+/* The outcome of a post. */
 enum {
 	DEV_JUDGE, /* nothing, as it is to be judged */
 	DEV_POSTED,
@@ -222,7 +222,7 @@ static inline __attribute__((always_inline)) int dev_post_quickly(dev_pair *pair
 	return DEV_REFUSED;
 }
 
-/* The same for a receive. One that the adapter refuses is flushed. */
+/* The same for a receive. If the adapter refuses it, it is flushed. */
 static inline __attribute__((always_inline)) int
 dev_receive_quickly(dev_pair *pair, const DAT_LMR_TRIPLET *local, uint64_t cookie)
 {

@@ -87,7 +87,7 @@ static void take(DAT_EVD_HANDLE evd)
 	CHECK(event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS);
 }
 
-/* By then an event is there, and the service thread does not take the program for one that has stopped
+/* By then an event is there, and the service thread does not take the program for a program that has stopped
  * polling. */
 static void soon(void)
 {
@@ -210,7 +210,7 @@ static int counts(const struct user_regs_struct *regs, uint64_t *inside)
 	return !*inside;
 }
 
-/* The child's other threads stand still meanwhile: it takes a thousand times as long, so that each
+/* The child's other threads are stopped meanwhile: it takes a thousand times as long, so that each
  * call would meet the service thread's look. */
 static pid_t others[64];
 static int num_others;

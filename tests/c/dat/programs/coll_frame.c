@@ -34,8 +34,8 @@ static void map(int fd)
 	CHECK(board != MAP_FAILED);
 }
 
-/* A member that has waited HANG_S for one event hangs. What it prints tells it from a slow one, which
- * whoever has started the test ends: how many events it has had. */
+/* A member that has waited HANG_S for one event hangs. A slow member is ended by the test's caller. The
+ * number of events so far tells the two apart. */
 static unsigned events;
 
 static unsigned patience(void)
@@ -43,7 +43,7 @@ static unsigned patience(void)
 	return strcmp(coll_me.test, "full") == 0 ? 12 * HANG_S : HANG_S;
 }
 
-/* What it prints then: a handler writes it, and formats nothing. */
+/* Its output then: a handler writes it, and formats nothing. */
 static char last_words[128];
 static volatile size_t last_length;
 

@@ -130,7 +130,7 @@ func (c *Cache) AcquireAll(held []*Entry, list []transport.Range,
 	return held, nil
 }
 
-// hits appends registrations of the first ranges of list, up to one that is not found.
+// hits appends registrations of the first ranges of list, up to the first range that is not found.
 func (c *Cache) hits(held []*Entry, list []transport.Range, access transport.Access) []*Entry {
 	c.lock()
 	defer c.unlock()

@@ -116,7 +116,7 @@ func TestLists(t *testing.T) {
 	counts(t, c, 3, 3, 0, 0, 0)
 	if held, err := c.AcquireAll(held[:1], append(list, transport.Range{}), all); err != ErrParam ||
 		len(held) != 1 {
-		t.Errorf("with one that is no memory: %d held, %v", len(held), err)
+		t.Errorf("with a range that is no memory: %d held, %v", len(held), err)
 	}
 	if c.Close(); d.registered() != 0 {
 		t.Error("something of it is in use")
