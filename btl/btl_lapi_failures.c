@@ -6,16 +6,33 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "opal/util/output.h"
 
+/*
+ * How long Open MPI does not learn of a failure, in seconds. Where a process was killed mpirun sees that
+ * itself, and ends the job with the status that tells it; another process's abort must not come first.
+ */
+enum { GRACE = 2 };
+
 typedef struct failure {
 	struct failure *next;
+	time_t when;
 	int status;
 	opal_proc_t *proc;
 	char text[];
 } failure;
 
+static time_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* The list, the oldest first, is under lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static failure *first, **last = &first;
 
@@ -36,6 +53,7 @@ void btl_lapi_failed(lapi_link_t *link, lapi_link_endpoint_t *ep, int status, co
 	if (ep && btl_lapi.endpoints)
 		mine = btl_lapi.endpoints[liblapi.lapi_link_task(ep)];
 	f->next = NULL;
+	f->when = now();
 	f->status = status;
 	f->proc = mine ? mine->proc : NULL;
 	memcpy(f->text, text, n);
@@ -62,16 +80,22 @@ static int is_finalizing(void)
 int btl_lapi_report(void)
 {
 	int n = 0, quiet = btl_lapi.ends || is_finalizing();
-	failure *f, *next;
+	time_t until = now() - GRACE;
+	failure *f;
 
-	pthread_mutex_lock(&lock);
-	f = first;
-	first = NULL;
-	last = &first;
-	__atomic_store_n(&btl_lapi.has_failures, 0, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock);
-	for (; f; f = next, n++) {
-		next = f->next;
+	for (;; n++) {
+		pthread_mutex_lock(&lock);
+		f = first;
+		if (f && !quiet && f->when >= until)
+			f = NULL;
+		if (f)
+			first = f->next;
+		if (!first)
+			last = &first;
+		__atomic_store_n(&btl_lapi.has_failures, first != NULL, __ATOMIC_RELAXED);
+		pthread_mutex_unlock(&lock);
+		if (!f)
+			return n;
 		if (!quiet)
 			opal_output(0, "btl lapi: %s", f->text);
 		if (!quiet && btl_lapi.error && f->status == LAPI_LINK_UNREACHABLE)
@@ -79,5 +103,4 @@ int btl_lapi_report(void)
 			               (char *)"lapi");
 		free(f);
 	}
-	return n;
 }
