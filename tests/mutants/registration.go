@@ -11,7 +11,7 @@ var registration = []mutation{
 		file:   "transport/verbs/internal/registration/cache.go",
 		old:    "if c.closed || !c.watcher.settle() {",
 		new:    "if c.closed {",
-		broken: "a list finds memory that a thread has unmapped and not told of yet",
+		broken: "a list finds memory that a thread has unmapped, before the notice of it has come",
 		kill:   "go ./transport/verbs/internal/registration TestChangeUnderWay"},
 	{name: "reg-discarded-found",
 		file:   "transport/verbs/internal/registration/cache.go",

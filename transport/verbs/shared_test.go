@@ -320,7 +320,7 @@ func TestTakeHandled(t *testing.T) {
 	n.close(t)
 }
 
-// TestCollectOwners: what C notes for the owner is told once, also when turns of the link lie between,
+// TestCollectOwners: the owner collects each of C's notes once, also when turns of the link lie between,
 // and when there is more news than the list holds; so is what it counts.
 func TestCollectOwners(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
