@@ -24,6 +24,7 @@ import (
 	"lapi/core/dat/sockets"
 	"lapi/core/job"
 	"lapi/core/progress"
+	"lapi/core/wireup"
 	"lapi/cshim/dat/evd"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -140,6 +141,7 @@ func godat_block(block, lane unsafe.Pointer) {
 		Offload:    udapl.lane != nil,
 		Adapters:   rdmaAdapters{},
 		Kernel:     kernel{},
+		Processors: wireup.ProcessorsNumber,
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
 		Self: func() (transport.Link, error) { return self.New(datClock) }})
 }

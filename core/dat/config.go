@@ -126,6 +126,9 @@ type Config struct {
 	Random func() uint64
 	Clock  transport.Clock
 	Kernel coll.Kernel // does reductions
+	// Processors names the processors that this process runs on: processes with the same number
+	// compete for them. Nil, or 0: it is not known.
+	Processors func() uint16
 	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none
 	// can.
 	LinkErrors func(device string) (LinkErrors, bool)

@@ -24,28 +24,29 @@ type Collective struct {
 	EVD *EVD
 	PZ  *PZ
 
-	group     *coll.Group
-	id        uint32
-	qualifier uint64 // at which others reach this member
-	members   []*groupMember
-	missing   int // that are not connected
-	made      bool
-	over      bool // the consumer gets no event any more
-	until     int64
-	askAt     int64 // members that have not come are asked whether they are there
-	askPause  int64
-	info      *GroupInfo
-	user      uint64 // the consumer's context
-	index     uint32
-	tag       uint32
-	touched   bool
-	view      *view.Group // C's; nil: not all members are connected yet
-	engine    uint32      // layout.DatEngine, of a group that stands
-	rails     *rails      // nil: there are none
+	group      *coll.Group
+	id         uint32
+	qualifier  uint64 // at which others reach this member
+	members    []*groupMember
+	missing    int // that are not connected
+	made       bool
+	over       bool // the consumer gets no event any more
+	until      int64
+	askAt      int64 // members that have not come are asked whether they are there
+	askPause   int64
+	info       *GroupInfo
+	user       uint64 // the consumer's context
+	index      uint32
+	tag        uint32
+	touched    bool
+	view       *view.Group // C's; nil: not all members are connected yet
+	engine     uint32      // layout.DatEngine, of a group that stands
+	rails      *rails      // nil: there are none
+	processors uint16      // see Config
 	// of members of one node (group_area.go):
 	area    []byte // memory that all members map; nil: there is none
 	word    bool   // the first member has published it
-	crowded bool   // there are more members than processors
+	crowded bool   // members share processors
 	seed    uint32 // of coins, of LAPI_FASTLANE=random
 }
 
@@ -77,7 +78,7 @@ type groupTable struct {
 	meetings map[uint64]*meetingPoint // by qualifier
 	short    bool                     // of tests: C may do short operations without a lane
 	railed   []*rails                 // of groups that have rails, or are about to
-	crowded  bool                     // some of these has more members than there are processors
+	crowded  bool                     // members of some of these share processors
 }
 
 // NewGroup is dat_collective_create_group. The outcome is an event.
@@ -127,7 +128,7 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 // begin connects to the other members.
 func (c *Collective) begin(a *GroupArgs) {
 	l := c.ia.library
-	c.index = l.groups.add(c)
+	c.index, c.processors = l.groups.add(c), l.groups.processors()
 	c.group = coll.New(coll.Config{Self: a.Self, Size: len(a.Members), Owner: c,
 		Kernel: l.cfg.Kernel, Memory: &l.groups, Clock: l.cfg.Clock})
 	for rank, m := range a.Members {
@@ -176,8 +177,9 @@ func (c *Collective) connected() {
 			local = append(local, f.rank)
 		}
 	}
-	leads := c.info != nil && c.info.leads(local)
-	if !c.group.ExchangePlaces(node, leads, c.areaFlags(), c.user) {
+	own := coll.Place{Node: node, Lead: c.info != nil && c.info.leads(local), Flags: c.areaFlags(),
+		Processors: c.processors}
+	if !c.group.ExchangePlaces(own, c.user) {
 		c.fail()
 	}
 }

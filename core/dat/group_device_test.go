@@ -3,6 +3,7 @@ package dat
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -105,5 +106,28 @@ func TestGroupOfQueries(t *testing.T) {
 	}
 	if p.l.network != nil {
 		t.Error("the sockets are open")
+	}
+}
+
+// TestMembersOfOneHostShareProcessors: members on adapters of several nodes that run on the same
+// processors, and are more than these, give the processor up while they wait; those of several hosts
+// do not.
+func TestMembersOfOneHostShareProcessors(t *testing.T) {
+	n := runtime.NumCPU() + 1
+	for _, hosts := range []int{1, 2, n} {
+		w, list := railed(t, fake.New(), 3, n, true)
+		for i, m := range list {
+			m.p.l.cfg.Processors = func() uint16 { return uint16(1 + i%hosts) }
+		}
+		w.group(list, 5)
+		for i, m := range list {
+			if got := m.p.l.Crowded(); got != (hosts == 1) {
+				t.Errorf("%d members on %d hosts: member %d shares processors: %v", n, hosts, i, got)
+			}
+			w.must("free_group", m.g.Free())
+			if m.p.l.Crowded() {
+				t.Errorf("member %d shares processors after the group's end", i)
+			}
+		}
 	}
 }

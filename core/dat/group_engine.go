@@ -43,8 +43,16 @@ func groupSize(size int) int {
 	return groupSlots(size) + size*chunks*chunk
 }
 
-// isCrowded says whether members share processors.
-func isCrowded(size int) bool { return size > runtime.NumCPU() }
+// processors is the number of this process's processors, see Config.
+func (g *groupTable) processors() uint16 {
+	if g.cfg.Processors == nil {
+		return 0
+	}
+	return g.cfg.Processors()
+}
+
+// isCrowded says whether that number of members on this process's processors share them.
+func isCrowded(members int) bool { return members > runtime.NumCPU() }
 
 // nodePeer is what C has of the link to a member; nil: it is none of another process of this node.
 func (f *groupMember) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
@@ -78,7 +86,7 @@ func (c *Collective) readsAll() bool {
 func (c *Collective) openView() bool {
 	size := c.group.Size
 	config := layout.DatGroupConfig{Handle: uint64(c.handle), Evd: uint64(c.EVD.handle),
-		Size: uint32(size), Rank: uint32(c.group.Self), Crowded: uint32(flag(c.crowded))}
+		Size: uint32(size), Rank: uint32(c.group.Self)}
 	if c.area != nil {
 		chunks, chunk := groupChunks(size)
 		config.Slots = addressOf(c.area)
@@ -116,7 +124,10 @@ func (c *Collective) settle() {
 	default:
 		c.engine = layout.DatEnginePlan
 	}
-	c.view.Settle(c.engine, all&areaReads != 0)
+	if c.engine != layout.DatEngineNode { // members on several nodes may run on one host
+		c.crowded = isCrowded(c.group.Competing())
+	}
+	c.view.Settle(c.engine, all&areaReads != 0, c.crowded)
 	if c.short() {
 		c.view.Begin(c.group.Seq())
 	}
@@ -146,13 +157,13 @@ func (c *Collective) closeArea() {
 	}
 }
 
-// Crowded says whether there is a group of one node whose members share processors.
+// Crowded says whether there is a group whose members share processors.
 func (l *Library) Crowded() bool { return l.groups.crowded }
 
 func (g *groupTable) countCrowded() {
 	g.crowded = false
 	for _, c := range g.list {
-		g.crowded = g.crowded || c != nil && c.engine == layout.DatEngineNode && c.view != nil && c.crowded
+		g.crowded = g.crowded || c != nil && c.made && c.view != nil && c.crowded
 	}
 }
 

@@ -53,6 +53,17 @@ func machineID() uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
+// ProcessorsNumber names this machine and the processors that the task may run on. Tasks with the same
+// number compete for these; 0 is none.
+func ProcessorsNumber() uint16 {
+	place := where{machineID(), ownProcessors()}
+	if place.machine == 0 {
+		return 0
+	}
+	sum := sha256.Sum256(place.append(nil))
+	return max(binary.LittleEndian.Uint16(sum[:]), 1)
+}
+
 // where is what a card says of the task's place: machineID and processors.
 type where struct {
 	machine uint64

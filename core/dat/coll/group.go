@@ -67,6 +67,7 @@ type Group struct {
 	places      []byte // while the members exchange theirs
 	flagsOfAll  uint8  // flags of all, and of some
 	flagsOfSome uint8
+	competing   int
 	clock       clock
 	touched     bool
 	due         []int // members to which something may be sent

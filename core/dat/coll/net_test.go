@@ -61,7 +61,7 @@ func newNet(t testing.TB, seed uint64, size int, nodes []int, window uint64) *ne
 			for nodes[lowest] != nodes[i] {
 				lowest++
 			}
-			e.g.ExchangePlaces(lowest, (i+size)%3 == 0, 0, 0) // some lead by group_info
+			e.g.ExchangePlaces(Place{Node: lowest, Lead: (i+size)%3 == 0}, 0) // some lead by group_info
 		}
 		n.run()
 		for _, e := range n.members {

@@ -75,25 +75,44 @@ func (n *nodes) leaders(g *Group, root int) (t team) {
 	return t
 }
 
-// placeSize is the size of each member's part of the exchange of places: the lowest rank of
-// its node, and whether it wants to lead.
+// placeSize is the size of each member's part of the exchange of places:
+//
+//	0  node        u32  the lowest rank of its node
+//	4  lead        u8   1: the consumer has named it as the node's
+//	5  flags       u8   the owner's
+//	6  processors  u16  members with the same number compete for processors; 0: not known
 const placeSize = 8
 
-// ExchangePlaces begins the exchange that ends a group's creation: node is the lowest rank on this
-// member's node, lead says that the consumer has named this one as the node's. The event of the
-// operation is that of the creation. flags are the owner's own, see Flags.
-func (g *Group) ExchangePlaces(node int, lead bool, flags uint8, context uint64) bool {
+// Place is what a member says of itself in that exchange.
+type Place struct {
+	Node       int
+	Lead       bool
+	Flags      uint8
+	Processors uint16
+}
+
+func (p Place) put(b []byte) {
+	binary.LittleEndian.PutUint32(b, uint32(p.Node))
+	b[4], b[5] = 0, p.Flags
+	if p.Lead {
+		b[4] = 1
+	}
+	binary.LittleEndian.PutUint16(b[6:], p.Processors)
+}
+
+func placeOf(b []byte) Place {
+	return Place{Node: int(binary.LittleEndian.Uint32(b)), Lead: b[4] == 1, Flags: b[5],
+		Processors: binary.LittleEndian.Uint16(b[6:])}
+}
+
+// ExchangePlaces begins the exchange that ends a group's creation. The event of the operation is that
+// of the creation.
+func (g *Group) ExchangePlaces(own Place, context uint64) bool {
 	b, addr, err := g.cfg.Memory.Get(uint64(placeSize * g.Size))
 	if err != nil {
 		return false
 	}
-	own := b[placeSize*g.Self:]
-	binary.LittleEndian.PutUint32(own, uint32(node))
-	binary.LittleEndian.PutUint32(own[4:], 0)
-	if lead {
-		own[4] = 1
-	}
-	own[5] = flags
+	own.put(b[placeSize*g.Self:])
 	g.places = b
 	g.Post(&Args{Kind: Create, Context: context, Recv: Parts{One: Span{addr, placeSize}}})
 	return true
@@ -103,19 +122,23 @@ func (g *Group) ExchangePlaces(node int, lead bool, flags uint8, context uint64)
 func (g *Group) learnPlaces() bool {
 	n := &nodes{leader: make([]int, g.Size)}
 	count, leads := map[int]int{}, map[int]int{}
-	g.flagsOfAll, g.flagsOfSome = 0xff, 0
+	g.flagsOfAll, g.flagsOfSome, g.competing = 0xff, 0, 0
+	own := placeOf(g.places[placeSize*g.Self:])
 	for rank := range g.Size {
-		b := g.places[placeSize*rank:]
-		node := int(binary.LittleEndian.Uint32(b))
+		place := placeOf(g.places[placeSize*rank:])
+		node := place.Node
 		if node < 0 || node >= g.Size {
 			return false
 		}
 		n.leader[rank] = node
-		g.flagsOfAll, g.flagsOfSome = g.flagsOfAll&b[5], g.flagsOfSome|b[5]
+		g.flagsOfAll, g.flagsOfSome = g.flagsOfAll&place.Flags, g.flagsOfSome|place.Flags
+		if place.Processors == own.Processors && own.Processors != 0 {
+			g.competing++
+		}
 		if count[node]++; count[node] > n.most {
 			n.most = count[node]
 		}
-		if _, known := leads[node]; !known && b[4] == 1 {
+		if _, known := leads[node]; !known && place.Lead {
 			leads[node] = rank
 		}
 	}
@@ -136,6 +159,10 @@ func (g *Group) learnPlaces() bool {
 
 // Flags are those of all members, and those of some, of a group that was made.
 func (g *Group) Flags() (all, some uint8) { return g.flagsOfAll, g.flagsOfSome }
+
+// Competing is how many members, this one among them, run on the processors of this one; 0: it is not
+// known. The group was made.
+func (g *Group) Competing() int { return g.competing }
 
 // forgetPlaces gives the memory of the exchange back.
 func (g *Group) forgetPlaces() {

@@ -177,7 +177,7 @@ static void queued(void)
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INVALID_HANDLE);
 	CHECK((group = dat_group_open(&config)) != NULL);
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INVALID_HANDLE);
-	dat_group_settle(group, DAT_ENGINE_NODE, 0);
+	dat_group_settle(group, DAT_ENGINE_NODE, 0, 0);
 	CHECK(dat_groups == group);
 	CHECK(dat_collective_post(post) == DAT_SUCCESS);
 	fake_barrier(1);
@@ -207,7 +207,7 @@ static void left_to_core(void)
 	fake_group_open(2, 0, 0);
 	config = fake_world.member[0].group.config;
 	CHECK((group = dat_group_open(&config)) != NULL);
-	dat_group_settle(group, DAT_ENGINE_PLAN, 0);
+	dat_group_settle(group, DAT_ENGINE_PLAN, 0, 0);
 	post[DAT_COLL_GROUP] = config.handle;
 	/* so says the core of these tests */
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INSUFFICIENT_RESOURCES);

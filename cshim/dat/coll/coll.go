@@ -66,13 +66,17 @@ func Open(config *layout.DatGroupConfig) *Group {
 	return (*Group)(C.dat_group_open(unsafe.Pointer(config)))
 }
 
-// Settle says which engine does its operations; reads: members read each other's memory.
-func (g *Group) Settle(engine uint32, reads bool) {
-	r := C.int(0)
-	if reads {
-		r = 1
+// Settle says which engine does its operations. reads: members read each other's memory. crowded: they
+// share processors.
+func (g *Group) Settle(engine uint32, reads, crowded bool) {
+	C.dat_group_settle(g.c(), C.uint32_t(engine), number(reads), number(crowded))
+}
+
+func number(is bool) C.int {
+	if is {
+		return 1
 	}
-	C.dat_group_settle(g.c(), C.uint32_t(engine), r)
+	return 0
 }
 
 // Lose says that the process of a member is gone.

@@ -49,11 +49,12 @@ extern int dat_groups_crowd, dat_groups_near;
 /*
  * For core. Makes a group, as config says, which is a dat_group_config; NULL: there is no memory.
  * The engine is settled once, when all members have agreed: DAT_ENGINE_; reads: all members read
- * each other's memory. From then on the handle takes operations. dat_group_lose: a member's process
- * is gone. dat_group_close fails the posted operations before it returns, and wakes the others.
+ * each other's memory; crowded: they share processors. From then on the handle takes operations.
+ * dat_group_lose: a member's process is gone. dat_group_close fails the posted operations before it
+ * returns, and wakes the others.
  */
 dat_group *dat_group_open(const void *config);
-void dat_group_settle(dat_group *group, uint32_t engine, int reads);
+void dat_group_settle(dat_group *group, uint32_t engine, int reads, int crowded);
 void dat_group_lose(dat_group *group, uint32_t rank);
 void dat_group_close(dat_group *group);
 /*

@@ -60,9 +60,10 @@ dat_group *dat_group_open(const void *config)
 	return NULL;
 }
 
-void dat_group_settle(dat_group *group, uint32_t engine, int reads)
+void dat_group_settle(dat_group *group, uint32_t engine, int reads, int crowded)
 {
 	group->engine = engine;
+	group->config.crowded = (uint32_t)crowded;
 	if (!reads) {
 		free(group->path.classes);
 		group->path.classes = NULL;

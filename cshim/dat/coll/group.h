@@ -208,7 +208,7 @@ typedef struct dat_group_config {
 	uint32_t size, rank;
 	uint32_t chunks;  /* rounds that a member may be ahead of another, a power of two */
 	uint32_t chunk;   /* bytes, a power of two */
-	uint32_t crowded; /* there are more members than processors */
+	uint32_t crowded; /* members share processors: known when the engine is settled */
 	uint32_t random;  /* LAPI_FASTLANE=random: the seed of the decider's choices; 0: by time */
 	uint64_t peers[DAT_GROUP_MOST]; /* addresses of node_peer; 0: none to wake */
 	uint64_t links[DAT_GROUP_MOST]; /* of node_link, by which its memory is read */
