@@ -170,7 +170,7 @@ func (d *Device) Event() ibv.Event {
 	e := &d.m.event
 	C.cshim_ibv_event(d.c, e)
 	return ibv.Event{Kind: ibv.EventKind(e.kind), Type: ibv.EventType(e._type), QPN: uint32(e.qpn),
-		SRQ: ibv.SRQ(e.srq)}
+		SRQ: ibv.SRQ(e.srq), CQ: ibv.CQ(e.cq)}
 }
 
 // Close implements ibv.Device.

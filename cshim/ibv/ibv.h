@@ -111,7 +111,7 @@ struct cshim_ibv_cm_event {
 struct cshim_ibv_event {
 	int kind, type;
 	uint32_t qpn;
-	cshim_ibv_object srq;
+	cshim_ibv_object srq, cq;
 };
 
 /* A port that works. */

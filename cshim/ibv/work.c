@@ -125,6 +125,8 @@ void cshim_ibv_event(struct cshim_ibv *a, struct cshim_ibv_event *out)
 		out->qpn = event.element.qp->qp_num;
 	if (out->kind == SRQ_LOW)
 		out->srq = NUMBER(event.element.srq);
+	if (event.event_type == IBV_EVENT_CQ_ERR)
+		out->cq = NUMBER(event.element.cq);
 	if ((out->kind == PORT_DOWN || out->kind == PORT_UP) && event.element.port_num != a->port)
 		out->kind = OTHER;
 	ibv.ack_async_event(&event);

@@ -193,6 +193,7 @@ type Event struct {
 	Type EventType
 	QPN  uint32
 	SRQ  SRQ
+	CQ   CQ // that has failed, where Fatal is of one
 }
 
 // Device is a port of an RDMA adapter, opened. Errors are the kernel's.

@@ -23,6 +23,7 @@ type Device struct {
 	windows map[uint32]*Window // that are bound and in effect, by the key that peers use
 	pools   []*pool
 	quiet   int                // of them are a Waker's
+	gone    bool               // the adapter has failed
 	armed   bool               // a thread sleeps, or is about to
 	pairs   map[dev.Pair]*Pair // those that have a queue pair
 	numbers map[uint32]*Pair   // by the queue pair's number
@@ -51,6 +52,7 @@ type pool struct {
 	waker      Waker // nil: it is for everything
 	ready      bool  // the adapter has reported completions in it
 	wakes      bool  // there is something solicited
+	failed     bool  // completions were lost: no pair gets it any more
 }
 
 // New makes a Device of an adapter that is open, which belongs to it then. timeout is in ns.
@@ -88,7 +90,7 @@ func (k *Device) Close() {
 func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 	n = max(n, 1)
 	for _, p := range k.pools {
-		if p.waker == waker && p.size-p.used >= n {
+		if p.waker == waker && !p.failed && p.size-p.used >= n {
 			p.used += n
 			return p, codes.Success
 		}
@@ -126,11 +128,19 @@ func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 // giveBack ends a reservation, of a queue pair that is gone.
 func (k *Device) giveBack(p *pool, n int) {
 	p.used -= max(n, 1)
-	if p.waker != nil && p.used == 0 {
-		k.c.RemovePool(p.c)
-		_ = k.d.DestroyCQ(p.cq)
-		at := slices.Index(k.pools, p)
-		k.pools = append(k.pools[:at:at], k.pools[at+1:]...)
+	k.retire(p)
+}
+
+// retire ends a queue that no pair uses, and none will.
+func (k *Device) retire(p *pool) {
+	if (p.waker == nil && !p.failed) || p.used > 0 {
+		return
+	}
+	k.c.RemovePool(p.c)
+	_ = k.d.DestroyCQ(p.cq)
+	at := slices.Index(k.pools, p)
+	k.pools = append(k.pools[:at:at], k.pools[at+1:]...)
+	if p.waker != nil {
 		k.quiet--
 	}
 }
@@ -202,10 +212,9 @@ func (k *Device) events() (n int) {
 func (k *Device) onAsync(a ibv.Event) {
 	switch a.Kind {
 	case ibv.Fatal:
-		k.reportEvent(&a)
-		k.host.Broken()
-		for _, q := range k.numbers {
-			k.breakOff(q)
+		if k.fails(&a) {
+			k.reportEvent(&a)
+			k.host.Broken()
 		}
 		k.endBroken()
 	case ibv.QPFailed:
@@ -223,6 +232,37 @@ func (k *Device) onAsync(a ibv.Event) {
 	default: // of the port, or of none of these
 		k.reportEvent(&a)
 	}
+}
+
+// fails ends the connections over a completion queue that has failed, or all. False: it is known;
+// soft-RoCE reports each completion that a queue loses.
+func (k *Device) fails(a *ibv.Event) (news bool) {
+	if a.CQ != 0 {
+		i := slices.IndexFunc(k.pools, func(p *pool) bool { return p.cq == a.CQ })
+		return i >= 0 && k.failPool(k.pools[i])
+	}
+	news = !k.gone
+	k.gone = k.gone || !a.OfQueue()
+	for _, q := range k.numbers {
+		k.breakOff(q)
+	}
+	return news
+}
+
+// failPool: a completion queue has lost completions. What was posted is flushed, once, and pairs of
+// later get another queue. False: that is known.
+func (k *Device) failPool(p *pool) (news bool) {
+	if p.failed {
+		return false
+	}
+	p.failed = true
+	for _, q := range k.numbers {
+		if q.pool == p || q.quiet == p {
+			k.breakOff(q)
+		}
+	}
+	k.retire(p)
+	return !k.gone
 }
 
 // Arm says whether a thread may sleep: files become readable then when there is something to do.

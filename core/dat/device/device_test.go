@@ -252,23 +252,39 @@ func FuzzDatagramEnd(f *testing.F) {
 	})
 }
 
+// ends are two that are connected, with a number of receives at the first and one at the second.
+func (l *lab) ends(solicited bool, receives int) (a, b *end) {
+	a = l.hosts[0].end(func(c *PairConfig) {
+		if solicited {
+			c.Solicited = new(waker)
+		}
+	})
+	b = l.hosts[1].end(nil)
+	l.connect(a, b)
+	for range receives {
+		l.must("receive", a.pair.PostReceive(nil, 0))
+	}
+	l.must("receive", b.pair.PostReceive(nil, 0))
+	return a, b
+}
+
+// discard frees two whose connection the first has lost.
+func (l *lab) discard(a, b *end) {
+	l.now += AbruptTimeout + 1
+	l.turn()
+	b.pair.Discard()
+	for _, e := range []*end{a, b} {
+		e.pair.Close()
+	}
+}
+
 // TestEventLosesNoCompletion: what is in the completion queues when the adapter reports that a queue
 // pair, or all of it, has failed keeps its status. The rest is flushed.
 func TestEventLosesNoCompletion(t *testing.T) {
 	for _, kind := range []ibv.EventKind{ibv.QPFailed, ibv.Fatal} {
 		for _, solicited := range []bool{false, true} {
 			l := newLab(t, 2)
-			a := l.hosts[0].end(func(c *PairConfig) {
-				if solicited {
-					c.Solicited = new(waker)
-				}
-			})
-			b := l.hosts[1].end(nil)
-			l.connect(a, b)
-			for range 2 {
-				l.must("receive", a.pair.PostReceive(nil, 0))
-			}
-			l.must("receive", b.pair.PostReceive(nil, 0))
+			a, b := l.ends(solicited, 2)
 			a.send(0)
 			a.send(0) // no receive is there for it
 			b.send(0)
@@ -279,14 +295,45 @@ func TestEventLosesNoCompletion(t *testing.T) {
 				t.Errorf("%v, solicited %v: requests %v, receives %v", kind, solicited, a.sent,
 					a.received)
 			}
-			l.now += AbruptTimeout + 1
-			l.turn()
-			b.pair.Discard()
-			for _, e := range []*end{a, b} {
-				e.pair.Close()
-			}
+			l.discard(a, b)
 			l.close()
 		}
+	}
+}
+
+// TestQueueFails: what was posted over a completion queue that fails is flushed, once; that is
+// reported once, however often the adapter does; and pairs of later have another queue.
+func TestQueueFails(t *testing.T) {
+	for _, solicited := range []bool{false, true} {
+		l := newLab(t, 2)
+		for life := range 2 {
+			a, b := l.ends(solicited, 3)
+			b.send(0)
+			a.h.d.FailCQs()
+			a.send(0)
+			b.send(0)
+			a.h.d.OverrunCQs()
+			a.h.d.OverrunCQs()
+			l.turn()
+			a.take()
+			if want := []rc.Status{rc.Success, rc.Flushed, rc.Flushed}; !slices.Equal(a.sent,
+				want[1:2]) || !slices.Equal(a.received, want) {
+				t.Errorf("solicited %v: requests %v, receives %v", solicited, a.sent, a.received)
+			}
+			most := life + 1
+			if solicited { // it has two queues
+				most *= 2
+			}
+			if a.h.broken <= life || a.h.broken > most || len(a.events) != 2 || a.events[1] != fmt.Sprintf("ended %d", rc.Broken) {
+				t.Errorf("solicited %v: reported %d times; events %q", solicited, a.h.broken,
+					a.events)
+			}
+			l.discard(a, b)
+		}
+		if n := len(l.hosts[0].k.pools); n != 0 {
+			t.Errorf("%d queues that have failed are left", n)
+		}
+		l.close()
 	}
 }
 

@@ -113,10 +113,7 @@ func (q *Pair) make() (r codes.Return) {
 	if r = q.reserve(); r != codes.Success {
 		return r
 	}
-	a.SendCQ, a.RecvCQ = q.pool.cq, q.pool.cq
-	if q.quiet != nil {
-		a.RecvCQ = q.quiet.cq
-	}
+	a.SendCQ, a.RecvCQ = q.pool.cq, q.receivePool().cq
 	qp, number, err := k.d.CreateQP(a)
 	if err == nil && !q.c.Begin(uintptr(qp), number, shared) {
 		k.d.DestroyQP(qp)
@@ -144,6 +141,14 @@ func (q *Pair) reserve() (r codes.Return) {
 		q.k.giveBack(q.quiet, q.silent)
 	}
 	return r
+}
+
+// receivePool is where receives complete.
+func (q *Pair) receivePool() *pool {
+	if q.quiet != nil {
+		return q.quiet
+	}
+	return q.pool
 }
 
 func (q *Pair) giveBack() {
@@ -255,6 +260,12 @@ func (q *Pair) failed(status rc.Status) {
 // dropped.
 func (k *Device) complete(n *dev.Notice) {
 	q := k.pairs[n.Pair()]
+	if q != nil && n.Skips() { // it is flushed with those before it
+		if k.failPool(q.receivePool()) {
+			k.host.Broken()
+		}
+		return
+	}
 	if n.IsReceive() {
 		k.completeReceive(n, q)
 		return

@@ -306,6 +306,30 @@ static void completions(void)
 	finish();
 }
 
+/* A receive whose earlier ones have lost their completions is core's. */
+static void skips(void)
+{
+	const DAT_LMR_TRIPLET local = {(uintptr_t)memory, 64, PLAIN};
+	dev_notice notice;
+	uint32_t made = 0;
+
+	begin();
+	CHECK(dev_post_receive(pair, 1, &local, 1) == 0);
+	CHECK(dev_post_receive(pair, 1, &local, 2) == 0);
+	complete(received.wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 5);
+	CHECK(dev_poll() == 1 && dev_work);
+	nothing(RECV);
+	CHECK(dev_step(adapter, NULL, &notice, &made) && notice.skips && pair->receives == 2);
+	dev_flush_receives(pair);
+	expect(RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
+	expect(RECV, 2, DAT_DTO_ERR_FLUSHED, 0);
+	complete(received.wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 5); /* an old one */
+	CHECK(dev_poll() == 1);
+	nothing(RECV);
+	CHECK(!dev_step(adapter, NULL, &notice, &made));
+	finish();
+}
+
 /* Receives that are flushed, of no queue pair, or not writable. */
 static void own_receives(void)
 {
@@ -606,6 +630,7 @@ void test_dev(void)
 	refusals();
 	completions();
 	own_receives();
+	skips();
 	shared();
 	serials();
 	contexts();

@@ -118,6 +118,7 @@ func (a *adapter) DestroySRQ(s ibv.SRQ) error {
 func (a *adapter) Event() ibv.Event {
 	e := a.Adapter.Event()
 	e.SRQ = ibv.SRQ(a.address[uintptr(e.SRQ)])
+	e.CQ = ibv.CQ(a.address[uintptr(e.CQ)])
 	return e
 }
 

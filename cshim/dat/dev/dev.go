@@ -296,6 +296,9 @@ func (n *Notice) Pair() Pair { return Pair{n.c.pair} }
 // IsReceive says whether it is a receive's.
 func (n *Notice) IsReceive() bool { return n.c.receive != 0 }
 
+// Skips says whether it is of a receive of a pair's own, and completions of earlier ones were lost.
+func (n *Notice) Skips() bool { return n.c.skips != 0 }
+
 // Number is the request's, or the receive's.
 func (n *Notice) Number() uint32 { return uint32(n.c.number) }
 

@@ -121,6 +121,7 @@ typedef struct dev_notice {
 	dev_pair *pair;   /* NULL: the pair is gone */
 	dev_queue *queue; /* of a shared receive */
 	uint32_t receive; /* 1: it is of a receive */
+	uint32_t skips;   /* 1: of a receive of its own, and completions of those before it were lost */
 	uint32_t number;  /* of the request, or receive */
 	uint32_t qpn, status, vendor_err; /* of ibv_wc */
 	uint32_t n, immediate, key;

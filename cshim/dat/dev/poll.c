@@ -164,8 +164,8 @@ static inline int complete_receive(const dev_adapter *adapter, const struct ibv_
 			arrived_late(adapter, queue, wc);
 			return 1;
 		}
-	} else if (!pair->receives) {
-		return 1;
+	} else if (__builtin_expect(place != pair->taken || !pair->receives, 0)) {
+		return place - pair->taken >= pair->receives; /* an old one, or others were lost */
 	}
 	if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0) ||
 	    (__builtin_expect(may_invalidate(wc), 0) && !pair->datagrams))
@@ -282,6 +282,8 @@ static void describe(const dev_pool *pool, const struct ibv_wc *wc, dev_notice *
 	                       .queue = object_of(serial, DEV_QUEUE)};
 	if (notice->queue)
 		notice->pair = pair_of(pool->adapter, wc->qp_num);
+	else if (notice->receive && notice->pair)
+		notice->skips = notice->number != notice->pair->taken;
 	if (wc->status) { /* nothing else is valid */
 		notice->vendor_err = wc->vendor_err;
 		return;

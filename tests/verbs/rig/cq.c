@@ -39,12 +39,13 @@ int rig_complete(struct rig_cq *q, const struct rig_completion *c, int solicited
 	uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
 	if (tail - head >= atomic_load_explicit(&q->room, memory_order_relaxed) ||
 	    atomic_load_explicit(&q->failed, memory_order_relaxed)) {
-		int first = !atomic_exchange(&q->failed, 1);
+		int goes_on = (int)atomic_load(&q->goes_on);
+		int reported = goes_on || !atomic_exchange(&q->failed, 1);
 		rig_unlock(&q->lock);
-		if (first)
+		if (reported)
 			rig_async(q->context, IBV_EVENT_CQ_ERR, RIG_E_CQ,
 			          RIG_INDEX(rig_mapped()->cqs, q), q->slot.generation);
-		return 0;
+		return goes_on;
 	}
 	ring_of(q)[tail % q->cqe] = *c;
 	/* sequentially consistent, as the store of rig_arm: one of both sees the other */
@@ -160,6 +161,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *c, int cqe, void *context,
 	}
 	q->ring_size = size;
 	q->room = q->cqe = (uint32_t)cqe;
+	q->goes_on = 0;
 	q->context = rig_open_of(c)->index;
 	q->channel = ch ? ch->index : RIG_NOBODY;
 	q->channel_generation = ch ? ch->generation : 0;

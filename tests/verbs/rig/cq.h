@@ -26,6 +26,7 @@ struct rig_cq {
 	size_t ring_size;
 	uint32_t cqe, context, channel, channel_generation; /* channel: or RIG_NOBODY */
 	_Atomic uint32_t room; /* completions that it takes: cqe, or fewer at a test's request */
+	_Atomic uint32_t goes_on; /* an overrun loses completions, and reports each; as soft-RoCE */
 	_Atomic uint32_t armed, failed;
 	_Atomic uint64_t head, tail;
 	_Atomic uint32_t users;
@@ -44,7 +45,7 @@ struct rig_program_channel {
 	uint32_t index, generation;
 };
 
-/* Adds a completion. 0: the queue is full, and fails. */
+/* Adds a completion, or loses it in a queue that goes on. 0: the queue is full, and fails. */
 int rig_complete(struct rig_cq *, const struct rig_completion *, int solicited);
 int rig_poll(struct ibv_cq *, int most, struct ibv_wc *);
 int rig_arm(struct ibv_cq *, int solicited_only);

@@ -6,7 +6,8 @@
  *	device DEVICE gone|back
  *	fail DEVICE send|receive|register|qp|cq VALUE [AFTER [TIMES]]
  *	event DEVICE NAME [WHICH]      (raise.c)
- *	room DEVICE N                  (the CQs that there are overrun beyond N completions)
+ *	room DEVICE N [on]             (the CQs that there are overrun beyond N completions, and
+ *	                               fail; or lose some, report each, and go on, as soft-RoCE's)
  *	heal DEVICE
  *	listening          (fails, if no program listens for connections)
  *
@@ -116,15 +117,17 @@ static int fail(struct rig_device *d, int n, char *const *words)
 	return ENOSPC;
 }
 
-static int room(uint32_t device, uint32_t n)
+static int room(uint32_t device, uint32_t n, int goes_on)
 {
 	struct rig_world *w = rig_mapped();
 
 	for (uint32_t i = 0; i < RIG_CQS; i++) {
 		struct rig_cq *q = &w->cqs[i];
 		if (atomic_load(&q->slot.used) && w->contexts[q->context].device == device &&
-		    n <= q->cqe)
+		    n <= q->cqe) {
+			atomic_store(&q->goes_on, goes_on);
 			atomic_store(&q->room, n);
+		}
 	}
 	return 0;
 }
@@ -157,8 +160,9 @@ int rig_command(int n, char *const *words)
 		return fail(d, n, words);
 	if ((n == 3 || n == 4) && !strcmp(words[0], "event"))
 		return rig_raise(index, words[2], n == 4 ? (uint32_t)strtoul(words[3], NULL, 10) : 0);
-	if (n == 3 && !strcmp(words[0], "room") && atoi(words[2]) > 0)
-		return room(index, (uint32_t)atoi(words[2]));
+	if ((n == 3 || (n == 4 && !strcmp(words[3], "on"))) && !strcmp(words[0], "room") &&
+	    atoi(words[2]) > 0)
+		return room(index, (uint32_t)atoi(words[2]), n == 4);
 	if (n == 2 && !strcmp(words[0], "heal")) {
 		for (int i = 0; i < RIG_FAULTS; i++)
 			atomic_store(&d->faults[i].what, RIG_F_NONE);

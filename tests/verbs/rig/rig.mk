@@ -56,7 +56,7 @@ $(RIG_BUILD)/rigctl: $(RIG_DIR)/rigctl.c $(RIG_BUILD)/libibverbs.so.1
 .PHONY: rig-lapi rig-dat rig-coll rig-perftest rig-faults rig-faults-short
 rig-faults-short: # in make test
 	@$(MAKE) --no-print-directory rig-faults \
-	  CASES="send-10 overrun both-device spare device event-QP_FATAL killed fork-call memlock seed-1 seed-2"
+	  CASES="send-10 overrun overrun-on both-device spare device event-QP_FATAL killed fork-call memlock seed-1 seed-2"
 
 rig-faults: rig $(VERBS_LAPI) $(addprefix $(BUILD)/verbs/,resume locked)
 	@$(RIG_DIR)/faults $(BUILD) $(CASES)

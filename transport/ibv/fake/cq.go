@@ -42,6 +42,7 @@ func (d *Device) DestroyCQ(c ibv.CQ) error {
 	}
 	delete(d.cqs, c)
 	d.reported = slices.DeleteFunc(d.reported, func(o ibv.CQ) bool { return o == c })
+	d.events = slices.DeleteFunc(d.events, func(e ibv.Event) bool { return e.CQ == c })
 	return nil
 }
 

@@ -163,11 +163,13 @@ func (d *Device) FailCQs() {
 	}
 }
 
-// OverrunCQs has them fail so, and be reported.
+// OverrunCQs has them fail so, and each be reported.
 func (d *Device) OverrunCQs() {
 	d.FailCQs()
 	defer d.lock()()
-	d.report(ibv.Event{Kind: ibv.Fatal}) // IBV_EVENT_CQ_ERR is type 0
+	for cq := range d.cqs {
+		d.report(ibv.Event{Kind: ibv.Fatal, CQ: cq}) // IBV_EVENT_CQ_ERR is type 0
+	}
 }
 
 // report adds an event for all that have the device open.
