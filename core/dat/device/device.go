@@ -52,7 +52,7 @@ type pool struct {
 	waker      Waker // nil: it is for everything
 	ready      bool  // the adapter has reported completions in it
 	wakes      bool  // there is something solicited
-	failed     bool  // completions were lost: no pair gets it any more
+	failed     bool  // completions were lost: its pairs end, and so it does
 }
 
 // New makes a Device of an adapter that is open, which belongs to it then. timeout is in ns.
@@ -90,7 +90,7 @@ func (k *Device) Close() {
 func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 	n = max(n, 1)
 	for _, p := range k.pools {
-		if p.waker == waker && !p.failed && p.size-p.used >= n {
+		if p.waker == waker && p.size-p.used >= n {
 			p.used += n
 			return p, codes.Success
 		}
@@ -249,7 +249,7 @@ func (k *Device) fails(a *ibv.Event) (news bool) {
 	return news
 }
 
-// failPool: a completion queue has lost completions. What was posted is flushed, once, and pairs of
+// failPool: a completion queue has lost completions. Its posts are flushed, once, and pairs of
 // later get another queue. False: that is known.
 func (k *Device) failPool(p *pool) (news bool) {
 	if p.failed {

@@ -337,6 +337,27 @@ func TestQueueFails(t *testing.T) {
 	}
 }
 
+// TestQueueGoesOn: a completion queue that loses completions and goes on ends its pairs before the
+// adapter reports it, and no message completes another receive than its own.
+func TestQueueGoesOn(t *testing.T) {
+	l := newLab(t, 2)
+	a, b := l.ends(false, 3)
+	a.h.d.LoseNext(1)
+	for range 3 {
+		b.send(0)
+	}
+	l.turn()
+	a.h.d.OverrunCQs()
+	l.turn()
+	a.take()
+	if want := []rc.Status{rc.Flushed, rc.Flushed, rc.Flushed}; !slices.Equal(a.received, want) ||
+		a.h.broken != 1 {
+		t.Errorf("receives %v, reported %d times", a.received, a.h.broken)
+	}
+	l.discard(a, b)
+	l.close()
+}
+
 type waker struct{ woken int }
 
 func (w *waker) Wake() { w.woken++ }

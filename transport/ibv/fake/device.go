@@ -163,6 +163,14 @@ func (d *Device) FailCQs() {
 	}
 }
 
+// LoseNext has each completion queue lose its next n completions, and go on, as soft-RoCE's do.
+func (d *Device) LoseNext(n int) {
+	defer d.lock()()
+	for _, c := range d.cqs {
+		c.lose = n
+	}
+}
+
 // OverrunCQs has them fail so, and each be reported.
 func (d *Device) OverrunCQs() {
 	d.FailCQs()
