@@ -13,7 +13,7 @@ type cq struct {
 	size             int
 	armed, solicited bool
 	failed           bool // completions are lost
-	lose             int  // so many are, and the others are not
+	lose             int  // the next ones are, of this number
 }
 
 type entry struct {
