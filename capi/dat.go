@@ -118,6 +118,9 @@ func godat_block(block, lane unsafe.Pointer) {
 	udapl.words = (*layout.Progress)(block)
 	udapl.block = progress.NewBlock(udapl.words, &udapl.due)
 	udapl.names = map[string]*C.char{}
+	for _, text := range badSettings() {
+		datHost{}.Message(text)
+	}
 	timeout := datTimeout
 	if v, ok := getenv("LAPI_DAT_TIMEOUT"); ok {
 		if d, err := time.ParseDuration(v + "s"); err == nil && d > 0 {

@@ -85,17 +85,6 @@ func (h host) Exit(text string) {
 	C._exit(1)
 }
 
-// getenv asks C: programs may set variables with setenv after the Go run-time has taken its copy.
-func getenv(name string) (string, bool) {
-	s := C.CString(name)
-	defer C.free(unsafe.Pointer(s))
-	v := C.getenv(s)
-	if v == nil {
-		return "", false
-	}
-	return C.GoString(v), true
-}
-
 //export golapi_next_error
 func golapi_next_error(context C.int, e *C.cshim_error) (found C.int) {
 	defer broke(context, "golapi_next_error", nil)

@@ -99,6 +99,8 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) (rc C.int) {
 		Shared:     (*layout.Context)(unsafe.Pointer(C.cshim_context_at(context))),
 		Host:       host{context},
 		Getenv:     getenv,
+		Own:        variable,
+		Notices:    badSettings,
 		Instance:   instance,
 		Commits:    true,
 		ErrHandler: transport.Addr(uintptr(unsafe.Pointer(info.err_hndlr))),

@@ -107,6 +107,8 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s imports %s: all may import it", p.ImportPath, imported)
 			case in("lapi/transport") && uses("lapi/core"):
 				t.Errorf("%s imports %s: transport knows nothing of core", p.ImportPath, imported)
+			case in("lapi/core/settings") && uses("lapi"):
+				t.Errorf("%s imports %s: all may import it", p.ImportPath, imported)
 			case in("lapi/core/job/adapters") && uses("lapi"):
 				t.Errorf("%s imports %s: job, which imports it, and lapirun bring what it needs",
 					p.ImportPath, imported)

@@ -80,6 +80,29 @@ func cpuList(text string) (all []int) {
 	return all
 }
 
+// processorList writes a set as in "processors 0-3,8".
+func processorList(set *unix.CPUSet) string {
+	var parts []string
+	for cpu := 0; cpu < maxCPUs; cpu++ {
+		if !set.IsSet(cpu) {
+			continue
+		}
+		first := cpu
+		for cpu+1 < maxCPUs && set.IsSet(cpu+1) {
+			cpu++
+		}
+		part := strconv.Itoa(first)
+		if cpu > first {
+			part += "-" + strconv.Itoa(cpu)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 1 && !strings.Contains(parts[0], "-") {
+		return "processor " + parts[0]
+	}
+	return "processors " + strings.Join(parts, ",")
+}
+
 // maxCPUs is how many processors a unix.CPUSet has room for.
 const maxCPUs = 1024
 

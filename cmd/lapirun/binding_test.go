@@ -80,3 +80,16 @@ func startedOn(t *testing.T) string {
 	list, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(list)
 }
+
+func TestProcessorList(t *testing.T) {
+	for want, cpus := range map[string][]int{"processor 7": {7}, "processors 0-1": {0, 1},
+		"processors 0,2-4,9": {0, 2, 3, 4, 9}, "processors 1022-1023": {1022, 1023}} {
+		var set unix.CPUSet
+		for _, cpu := range cpus {
+			set.Set(cpu)
+		}
+		if got := processorList(&set); got != want {
+			t.Errorf("%v: %s, not %s", cpus, got, want)
+		}
+	}
+}

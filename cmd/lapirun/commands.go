@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // What each task runs. Usually all run one program; MPMD jobs (MP_PGMMODEL=mpmd, or a commands file
@@ -196,13 +198,46 @@ func (o *options) lookUp(program string) (string, error) {
 	}
 	path, err := exec.LookPath(program)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return "", err
+		return "", notFound(program, err)
 	}
 	if o.wdir != "" {
 		return filepath.Abs(path)
 	}
 	return path, nil
 }
+
+// notFound says in plain words why a program cannot be run. startStatus knows its cause.
+func notFound(program string, err error) error {
+	var failed *exec.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	_, here := os.Stat("./" + program)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return plainError{fmt.Sprintf("there is no program %s", program), err}
+	case errors.Is(err, exec.ErrNotFound) && here == nil:
+		return plainError{fmt.Sprintf("there is no program %s in PATH; for the file in this folder "+
+			"write ./%s", program, program), err}
+	case errors.Is(err, exec.ErrNotFound):
+		return plainError{fmt.Sprintf("there is no program %s in PATH", program), err}
+	case errors.Is(err, fs.ErrPermission):
+		return plainError{fmt.Sprintf("%s cannot be run: it is not marked as a program "+
+			"(chmod +x %s)", program, program), err}
+	case errors.Is(err, syscall.EISDIR):
+		return plainError{fmt.Sprintf("%s cannot be run: it is a folder", program), err}
+	}
+	return plainError{fmt.Sprintf("%s cannot be run: %v", program, err), err}
+}
+
+// plainError is a cause in a user's words.
+type plainError struct {
+	text  string
+	cause error
+}
+
+func (e plainError) Error() string { return e.text }
+func (e plainError) Unwrap() error { return e.cause }
 
 // lookUpAll finds the programs of the tasks that are started without a command.
 func (o *options) lookUpAll() (map[string]string, error) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lapi/core/settings"
 )
 
 // write makes a file with text in it.
@@ -172,7 +174,7 @@ func TestForeignOptions(t *testing.T) {
 	if got := r.lines(1, "got "); got[0] != "-resd no" || r.err() != "" {
 		t.Errorf("%q %q", got, r.err())
 	}
-	for _, name := range poeOnly {
+	for _, name := range settings.POEOptions() {
 		if find(name, true) != nil {
 			t.Errorf("-%s is an option of lapirun's", name)
 		}

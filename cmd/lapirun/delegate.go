@@ -192,8 +192,14 @@ func hydra(d *delegation) error {
 		return errNoHosts
 	}
 	d.add("-hosts", o.place.hostList(), "-genvall", "-bind-to", o.bind)
-	if o.label {
+	switch {
+	case o.hosted:
+		d.add("-prepend-pattern", "%h:%r:")
+	case o.label:
 		d.add("-prepend-rank")
+	}
+	if o.reported {
+		d.env["HYDRA_TOPO_DEBUG"] = "1"
 	}
 	if o.output != "" {
 		d.add("-outfile-pattern="+pattern(o.output, "%r"),
@@ -225,6 +231,10 @@ func openMPI(d *delegation) error {
 	if o.label {
 		d.add("--tag-output")
 	}
+	d.noHostLabels()
+	if o.reported {
+		d.add("--report-bindings")
+	}
 	if o.stdin != 0 {
 		d.add("--stdin", taskOrAll(o.stdin))
 	}
@@ -248,10 +258,15 @@ func slurm(d *delegation) error {
 	} else {
 		d.add("--kill-on-bad-exit=1")
 	}
-	d.add("--cpu-bind=" + map[string]string{bindCore: "cores", bindNone: "none"}[o.bind])
+	verbose := ""
+	if o.reported {
+		verbose = "verbose,"
+	}
+	d.add("--cpu-bind=" + verbose + map[string]string{bindCore: "cores", bindNone: "none"}[o.bind])
 	if o.label {
 		d.add("--label")
 	}
+	d.noHostLabels()
 	if o.output != "" {
 		d.add("--output=" + o.output)
 	}
@@ -308,6 +323,12 @@ func byRank(commands [][]string) string {
 		b.WriteString(";; ")
 	}
 	return b.String() + "esac"
+}
+
+func (d *delegation) noHostLabels() {
+	if d.o.hosted {
+		d.notes = append(d.notes, "-labelio host: the launcher labels lines by the task alone")
+	}
 }
 
 var errNoHosts = errors.New("-nodes and -tasks_per_node need -hostfile or -H, or a Slurm allocation (other resource managers write a file with the hosts, such as $PBS_NODEFILE)")

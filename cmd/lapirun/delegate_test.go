@@ -33,6 +33,15 @@ func TestDelegation(t *testing.T) {
 		{openMPI, "-H n1:3 -cmdfile " + commands, "-H n1:3 --map-by slot --bind-to none -n 2 -wdir DIR " +
 			"-x LAPI_USE_SHM -x MP_EUILIB -x MP_INFOLEVEL -x MP_MSG_API ./a 1 : -n 1 -wdir DIR " +
 			"-x LAPI_USE_SHM -x MP_EUILIB -x MP_INFOLEVEL -x MP_MSG_API sh -c its", ""},
+		{hydra, "-H n1 -labelio host --report-bindings p",
+			"-hosts n1:1 -genvall -bind-to none -prepend-pattern %h:%r: -wdir DIR -n 1 p",
+			"HYDRA_TOPO_DEBUG=1"},
+		{openMPI, "-H n1 --report-bindings p", "-H n1:1 --map-by slot --bind-to none " +
+			"--report-bindings -n 1 -wdir DIR -x LAPI_USE_SHM -x MP_EUILIB -x MP_INFOLEVEL " +
+			"-x MP_MSG_API p", ""},
+		{slurm, "-N 2 -ppn 1 --report-bindings p", "--mpi=pmi2 --export=ALL --unbuffered " +
+			"--kill-on-bad-exit=1 --cpu-bind=verbose,none --input=0 --chdir=DIR -n 2 -N 2 " +
+			"--distribution=block --ntasks-per-node=1 p", ""},
 		{slurm, "-nodes 2 -tasks_per_node 3 -l p a",
 			"--mpi=pmi2 --export=ALL --unbuffered --kill-on-bad-exit=1 --cpu-bind=none --label --input=0 " +
 				"--chdir=DIR -n 6 -N 2 --distribution=block --ntasks-per-node=3 p a", "MP_INFOLEVEL=1"},

@@ -125,9 +125,8 @@ func (j *launch) run() int {
 		j.status = startStatus(err)
 		j.ending = true
 		j.killTasks(unix.SIGKILL)
-	} else if j.o.infoLevel >= 2 {
-		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.o.programs(),
-			j.partition)
+	} else {
+		j.started()
 	}
 	if j.o.timeout > 0 {
 		j.timeout = time.After(j.o.timeout)
@@ -137,6 +136,25 @@ func (j *launch) run() int {
 	}
 	j.cleanUp()
 	return j.status
+}
+
+// started reports what runs where, if that is asked for.
+func (j *launch) started() {
+	if j.o.infoLevel >= 2 {
+		j.say("%d tasks of %s, MP_PARTITION %d", j.o.procs, j.o.programs(), j.partition)
+	}
+	if !j.o.reported {
+		return
+	}
+	for task := range j.tasks {
+		set := j.core(task)
+		bound := "bound to"
+		if set == nil {
+			set, bound = new(unix.CPUSet), "not bound:"
+			_ = unix.SchedGetaffinity(0, set)
+		}
+		j.say("task %d: %s %s", task, bound, processorList(set))
+	}
 }
 
 // step handles one event.
@@ -243,7 +261,7 @@ func (j *launch) core(task int) *unix.CPUSet {
 func (j *launch) pipe(task int, k *sink) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err == nil {
-		j.copying.Go(func() { newStream(k, task, j.o.procs, j.o.label).copyFrom(r) })
+		j.copying.Go(func() { newStream(k, task, j.o).copyFrom(r) })
 	}
 	return w, err
 }

@@ -40,6 +40,7 @@ import (
 	"runtime"
 
 	_ "lapi/cmd/narrow"
+	"lapi/core/settings"
 	"lapi/core/version"
 	_ "lapi/invariant/thrown"
 )
@@ -68,6 +69,11 @@ const (
 
 func run(args, environ []string) int {
 	name := filepath.Base(args[0])
+	files := settings.Read(func(name string) (string, bool) {
+		value := lookup(environ, name)
+		return value, value != ""
+	}, false)
+	environ = files.Add(environ) // the tasks report what is wrong in them
 	o, err := parse(args[1:], environ)
 	if errors.Is(err, errHelp) {
 		fmt.Print(usage(name))

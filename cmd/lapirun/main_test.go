@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -296,4 +297,60 @@ func children(t *testing.T, pid int) []int {
 		t.Fatal(err)
 	}
 	return pids(t, []string{string(data)})
+}
+
+// TestMissingProgramIsSaidPlainly: what is wrong with the program, in a user's words, and the status
+// that a shell has for it.
+func TestMissingProgramIsSaidPlainly(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "here"), "text")
+	for _, k := range []struct {
+		program, says string
+		status        int
+	}{{"./nothing", "lapirun: there is no program ./nothing\n", exitNotFound},
+		{"nothing-at-all", "lapirun: there is no program nothing-at-all in PATH\n", exitNotFound},
+		{"here", "for the file in this folder write ./here\n", exitNotFound},
+		{"./here", "lapirun: ./here cannot be run: it is not marked as a program (chmod +x ./here)\n",
+			exitNotRunnable},
+		{dir, "cannot be run: it is a folder\n", exitNotRunnable}} {
+		cmd := prepare(k.program)
+		cmd.Dir = dir
+		r := startCmd(t, cmd)
+		if status := r.status(); status != k.status || !strings.HasSuffix(r.err(), k.says) {
+			t.Errorf("%s: status %d, %q", k.program, status, r.err())
+		}
+	}
+}
+
+// TestSettingsFileGivesDefaults: to lapirun's own options, and to the tasks, below the environment.
+func TestSettingsFileGivesDefaults(t *testing.T) {
+	conf := write(t, filepath.Join(t.TempDir(), "conf"), "MP_LABELIO = yes\nMP_EUILIB = us\n"+
+		"MP_INFOLEVEL = 0\n")
+	cmd := prepare("-n", "1", "sh", "-c", "echo $MP_EUILIB $MP_INFOLEVEL")
+	cmd.Env = append(cmd.Env, "LAPI_CONF="+conf, "MP_INFOLEVEL=1")
+	r := startCmd(t, cmd)
+	if status := r.status(); status != 0 || r.out() != "0:us 1\n" {
+		t.Errorf("status %d, %q, %q", status, r.out(), r.err())
+	}
+}
+
+// TestBindingsAreReported: one line a task.
+func TestBindingsAreReported(t *testing.T) {
+	for _, k := range []struct{ option, says string }{{"--bind=none", "task 1: not bound: processor"},
+		{"--bind=core", "task 1: bound to processor"}} {
+		r := start(t, "-n", "2", "--report-bindings", k.option, "true")
+		if status := r.status(); status != 0 || !strings.Contains(r.err(), k.says) ||
+			strings.Count(r.err(), "\n") != 2 {
+			t.Errorf("%s: status %d, %q", k.option, status, r.err())
+		}
+	}
+}
+
+// TestLabelsNameTheHost: -labelio host.
+func TestLabelsNameTheHost(t *testing.T) {
+	name, _ := os.Hostname()
+	r := start(t, "-labelio", "host", "echo", "x")
+	if status := r.status(); status != 0 || r.out() != name+":0:x\n" {
+		t.Errorf("status %d, %q", status, r.out())
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"lapi/core/job"
 	"lapi/core/job/adapters"
+	"lapi/core/settings"
 )
 
 // options is what the command line and the MP_ variables ask for.
@@ -21,8 +22,10 @@ type options struct {
 	device    string  // MP_EUIDEVICE
 	instances int     // MP_INSTANCES; 0: not set
 	label     bool
-	stdout    int // task whose output is shown, or unordered, ordered
-	stdin     int // task that reads standard input, or stdinAll, stdinNone
+	hosted    bool // labels name the host, too
+	reported  bool // --report-bindings
+	stdout    int  // task whose output is shown, or unordered, ordered
+	stdin     int  // task that reads standard input, or stdinAll, stdinNone
 	infoLevel int
 	corrected string // what was wrong with infoLevel's value
 	keepGoing bool
@@ -109,15 +112,10 @@ var valued = append([]option{
 	{[]string{"H", "hosts"}, "", false, applyHosts},
 	{[]string{"hostfile", "hfile"}, "MP_HOSTFILE", true,
 		text(func(o *options) *string { return &o.place.file })},
-	{[]string{"nodes"}, "MP_NODES", true, func(o *options, v string) (err error) {
-		o.place.nodes, err = number(v, 1, maxProcs)
-		return err
-	}},
-	{[]string{"tasks_per_node"}, "MP_TASKS_PER_NODE", true,
-		func(o *options, v string) (err error) {
-			o.place.perNode, err = number(v, 1, maxProcs)
-			return err
-		}},
+	{[]string{"nodes"}, "MP_NODES", true, applyNodes},
+	{[]string{"N"}, "", false, applyNodes}, // as srun's
+	{[]string{"tasks_per_node"}, "MP_TASKS_PER_NODE", true, applyPerNode},
+	{[]string{"ppn"}, "", false, applyPerNode}, // as Hydra's
 }, passedOn("msg_api", "euilib", "udp_packet_size", "ack_thresh", "polling_interval",
 	"retransmit_interval", "rexmit_buf_cnt", "rexmit_buf_size", "use_bulk_xfer",
 	"bulk_min_msg_size", "debug_notimeout")...)
@@ -163,11 +161,22 @@ func (o *options) noteCorrection() error {
 }
 
 func applyLabel(o *options, v string) error {
-	o.label = strings.EqualFold(v, "yes")
+	o.hosted = strings.EqualFold(v, "host")
+	o.label = o.hosted || strings.EqualFold(v, "yes")
 	if !o.label && !strings.EqualFold(v, "no") {
-		return fmt.Errorf("%q is neither yes nor no", v)
+		return fmt.Errorf("%q is none of yes, no and host", v)
 	}
 	return nil
+}
+
+func applyNodes(o *options, v string) (err error) {
+	o.place.nodes, err = number(v, 1, maxProcs)
+	return err
+}
+
+func applyPerNode(o *options, v string) (err error) {
+	o.place.perNode, err = number(v, 1, maxProcs)
+	return err
 }
 
 // taskOr reads the number of a task, or one of two words: -1 or -2.
@@ -296,11 +305,23 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 		case "l":
 			o.label = true
 			continue
+		case "report-bindings":
+			o.reported = true
+			continue
+		case "genv", "env": // as Hydra's: two words
+			if len(args) < 2 {
+				return nil, false, fmt.Errorf("%s needs a name and a value", arg)
+			}
+			if err := applyExport(o, args[0]+"="+args[1]); err != nil {
+				return nil, false, fmt.Errorf("%s: %w", arg, err)
+			}
+			args = args[2:]
+			continue
 		}
 		name, value, given := strings.Cut(name, "=")
 		opt := find(name, false)
 		if opt == nil && !poeAlone(name) {
-			return nil, false, fmt.Errorf("unknown option %s", arg)
+			return nil, false, fmt.Errorf("unknown option %s%s", arg, suggestion(name))
 		}
 		if !given {
 			if len(args) == 0 {
@@ -313,6 +334,22 @@ func (o *options) leading(args []string) (rest []string, all bool, err error) {
 		}
 	}
 	return nil, false, nil
+}
+
+// suggestion is the option that a misspelt name is close to, as a question.
+func suggestion(name string) string {
+	names := []string{"help", "version", "keep-going", "report-bindings", "genv"}
+	for _, opt := range valued {
+		names = append(names, opt.names...)
+	}
+	near, ok := settings.Nearest(name, names)
+	switch {
+	case !ok || len(name) < 3:
+		return ""
+	case len(near) > 2 && strings.Contains(usageText, "--"+near):
+		return "; did you mean --" + near + "?"
+	}
+	return "; did you mean -" + near + "?"
 }
 
 // trailing takes POE's options out of the program's arguments, and returns the others.

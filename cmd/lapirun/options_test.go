@@ -25,6 +25,10 @@ func TestOptions(t *testing.T) {
 			o.args = []string{"a",
 				"-b"}
 		})},
+		{"-n 2 -N 2 -ppn 1 -labelio host --report-bindings prog", nil, with(func(o *options) {
+			o.procs, o.label, o.hosted, o.reported = 2, true, true, true
+			o.place.nodes, o.place.perNode, o.place.away = 2, 1, true
+		})},
 		{"-procs=3 --labelio yes prog", nil,
 			with(func(o *options) { o.procs = 3; o.label = true })},
 		{"prog x -procs 4 y -labelio yes -stdoutmode ordered -infolevel 2 -stdinmode none", nil,
@@ -151,7 +155,7 @@ func TestBadOptions(t *testing.T) {
 		"-n +2 prog":                       `"+2"`,
 		"-stdoutmode -0 prog":              `"-0"`,
 		"-q prog":                          "unknown option -q",
-		"-labelio maybe prog":              "yes nor no",
+		"-labelio maybe prog":              "none of yes, no and host",
 		"-stdoutmode 4 -n 4 prog":          "only 4 tasks",
 		"-stdoutmode x prog":               "stdoutmode",
 		"-stdinmode 4 -n 4 prog":           "only 4 tasks",
@@ -189,6 +193,13 @@ func TestBadOptions(t *testing.T) {
 		"-cmdfile /dev/null prog":          "both a program, prog",
 		"-x =1 prog":                       "neither NAME",
 		"-retry":                           "needs a value",
+		"-timout 3 prog":                   "unknown option -timout; did you mean --timeout?",
+		"-labelo yes prog":                 "did you mean -labelio?",
+		"--report-binding prog":            "did you mean --report-bindings?",
+		"-genv A":                          "-genv needs a name and a value",
+		"-genv = 1 prog":                   "neither NAME",
+		"-N 0 prog":                        "not a number from 1",
+		"-ppn x prog":                      "not a number from 1",
 		"prog -resd":                       "needs a value",
 	} {
 		if o, err := parse(strings.Fields(line), nil); err == nil ||
@@ -207,6 +218,23 @@ func TestBadOptions(t *testing.T) {
 	for _, help := range []string{"-h", "--help", "-help"} {
 		if _, err := parse([]string{help}, nil); !errors.Is(err, errHelp) {
 			t.Errorf("%s: %v", help, err)
+		}
+	}
+}
+
+// TestGenvSetsVariables: -genv and -env take a name and a value, as mpiexec's.
+func TestGenvSetsVariables(t *testing.T) {
+	o, err := parse(strings.Fields("-genv A 1 -env B b=c -n 2 prog"), nil)
+	if err != nil || o.set["A"] != "1" || o.set["B"] != "b=c" || o.program != "prog" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// TestUnlikeOptionsGetNoSuggestion: a suggestion that is far from what was typed helps nobody.
+func TestUnlikeOptionsGetNoSuggestion(t *testing.T) {
+	for _, name := range []string{"z", "qq", "quorum", "mca"} {
+		if got := suggestion(name); got != "" {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

@@ -51,10 +51,14 @@ type stream struct {
 	line  []byte // read, but not yet written
 }
 
-func newStream(s *sink, task, procs int, label bool) *stream {
+func newStream(s *sink, task int, o *options) *stream {
 	st := &stream{sink: s, task: task}
-	if label {
-		st.label = fmt.Appendf(nil, "%*d:", len(strconv.Itoa(procs-1)), task)
+	if o.hosted {
+		name, _ := os.Hostname()
+		st.label = append([]byte(name), ':')
+	}
+	if o.label {
+		st.label = fmt.Appendf(st.label, "%*d:", len(strconv.Itoa(o.procs-1)), task)
 	}
 	return st
 }

@@ -96,7 +96,8 @@ func TestUnfinishedLines(t *testing.T) {
 	}
 	defer r.Close()
 	k := newSink(w, unordered)
-	zero, one := newStream(k, 0, 2, true), newStream(k, 1, 2, true)
+	o := &options{procs: 2, label: true}
+	zero, one := newStream(k, 0, o), newStream(k, 1, o)
 	for _, step := range []struct {
 		s    *stream
 		text string

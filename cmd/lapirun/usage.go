@@ -25,7 +25,8 @@ Options:
                          or sn_single for nodes with networks of their own)
   -instances N|max       how many adapters of each network a task uses
                          (MP_INSTANCES; 1). The first eight count
-  -labelio yes|no        begin each line of output with the id of its task
+  -labelio yes|no|host   begin each line of output with the id of its task;
+                         host: with the name of its host as well
                          (MP_LABELIO; no)
   -l                     the same as -labelio yes
   -stdoutmode MODE       unordered: lines of output as they come;
@@ -47,8 +48,10 @@ Options:
                          further programs, each of N tasks
   -wdir FOLDER           where tasks start
   -x NAME[=VALUE]        set a variable for the tasks, or pass it on
+  -genv, -env NAME VALUE the same, as with mpiexec
   --bind core|none       give each task a core, in turn (none). Unlike with --on
                          taskset, all stay tasks of one node
+  --report-bindings      print on which processors each task runs
   --output FILE, --error FILE
                          write what a task prints to FILE, in which %t stands
                          for its number. Without --error, --output takes both
@@ -62,8 +65,9 @@ or mpirun (Open MPI) starts the tasks; lapirun becomes that.
                          N tasks (1) on each
   -hostfile, -hfile FILE the same from a file: a line a host, HOST, HOST:N or
                          HOST slots=N (MP_HOSTFILE)
-  -nodes N               that many of the hosts, or nodes of Slurm's (MP_NODES)
-  -tasks_per_node N      tasks on each (MP_TASKS_PER_NODE)
+  -nodes, -N N           that many of the hosts, or nodes of Slurm's (MP_NODES)
+  -tasks_per_node, -ppn N
+                         tasks on each (MP_TASKS_PER_NODE)
 If all hosts are this one, lapirun starts the tasks by itself.
 
   -h, --help             this text

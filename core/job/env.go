@@ -20,15 +20,22 @@ var variables = []string{
 	"MP_BULK_MIN_MSG_SIZE",
 }
 
-// FromEnv reads the environment of a task. getenv is the C library's, because a program may have
-// called setenv before LAPI_Init. A variable set to the empty string counts as unset. The error is
-// an *EnvError.
-//
-// warn gets a sentence for each value that was corrected and the MP_INFOLEVEL from which it is
-// worth printing; it is called only for levels up to the task's own. It may be nil. FromEnv changes
-// nothing in the process.
+// FromEnv is FromSettings without settings files.
 func FromEnv(getenv func(string) (string, bool), warn func(level int, text string)) (*Config,
 	error) {
+	return FromSettings(getenv, getenv, warn)
+}
+
+// FromSettings reads the settings of a task. getenv looks them up in the C library's environment,
+// because a program may have called setenv before LAPI_Init, and then in the settings files; own has
+// the environment alone, which shows whether the program was started as a task. A variable set to the
+// empty string counts as unset. The error is an *EnvError.
+//
+// warn gets a sentence for each value that was corrected and the MP_INFOLEVEL from which it is
+// worth printing; it is called only for levels up to the task's own. It may be nil. FromSettings
+// changes nothing in the process.
+func FromSettings(getenv, own func(string) (string, bool),
+	warn func(level int, text string)) (*Config, error) {
 	if warn == nil {
 		warn = func(int, string) {}
 	}
@@ -37,7 +44,7 @@ func FromEnv(getenv func(string) (string, bool), warn func(level int, text strin
 	if err != nil {
 		return nil, err
 	}
-	if start == byHand && !r.any(variables) {
+	if start == byHand && !(&reader{getenv: own}).any(variables) {
 		return nil, &EnvError{"MP_CHILD", codeNoEnvVar,
 			"no MP_ variable is set, so this program was started without a job. " +
 				"Start it with \"lapirun -n N program\", mpiexec.hydra or mpirun, or, to start tasks by hand, set MP_MSG_API=lapi, MP_CHILD, MP_PROCS and MP_PARTITION for each"}

@@ -30,9 +30,11 @@ import (
 type Options struct {
 	Shared     *layout.Context
 	Host       Host
-	Getenv     func(string) (string, bool)
-	Instance   int  // 1 … MaxContexts: tasks' contexts of one number belong together
-	Commits    bool // every entry begins with Enter: C may fill open packets
+	Getenv     func(string) (string, bool) // the environment over the settings files
+	Own        func(string) (string, bool) // the environment alone; nil: Getenv
+	Notices    func() []string             // of settings without effect; nil: none
+	Instance   int                         // 1 … MaxContexts: tasks' contexts of one number belong together
+	Commits    bool                        // every entry begins with Enter: C may fill open packets
 	ErrHandler transport.Addr
 	// from the user's handler or list (guide, Chapter 16); nil if there is neither
 	UDP        wireup.Addresses
@@ -56,7 +58,12 @@ type setup struct {
 func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
 	began := trace.Now() // LAPI_Init did
-	cfg, err := job.FromEnv(o.Getenv, o.Host.Message)
+	cfg, err := job.FromSettings(o.Getenv, o.own(), o.Host.Message)
+	if (err != nil || cfg.Task == 0) && o.Notices != nil { // once a job
+		for _, text := range o.Notices() {
+			o.Host.Message(0, text)
+		}
+	}
 	if err == nil {
 		err = cfg.CheckPartition(o.UDP != nil)
 	}
@@ -124,6 +131,13 @@ func (s *setup) compose() (err error) {
 		Fault:  func(err error) { c.faults.Here(err, codes.ErrRetPtrNull, codes.IntErr) },
 		Failed: func(code codes.Code) { c.wake.Changed(); c.barrier.fail(code) }})
 	return err
+}
+
+func (o *Options) own() func(string) (string, bool) {
+	if o.Own != nil {
+		return o.Own
+	}
+	return o.Getenv
 }
 
 func (o *Options) clock() transport.Clock {

@@ -12,6 +12,8 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -28,6 +30,11 @@ typedef struct init_case {
 	int query, value;    /* after success: LAPI_Qenv of this must be that; query -1: none */
 } init_case;
 
+/* A file without a name, which children inherit. */
+#define SETTINGS_FD 64
+#define SETTINGS_FILE "/proc/self/fd/64"
+static const char settings[] = "# a site\nMP_ACK_THRESH = 7\nLAPI_FASTLAN = on\n";
+
 /* One task, alone, over UDP. */
 static const char *const common[] = {"MP_MSG_API=lapi",
                                      "MP_CHILD=0",
@@ -40,6 +47,17 @@ static const char *const common[] = {"MP_MSG_API=lapi",
 static const init_case cases[] = {
 	{"alone_with_a_list", {NULL}, LIST, 0, NULL, TASK_ID, 0},
 	{"alone_with_a_handler", {NULL}, HANDLER, 0, NULL, NUM_TASKS, 1},
+	{"misspelt_setting", {"LAPI_FASTLAN=off", NULL}, LIST, 0, "did you mean LAPI_FASTLANE?", -1, 0},
+	{"other_prefix", {"MP_USE_SHM=yes", NULL}, LIST, 0, "did you mean LAPI_USE_SHM?", -1, 0},
+	{"settings_file", {"LAPI_CONF=" SETTINGS_FILE, NULL}, LIST, 0,
+	 "line 3: there is no setting \"LAPI_FASTLAN\"", ACK_THRESHOLD, 7},
+	{"environment_over_file", {"LAPI_CONF=" SETTINGS_FILE, "MP_ACK_THRESH=9", NULL}, LIST, 0, NULL,
+	 ACK_THRESHOLD, 9},
+	{"settings_file_alone", {"-MP_MSG_API", "-MP_CHILD", "-MP_PROCS", "-MP_PARTITION",
+	 "-MP_LAPI_INET_ADDR", "LAPI_CONF=" SETTINGS_FILE, NULL}, WITHOUT, LAPI_ERR_NO_ENV_VAR,
+	 "lapirun", -1, 0},
+	{"settings_file_missing", {"LAPI_CONF=/no/such/file", NULL}, LIST, 0,
+	 "/no/such/file: its settings have no effect: no such file", -1, 0},
 	{"no_variable_at_all", {"-MP_MSG_API", "-MP_CHILD", "-MP_PROCS", "-MP_PARTITION",
 	 "-MP_LAPI_INET_ADDR", NULL}, WITHOUT, LAPI_ERR_NO_ENV_VAR, "lapirun", -1, 0},
 	{"msg_api_missing", {"-MP_MSG_API", NULL}, LIST, LAPI_ERR_MSG_API, "MP_MSG_API", -1, 0},
@@ -251,7 +269,7 @@ static pid_t start_child(const init_case *c, int *results, int *messages)
 		dup2(text_pipe[1], 2);
 		dup2(text_pipe[1], 1);
 		dup2(result_pipe[1], 3);
-		for (int fd = 4; fd < 64; fd++)
+		for (int fd = 4; fd < SETTINGS_FD; fd++)
 			close(fd);
 		set_variables(common);
 		set_variables(c->variables);
@@ -300,11 +318,23 @@ static void run(const init_case *c)
 		        text);
 }
 
+static int make_settings_file(void)
+{
+	int fd = memfd_create("settings", 0);
+
+	return fd >= 0 && fchmod(fd, 0600) == 0 && write(fd, settings, sizeof settings - 1) > 0 &&
+	       dup2(fd, SETTINGS_FD) == SETTINGS_FD;
+}
+
 int main(int argc, char **argv)
 {
 	size_t i, k, count = sizeof cases / sizeof cases[0];
 	if (argc == 4 && strcmp(argv[1], "child") == 0)
 		return child(atoi(argv[2]), atoi(argv[3]));
+	if (!make_settings_file()) {
+		perror("the settings file");
+		return 1;
+	}
 	remove_lapi_variables();
 	for (i = 0; i < count; i++) {
 		for (k = 1; k < (size_t)argc && strcmp(argv[k], cases[i].name) != 0; k++)
