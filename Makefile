@@ -43,11 +43,12 @@ endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
+INFO    := $(BUILD)/bin/lapi_info
 # What another uDAPL registry loads. There is none for 32-bit programs, which have no uDAPL.
 DAPL    := $(if $(M32),,$(BUILD)/lib/libdapllapi.so.2)
 
 GO_SOURCES := $(shell find capi core descriptor invariant transport cmd/lapirun cmd/lapitrace \
-  cmd/narrow -name '*.go' -not -name '*_test.go' -o -name '*_amd64.s' -o -name VERSION)
+  cmd/lapi_info cmd/narrow -name '*.go' -not -name '*_test.go' -o -name '*_amd64.s' -o -name VERSION)
 C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/dat/*/*.[ch] cshim/*.go cshim/*/*.go \
   cshim/dat/*/*.go include/*.h) \
   cshim/exports.map
@@ -63,7 +64,7 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || \
   stat -c %Y $(GO_SOURCES) $(C_SOURCES) | sort -n | tail -n 1)
 BUILT := $(shell date -u -d '@$(SOURCE_DATE_EPOCH)' +%Y-%m-%dT%H:%M:%SZ)
 
-VERSIONED := -X lapi/core/version.commit=$(COMMIT)
+VERSIONED := -X lapi/core/version.ident=lapi-version:$(VERSION)$(COMMIT):
 # The version script keeps everything but the APIs inside: a plain c-shared build exports dozens of
 # the run-time's symbols. It gives uDAPL's their version.
 # The run-time of Go starts at a call, not at load: scripts/link-core, and cshim/start, which stands
@@ -80,7 +81,7 @@ LIB_LDFLAGS := -buildid= $(VERSIONED) -X lapi/core/lapi.built=$(BUILT) -extld=$(
   -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done $(WRAP_MMAP)"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
-all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(INFO) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core scripts/poller-overlay
 	@mkdir -p $(BUILD)/lib
@@ -112,6 +113,11 @@ $(RUN): $(GO_SOURCES) go.mod
 $(TRACE): $(GO_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(REPORTS)lapitrace' -o $@ ./cmd/lapitrace
+
+# It asks the library's own bindings of adapters and munge, so it has C in it.
+$(INFO): $(GO_SOURCES) $(C_SOURCES) go.mod
+	@mkdir -p $(BUILD)/bin
+	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -trimpath -ldflags '$(REPORTS)lapi_info' -o $@ ./cmd/lapi_info
 
 $(BUILD)/bin/poe: $(RUN)
 	@ln -sf lapirun $@
@@ -171,7 +177,7 @@ install: build
 	  install -d $$folder && rm -f $$folder/liblapi_r.cat && \
 	  LC_ALL=C.UTF-8 gencat $$folder/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
 	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || \
-	  install -m 755 $(RUN) $(TRACE) $(INSTALL_DIR)/bin/
+	  install -m 755 $(RUN) $(TRACE) $(INFO) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do \
@@ -198,7 +204,7 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_DIR)/, \
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/lapi_link.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
-	  bin/lapirun bin/poe bin/lapitrace $(DRIVERS:%=bin/%))
+	  bin/lapirun bin/poe bin/lapitrace bin/lapi_info $(DRIVERS:%=bin/%))
 	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%) $(INSTALL_DIR)/share/lapi/valgrind.supp
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 

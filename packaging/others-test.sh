@@ -156,7 +156,7 @@ fi
 if [ -e /usr/share/lmod/lmod/libexec/lmod ]; then check "Lmod" by_lua; else skip "no Lmod"; fi
 check "completion of an option" completes lapirun --keep --keep-going
 check "completion of an option's value" completes lapirun --bind c core
-check "completion of a program" completes lapirun -n 2 lapit lapitrace
+check "completion of a program" completes lapirun -n 2 lapitr lapitrace
 check "Spack's recipe" spack
 check "EasyBuild's recipe" easybuild
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -29,7 +29,7 @@ type Files struct {
 
 type entry struct{ name, value, where string }
 
-// Read reads the settings files: the one that LAPI_CONF names, or ~/.lapi.conf and then
+// Read reads the settings files: the file of LAPI_CONF, or ~/.lapi.conf and then
 // /etc/lapi/lapi.conf, of which the first that has a setting counts. A file that is not there has no
 // settings. privileged: the program has more rights than its user, so neither LAPI_CONF nor HOME is
 // believed.

@@ -129,7 +129,7 @@ func Nearest(word string, words []string) (best string, found bool) {
 	return best, found
 }
 
-// distance counts the letters to change, add, leave out or swap with the next one that make b of a.
+// distance counts the letters to change, add, leave out or swap with the next one to turn a into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -45,7 +45,7 @@ func TestManualHasEverySetting(t *testing.T) {
 	}
 }
 
-// TestUnknownNamesAreReported: misspelt, with the other prefix, unlike any; and what is not reported.
+// TestUnknownNamesAreReported: misspelt, with the other prefix, unlike any; and names of others, without a report.
 func TestUnknownNamesAreReported(t *testing.T) {
 	for name, want := range map[string]string{
 		"LAPI_USE_SMH":     "did you mean LAPI_USE_SHM?",
