@@ -25,6 +25,7 @@ import (
 	"lapi/core/job"
 	"lapi/core/progress"
 	"lapi/core/wireup"
+	reductions "lapi/cshim/coll"
 	"lapi/cshim/dat/evd"
 	"lapi/transport"
 	"lapi/transport/layout"
@@ -145,6 +146,7 @@ func godat_block(block, lane unsafe.Pointer) {
 		Adapters:   rdmaAdapters{},
 		Kernel:     kernel{},
 		Processors: wireup.ProcessorsNumber,
+		LongDouble: reductions.LongDoubleBits,
 		Interfaces: sockets.Interfaces, LinkErrors: sockets.LinkErrors,
 		Self: func() (transport.Link, error) { return self.New(datClock) }})
 }

@@ -129,6 +129,9 @@ type Config struct {
 	// Processors names the processors that this process runs on: processes with the same number
 	// compete for them. Nil, or 0: it is not known.
 	Processors func() uint16
+	// LongDouble is how many bits the significand of C's long double has. Members with other ones
+	// do not reduce it.
+	LongDouble uint8
 	// LinkErrors are what a network interface has counted; false: it cannot be read. Nil: none
 	// can.
 	LinkErrors func(device string) (LinkErrors, bool)

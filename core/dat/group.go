@@ -43,6 +43,7 @@ type Collective struct {
 	engine     uint32      // layout.DatEngine, of a group that stands
 	rails      *rails      // nil: there are none
 	processors uint16      // see Config
+	longDouble uint8       // likewise
 	// of members of one node (group_area.go):
 	area    []byte // memory that all members map; nil: there is none
 	word    bool   // the first member has published it
@@ -129,6 +130,7 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 func (c *Collective) begin(a *GroupArgs) {
 	l := c.ia.library
 	c.index, c.processors = l.groups.add(c), l.groups.processors()
+	c.longDouble = l.cfg.LongDouble
 	c.group = coll.New(coll.Config{Self: a.Self, Size: len(a.Members), Owner: c,
 		Kernel: l.cfg.Kernel, Memory: &l.groups, Clock: l.cfg.Clock})
 	for rank, m := range a.Members {
@@ -178,7 +180,7 @@ func (c *Collective) connected() {
 		}
 	}
 	own := coll.Place{Node: node, Lead: c.info != nil && c.info.leads(local), Flags: c.areaFlags(),
-		Processors: c.processors}
+		Processors: c.processors, LongDouble: c.longDouble}
 	if !c.group.ExchangePlaces(own, c.user) {
 		c.fail()
 	}

@@ -127,7 +127,8 @@ func (c *Collective) settle() {
 	if c.engine != layout.DatEngineNode { // members on several nodes may run on one host
 		c.crowded = isCrowded(c.group.Competing())
 	}
-	c.view.Settle(c.engine, all&areaReads != 0, c.crowded)
+	c.view.Settle(c.engine, view.Agreed{Reads: all&areaReads != 0, Crowded: c.crowded,
+		LongDouble: c.group.OneLongDouble()})
 	if c.short() {
 		c.view.Begin(c.group.Seq())
 	}

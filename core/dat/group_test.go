@@ -172,6 +172,27 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// TestGroupLongDouble: members agree on long double if all have one format.
+func TestGroupLongDouble(t *testing.T) {
+	for _, test := range []struct {
+		bits [2]uint8
+		same bool
+	}{{[2]uint8{64, 64}, true}, {[2]uint8{113, 113}, true}, {[2]uint8{64, 113}, false},
+		{[2]uint8{106, 113}, false}, {[2]uint8{64, 0}, false}} {
+		w := newWorld(t, 1, 2, lossy)
+		for i, p := range w.procs {
+			p.l.cfg.LongDouble = test.bits[i]
+		}
+		list := w.members(4)
+		w.group(list, 5)
+		for i, m := range list {
+			if m.g.group.OneLongDouble() != test.same {
+				t.Errorf("%v: member %d has agreed: %v", test.bits, i, !test.same)
+			}
+		}
+	}
+}
+
 // TestGroupDeath: a process dies; all operations of its groups end with errors, at all others.
 func TestGroupDeath(t *testing.T) {
 	for seed := range uint64(4) {

@@ -14,6 +14,7 @@ package coll
 // #cgo CFLAGS: -I${SRCDIR}/..
 // #cgo noescape coll_reduce_at
 // #cgo nocallback coll_reduce_at
+// #include <float.h>
 // #include <stdint.h>
 // #include "coll/reduce.h"
 // static int coll_reduce_at(int op, int type, uint64_t out, uint64_t a, uint64_t b, uint64_t count)
@@ -22,6 +23,10 @@ package coll
 // 		(const void *)(uintptr_t)b, count);
 // }
 import "C"
+
+// LongDoubleBits is how many bits the significand of C's long double has: 64 on x86, 113 on Arm, 106
+// on POWER. Of each the format is another one.
+const LongDoubleBits = C.LDBL_MANT_DIG
 
 // Size is how many bytes an element of type typ has in op; 0: there is no such operation.
 func Size(op, typ int) int { return int(C.coll_type_size(C.int(op), C.int(typ))) }

@@ -68,6 +68,7 @@ type Group struct {
 	flagsOfAll  uint8  // flags of all, and of some
 	flagsOfSome uint8
 	competing   int
+	longDouble  bool // of C has one format at all members
 	clock       clock
 	touched     bool
 	due         []int // members to which something may be sent

@@ -81,7 +81,9 @@ func (n *nodes) leaders(g *Group, root int) (t team) {
 //	4  lead        u8   1: the consumer has named it as the node's
 //	5  flags       u8   the owner's
 //	6  processors  u16  members with the same number compete for processors; 0: not known
-const placeSize = 8
+//	8  longDouble  u8   bits of the significand of C's long double, which tells its formats apart
+//	9  0           u8 each
+const placeSize = 12
 
 // Place is what a member says of itself in that exchange.
 type Place struct {
@@ -89,6 +91,7 @@ type Place struct {
 	Lead       bool
 	Flags      uint8
 	Processors uint16
+	LongDouble uint8
 }
 
 func (p Place) put(b []byte) {
@@ -98,11 +101,12 @@ func (p Place) put(b []byte) {
 		b[4] = 1
 	}
 	binary.LittleEndian.PutUint16(b[6:], p.Processors)
+	binary.LittleEndian.PutUint32(b[8:], uint32(p.LongDouble))
 }
 
 func placeOf(b []byte) Place {
 	return Place{Node: int(binary.LittleEndian.Uint32(b)), Lead: b[4] == 1, Flags: b[5],
-		Processors: binary.LittleEndian.Uint16(b[6:])}
+		Processors: binary.LittleEndian.Uint16(b[6:]), LongDouble: b[8]}
 }
 
 // ExchangePlaces begins the exchange that ends a group's creation. The event of the operation is that
@@ -122,7 +126,7 @@ func (g *Group) ExchangePlaces(own Place, context uint64) bool {
 func (g *Group) learnPlaces() bool {
 	n := &nodes{leader: make([]int, g.Size)}
 	count, leads := map[int]int{}, map[int]int{}
-	g.flagsOfAll, g.flagsOfSome, g.competing = 0xff, 0, 0
+	g.flagsOfAll, g.flagsOfSome, g.competing, g.longDouble = 0xff, 0, 0, true
 	own := placeOf(g.places[placeSize*g.Self:])
 	for rank := range g.Size {
 		place := placeOf(g.places[placeSize*rank:])
@@ -135,6 +139,7 @@ func (g *Group) learnPlaces() bool {
 		if place.Processors == own.Processors && own.Processors != 0 {
 			g.competing++
 		}
+		g.longDouble = g.longDouble && place.LongDouble == own.LongDouble
 		if count[node]++; count[node] > n.most {
 			n.most = count[node]
 		}
@@ -163,6 +168,9 @@ func (g *Group) Flags() (all, some uint8) { return g.flagsOfAll, g.flagsOfSome }
 // Competing is how many members, this one among them, run on the processors of this one; 0: it is not
 // known. The group was made.
 func (g *Group) Competing() int { return g.competing }
+
+// OneLongDouble says whether C's long double has one format at all members of a group that was made.
+func (g *Group) OneLongDouble() bool { return g.longDouble }
 
 // forgetPlaces gives the memory of the exchange back.
 func (g *Group) forgetPlaces() {

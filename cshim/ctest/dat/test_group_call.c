@@ -46,9 +46,11 @@ static void listed(int receive, const int32_t *sizes, const int32_t *at)
 	a[receive ? DAT_COLL_RECV_PLACES : DAT_COLL_SEND_PLACES] = (uintptr_t)at;
 }
 
+static uint32_t long_double; /* what the members have agreed on */
+
 static int legal(void)
 {
-	static const dat_group group = {.config = {.size = SIZE, .rank = RANK}};
+	dat_group group = {.config = {.size = SIZE, .rank = RANK}, .long_double = long_double};
 
 	return dat_group_read_call(&group, a, &op, lists);
 }
@@ -116,6 +118,19 @@ static void refused(void)
 	CHECK(!legal());
 }
 
+/* long double is reduced where all members have one format of it. */
+static void long_doubles(void)
+{
+	call(DAT_IB_COLLECTIVE_ALLREDUCE_STATUS, RANKS, b, 16, c, 16);
+	a[DAT_COLL_TYPE] = DAT_IB_COLLECTIVE_TYPE_LONG_DOUBLE;
+	CHECK(!legal());
+	long_double = 1;
+	CHECK(legal() && op.n == 16);
+	a[DAT_COLL_OPERATION] = DAT_IB_COLLECTIVE_REDUCE_OP_LAND;
+	CHECK(!legal());
+	long_double = 0;
+}
+
 /* Lists that are missing, wrong, or not to be read: an argument, and no fault. */
 static void lists_refused(void)
 {
@@ -177,7 +192,7 @@ static void queued(void)
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INVALID_HANDLE);
 	CHECK((group = dat_group_open(&config)) != NULL);
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INVALID_HANDLE);
-	dat_group_settle(group, DAT_ENGINE_NODE, 0, 0);
+	dat_group_settle(group, DAT_ENGINE_NODE, 0);
 	CHECK(dat_groups == group);
 	CHECK(dat_collective_post(post) == DAT_SUCCESS);
 	fake_barrier(1);
@@ -207,7 +222,7 @@ static void left_to_core(void)
 	fake_group_open(2, 0, 0);
 	config = fake_world.member[0].group.config;
 	CHECK((group = dat_group_open(&config)) != NULL);
-	dat_group_settle(group, DAT_ENGINE_PLAN, 0, 0);
+	dat_group_settle(group, DAT_ENGINE_PLAN, 0);
 	post[DAT_COLL_GROUP] = config.handle;
 	/* so says the core of these tests */
 	CHECK(DAT_GET_TYPE(dat_collective_post(post)) == DAT_INSUFFICIENT_RESOURCES);
@@ -284,6 +299,7 @@ void test_group_call(void)
 	node_guard_install();
 	taken();
 	refused();
+	long_doubles();
 	lists_refused();
 	queued();
 	left_to_core();

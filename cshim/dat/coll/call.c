@@ -41,6 +41,7 @@ typedef struct reading {
 	dat_group_op *op;
 	dat_span *lists[2];      /* to send, to receive */
 	uint8_t buffer[2], here; /* DAT_BUFFER_; here: a bit for each that this member has */
+	int long_double;         /* 1: it has one format at all members */
 	int legal;
 } reading;
 
@@ -189,7 +190,7 @@ static int judge_reduction(const reading *r)
 	int has = r->here >> 1, scatters = r->buffer[1] == DAT_BUFFER_COUNTED;
 	uint32_t i;
 
-	if (!size)
+	if (!size || (op->type == DAT_IB_COLLECTIVE_TYPE_LONG_DOUBLE && !r->long_double))
 		return 0;
 	for (i = 0; scatters && i < r->size; i++)
 		if (r->lists[1][i].n % size)
@@ -241,6 +242,7 @@ int dat_group_read_call(const dat_group *group, const uint64_t *arguments, dat_g
 	             .size = group->config.size,
 	             .rank = group->config.rank,
 	             .op = op,
+	             .long_double = group->long_double != 0,
 	             .lists = {lists, lists + group->config.size}};
 	uint32_t flags = (uint32_t)arguments[DAT_COLL_FLAGS];
 	const dat_rule *rule;

@@ -66,17 +66,23 @@ func Open(config *layout.DatGroupConfig) *Group {
 	return (*Group)(C.dat_group_open(unsafe.Pointer(config)))
 }
 
-// Settle says which engine does its operations. reads: members read each other's memory. crowded: they
-// share processors.
-func (g *Group) Settle(engine uint32, reads, crowded bool) {
-	C.dat_group_settle(g.c(), C.uint32_t(engine), number(reads), number(crowded))
+// Agreed is what holds at all members of a group.
+type Agreed struct {
+	Reads      bool // they read each other's memory
+	Crowded    bool // they share processors
+	LongDouble bool // C's long double has one format
 }
 
-func number(is bool) C.int {
-	if is {
-		return 1
+// Settle says which engine does its operations.
+func (g *Group) Settle(engine uint32, a Agreed) {
+	agreed := C.uint32_t(0)
+	for bit, is := range map[C.uint32_t]bool{C.DAT_AGREED_READS: a.Reads,
+		C.DAT_AGREED_CROWDED: a.Crowded, C.DAT_AGREED_LONG_DOUBLE: a.LongDouble} {
+		if is {
+			agreed |= bit
+		}
 	}
-	return 0
+	C.dat_group_settle(g.c(), C.uint32_t(engine), agreed)
 }
 
 // Lose says that the process of a member is gone.

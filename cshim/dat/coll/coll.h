@@ -46,15 +46,20 @@ extern dat_group *dat_groups;
  */
 extern int dat_groups_crowd, dat_groups_near;
 
+/* All members read each other's memory; share processors; have one format of long double. */
+#define DAT_AGREED_READS 1u
+#define DAT_AGREED_CROWDED 2u
+#define DAT_AGREED_LONG_DOUBLE 4u
+
 /*
  * For core. Makes a group, as config says, which is a dat_group_config; NULL: there is no memory.
- * The engine is settled once, when all members have agreed: DAT_ENGINE_; reads: all members read
- * each other's memory; crowded: they share processors. From then on the handle takes operations.
+ * The engine is settled once, when all members have agreed: DAT_ENGINE_, and agreed: DAT_AGREED_. From
+ * then on the handle takes operations.
  * dat_group_lose: a member's process is gone. dat_group_close fails the posted operations before it
  * returns, and wakes the others.
  */
 dat_group *dat_group_open(const void *config);
-void dat_group_settle(dat_group *group, uint32_t engine, int reads, int crowded);
+void dat_group_settle(dat_group *group, uint32_t engine, uint32_t agreed);
 void dat_group_lose(dat_group *group, uint32_t rank);
 void dat_group_close(dat_group *group);
 /*

@@ -60,11 +60,12 @@ dat_group *dat_group_open(const void *config)
 	return NULL;
 }
 
-void dat_group_settle(dat_group *group, uint32_t engine, int reads, int crowded)
+void dat_group_settle(dat_group *group, uint32_t engine, uint32_t agreed)
 {
 	group->engine = engine;
-	group->config.crowded = (uint32_t)crowded;
-	if (!reads) {
+	group->config.crowded = (agreed & DAT_AGREED_CROWDED) != 0;
+	group->long_double = agreed & DAT_AGREED_LONG_DOUBLE;
+	if (!(agreed & DAT_AGREED_READS)) {
 		free(group->path.classes);
 		group->path.classes = NULL;
 	}

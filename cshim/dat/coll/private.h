@@ -127,6 +127,7 @@ struct dat_group {
 	uint32_t engine;
 	uint32_t failed;     /* everything that is posted fails */
 	uint32_t lost;       /* a member's process is gone: what is posted from now on fails */
+	uint32_t long_double; /* not 0: it has one format at all members */
 	uint32_t progressed; /* 1: this turn has stored something that others may wait for */
 	dat_group_queue queue;
 	dat_group_round round;

@@ -26,6 +26,7 @@ extern struct coll_me {
 	DAT_IB_COLLECTIVE_MEMBER member;
 	DAT_UINT32 member_size;
 	DAT_IB_COLLECTIVE_HANDLE group;
+	int differ; /* the members of coll_open's group have several formats of long double */
 } coll_me;
 
 /* 1 in a process that is a member, with coll_me's first four set. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "coll.h"
 
+#include <float.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@ enum {
 	HANG_S = 280,
 	MICROSECONDS = 1000000,
 	SELF = 8, /* of a command that starts on another node: where the command begins */
+	OTHER_WORDS = 8,
 };
 
 extern char **environ;
@@ -112,6 +114,26 @@ static void find_node(int rank, int size, char *pid, size_t room)
 	pid[strcspn(pid, "\n")] = 0;
 }
 
+/* COLL_OTHER is a command by which members of odd rank are started in place of this program, such as
+ * an emulator and the program of another architecture. The members' arguments go behind its words. */
+static pid_t start_other(char *const *arguments)
+{
+	static char command[4096];
+	char *argv[OTHER_WORDS + SELF], *word, *rest;
+	size_t n = 0;
+	pid_t pid;
+
+	snprintf(command, sizeof command, "%s", getenv("COLL_OTHER"));
+	for (word = strtok_r(command, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		CHECK(n < OTHER_WORDS);
+		argv[n++] = word;
+	}
+	while ((argv[n] = *arguments++) != NULL)
+		n++;
+	CHECK(posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) == 0);
+	return pid;
+}
+
 static pid_t start(int fd, int rank, int size, const char *test, unsigned seed)
 {
 	char numbers[4][16], node[16], self[4096] = "";
@@ -129,6 +151,8 @@ static pid_t start(int fd, int rank, int size, const char *test, unsigned seed)
 	snprintf(numbers[1], sizeof numbers[1], "%d", rank);
 	snprintf(numbers[2], sizeof numbers[2], "%d", size);
 	snprintf(numbers[3], sizeof numbers[3], "%u", seed);
+	if (rank % 2 && getenv("COLL_OTHER"))
+		return start_other(argv + SELF + 1);
 	CHECK(posix_spawnp(&pid, here ? self : argv[0], NULL, NULL, here ? argv + SELF : argv,
 	                   environ) == 0);
 	return pid;
@@ -316,6 +340,17 @@ void coll_members(DAT_IB_COLLECTIVE_MEMBER mine, DAT_UINT32 size,
 	used++;
 }
 
+/* Of members of several architectures long doubles may differ. */
+static void compare_floats(void)
+{
+	unsigned char bits = LDBL_MANT_DIG, all[COLL_MEMBERS];
+	int i;
+
+	coll_exchange(&bits, 1, all);
+	for (i = 0; i < coll_me.size; i++)
+		coll_me.differ |= all[i] != bits;
+}
+
 void coll_open(void)
 {
 	DAT_IB_COLLECTIVE_MEMBER members[COLL_MEMBERS];
@@ -332,6 +367,7 @@ void coll_open(void)
 	CHECK(event.type == DAT_IB_COLLECTIVE_CREATE_DATA && event.status == 0);
 	CHECK(event.context == 77 && event.group != DAT_HANDLE_NULL);
 	coll_me.group = event.group;
+	compare_floats();
 }
 
 void coll_close(void)

@@ -50,6 +50,8 @@ int values_legal(int op, int type)
 {
 	if (is_pair(op))
 		return types[type].with_rank;
+	if (type == DAT_IB_COLLECTIVE_TYPE_LONG_DOUBLE && coll_me.differ)
+		return 0;
 	return types[type].alone &&
 	       (op <= DAT_IB_COLLECTIVE_REDUCE_OP_PROD || types[type].kind != 'f');
 }
