@@ -218,7 +218,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   conform-gso samples install-test trace-test test-dat conform man-test m32-test fortran-test \
   rig-test rig-lapi rig-dat rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
   launch-test storm-test net-test -- \
-  host-test kill-test hostile-test + \
+  host-test kill-test kernel-test hostile-test + \
   vet model dist-test sim dat-headers-test arm64-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
@@ -272,6 +272,11 @@ vet: $(STATICCHECK) $(addprefix $(BUILD)/dat/,pointers_gen.h sweep_calls.h sweep
 .PHONY: dialect
 dialect:
 	$(GO) run ./tests/dialect -lower
+
+# By every compiler there is: scripts/compilers.sh. On demand.
+.PHONY: compilers-test
+compilers-test:
+	@scripts/compilers.sh $(COMPILERS)
 
 race:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m $(TESTED)

@@ -1,11 +1,13 @@
 /* limits.c - what the run-time needs, tried before it starts, and what it changes. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -67,7 +69,12 @@ static int threads_allow(const char *api)
 {
 	int error = cshim_threads_probe();
 
-	if (error != 0)
+	if (error == EPERM)
+		cshim_start_say(api,
+		                "the kernel refuses to make a thread: a filter of system calls that "
+		                "has no clone3 must answer ENOSYS, for the C library asks no other call "
+		                "after EPERM");
+	else if (error != 0)
 		cshim_start_say(api, "no more threads to be had (RLIMIT_NPROC, ulimit -u): %s",
 		                strerror(error));
 	return error == 0;
@@ -95,9 +102,21 @@ static int descriptors_allow(const char *api)
 	return all == DESCRIPTORS;
 }
 
+/* The run-time ends the process where it gets no random bytes. After ENOSYS it reads /dev/urandom. */
+static int random_allows(const char *api)
+{
+	unsigned char byte;
+
+	if (getrandom(&byte, 1, GRND_NONBLOCK) >= 0 || errno == ENOSYS || errno == EAGAIN)
+		return 1;
+	cshim_start_say(api, "the kernel refuses getrandom: %s", strerror(errno));
+	return 0;
+}
+
 int cshim_limits_allow(const char *api)
 {
-	return memory_allows(api) && threads_allow(api) && descriptors_allow(api);
+	return memory_allows(api) && threads_allow(api) && descriptors_allow(api) &&
+	       random_allows(api);
 }
 
 void cshim_limits_save(struct rlimit *limit)

@@ -8,8 +8,8 @@ ABI_MACHINE := $(if $(M32),i386,$(shell $(CC) -dumpmachine | cut -d- -f1))
 ABI_GOLDEN  := $(ABI)/$(ABI_MACHINE).golden
 ABI_SOURCES := $(addprefix $(ABI)/,main.c types.c layout.c values.c codes.c)
 
-.PHONY: abi abi-types abi-symbols abi-packages abi-update headers
-abi: abi-types abi-symbols abi-packages
+.PHONY: abi abi-types abi-symbols abi-packages abi-glibc abi-update headers
+abi: abi-types abi-symbols abi-packages abi-glibc
 
 $(BUILD)/abi/print: $(ABI_SOURCES) $(ABI)/abi.h include/lapi.h include/css_shared.h
 	@mkdir -p $(@D)
@@ -37,6 +37,14 @@ abi-packages:
 	@diff -u $(BUILD)/abi/golden.txt $(BUILD)/abi/debian.txt || \
 	  { echo 'abi: debian/liblapi1.symbols differs from $(ABI)/symbols.golden'; exit 1; }
 	@echo "abi: debian/liblapi1.symbols as $(ABI)/symbols.golden"
+
+# The library runs with the C library of RHEL 9 and Debian 12: it asks for no newer symbol.
+GLIBC_LEAST := 2.34
+abi-glibc: $(LIB) $(DAPL)
+	@newest=$$(LC_ALL=C $(or $(READELF),readelf) -V $^ | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1); \
+	[ -n "$$newest" ] && printf '%s\n' "$$newest" GLIBC_$(GLIBC_LEAST) | sort -CV || \
+	  { echo "abi: $^ ask for $$newest, newer than GLIBC_$(GLIBC_LEAST)"; exit 1; }; \
+	echo "abi: the newest symbol of the C library asked for is of $$newest"
 
 abi-update: $(BUILD)/abi/print
 	$(BUILD)/abi/print > $(ABI_GOLDEN)

@@ -18,7 +18,7 @@ CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nop
 GUESTS := guest guest_pg $(if $(M32),,guest_address guest_thread)
 HOST_BINARIES    := $(addprefix $(CONFORM_BUILD)/,$(HOST_PROGRAMS) broken $(if $(M32),,broken_dat) $(GUESTS) dlopened no_membarrier victim stepped halted libprofile.so profiled_linked profiled_plain header_only)
 
-.PHONY: conform conform-lane conform-lane-off conform-lane-random conform-full conform-huge conform-build host-test kill-test
+.PHONY: conform conform-lane conform-lane-off conform-lane-random conform-full conform-huge conform-build host-test kill-test kernel-test
 
 $(CONFORM_BUILD)/%.o: $(CONFORM_DIR)/%.c $(CONFORM_DIR)/conform.h include/lapi.h include/css_shared.h
 	@mkdir -p $(CONFORM_BUILD)
@@ -54,6 +54,14 @@ $(CONFORM_BUILD)/refused_later $(CONFORM_BUILD)/no_threads $(CONFORM_BUILD)/no_a
 $(CONFORM_BUILD)/no_membarrier: $(HOST_DIR)/no_membarrier.c $(HOST_DIR)/refuse.h
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) $< -o $@
+
+$(CONFORM_BUILD)/without: $(HOST_DIR)/kernel/without.c
+	@mkdir -p $(CONFORM_BUILD)
+	$(CC) $(CONFORM_CFLAGS) $< -o $@
+
+# Kernels that lack or refuse system calls, one by one.
+kernel-test: $(CONFORM_BUILD)/without $(CONFORM_BUILD)/interop $(BUILD)/dat/proposal $(RUN)
+	@$(HOST_DIR)/kernel/run-kernel $(BUILD)
 
 $(CONFORM_BUILD)/victim: $(HOST_DIR)/kill/victim.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
