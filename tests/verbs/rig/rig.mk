@@ -79,14 +79,21 @@ rig-dat: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
 rig-matrix: rig $(LIB) $(DAPL)
 	@tests/c/dat/matrix/run.sh $(BUILD) rig $(ROWS)
 
-# On 8 nodes each member is alone. coll_life waits for adapters to find dead members.
-rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random life)
+# On 8 nodes each member is alone. coll_life waits for adapters to find dead members. docs/verbs.md has
+# what each row is for.
+rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random life sweep faults)
 	@$(RIG_DIR)/coll $(BUILD) 1:$(BUILD)/dat/coll_moves 2:$(BUILD)/dat/coll_moves \
 	  2:$(BUILD)/dat/coll_groups 4h:$(BUILD)/dat/coll_groups:"short on" \
-	  3:$(BUILD)/dat/coll_reductions 8:$(BUILD)/dat/coll_moves \
-	  $(if $(WHOLE),3:$(BUILD)/dat/coll_random 8:$(BUILD)/dat/coll_reductions \
+	  3:$(BUILD)/dat/coll_reductions 8:$(BUILD)/dat/coll_moves:"short on 8" \
+	  8:$(BUILD)/dat/coll_groups:"short on 8" 2hs:$(BUILD)/dat/coll_sweep \
+	  4:$(BUILD)/dat/coll_faults 4i:$(BUILD)/dat/coll_faults:"4 request device" \
+	  8i:$(BUILD)/dat/coll_moves:"short on 4" \
+	  $(if $(WHOLE),3:$(BUILD)/dat/coll_random 8:$(BUILD)/dat/coll_random:"short on 8" \
+	  8:$(BUILD)/dat/coll_moves 8:$(BUILD)/dat/coll_reductions \
+	  8:$(BUILD)/dat/coll_reductions:"short on 8" 3i:$(BUILD)/dat/coll_reductions \
 	  1:$(BUILD)/dat/coll_life 3:$(BUILD)/dat/coll_life:"full on" \
-	  3:$(BUILD)/dat/coll_life:"full off")
+	  3:$(BUILD)/dat/coll_life:"full off" 3:$(BUILD)/dat/coll_life:"short on 3" \
+	  8:$(BUILD)/dat/coll_life:"short on 8" 8:$(BUILD)/dat/coll_faults:8)
 
 .PHONY: rig-statuses
 rig-statuses: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows

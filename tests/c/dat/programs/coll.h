@@ -43,8 +43,11 @@ void coll_run(const char *test, int size, unsigned seed, unsigned killed);
  * where it lies), off and random (LAPI_FASTLANE); and says that the program has passed.
  */
 int coll_main(int argc, char **argv, void (*tests)(int full));
-/* 0: the arguments name another number of members. */
-int coll_wanted(int members);
+/* 1 if a test is to have that number of members: the number that the arguments name, or, if they name
+ * none, a usual one. */
+int coll_wanted(int members, int usual);
+/* The number of members that the arguments name; else the usual one. */
+int coll_members_of(int usual);
 
 /* The node of a member, from 0 on: of two nodes each has one half, of more they take turns. */
 int coll_node_of(int rank, int size);

@@ -205,9 +205,14 @@ void coll_run(const char *test, int size, unsigned seed, unsigned killed)
 
 static int only_members;
 
-int coll_wanted(int members)
+int coll_wanted(int members, int usual)
 {
-	return only_members == 0 || only_members == members;
+	return only_members ? only_members == members : usual;
+}
+
+int coll_members_of(int usual)
+{
+	return only_members ? only_members : usual;
 }
 
 int coll_main(int argc, char **argv, void (*tests)(int full))
@@ -379,6 +384,7 @@ void coll_close(void)
 	MUST(dat_evd_free(coll_me.evd));
 	MUST(dat_pz_free(coll_me.pz));
 	MUST(dat_ia_close(coll_me.ia, DAT_CLOSE_GRACEFUL_FLAG));
+	coll_me.async = DAT_HANDLE_NULL; /* it was the adapter's */
 }
 
 coll_event coll_wait(DAT_EVD_HANDLE evd)

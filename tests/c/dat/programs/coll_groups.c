@@ -4,7 +4,7 @@
  */
 #include "coll.h"
 
-enum { SIZE = 4 };
+enum { MEMBERS = 4 };
 
 static DAT_CONTEXT context(DAT_UINT64 value)
 {
@@ -284,6 +284,14 @@ static void refused(DAT_RETURN result, unsigned type, int line)
 		pair_fail(__FILE__, line, "another result was expected", result);
 }
 
+static void argument(DAT_RETURN result, unsigned which, int line)
+{
+	refused(result, DAT_INVALID_PARAMETER, line);
+	if (DAT_GET_SUBTYPE(result) != which)
+		pair_fail(__FILE__, line, "another argument was expected", result);
+}
+
+#define ARGUMENT(n, call) argument(call, DAT_INVALID_ARG##n, __LINE__)
 #define INVALID(call) refused(call, DAT_INVALID_PARAMETER, __LINE__)
 
 static void wrong(void)
@@ -369,19 +377,33 @@ static void wrong_creation(void)
 	DAT_EVD_HANDLE evd = coll_me.evd;
 	DAT_PZ_HANDLE pz = coll_me.pz;
 	DAT_CONTEXT c = context(3);
+	DAT_IB_COLLECTIVE_GROUP info;
 	DAT_UINT32 size;
-	int n = coll_me.size;
+	nodes who;
+	int n = coll_me.size, me = coll_me.rank;
 
 	coll_members(coll_me.member, coll_me.member_size, members);
-	INVALID((dat_ib_collective_create_group)(members, 0, 0, 1, NULL, evd, pz, c));
-	INVALID((dat_ib_collective_create_group)(members, -1, 0, 1, NULL, evd, pz, c));
-	INVALID((dat_ib_collective_create_group)(members, n, (unsigned)n, 1, NULL, evd, pz, c));
+	ARGUMENT(2, (dat_ib_collective_create_group)(members, 0, 0, 1, NULL, evd, pz, c));
+	ARGUMENT(2, (dat_ib_collective_create_group)(members, -1, 0, 1, NULL, evd, pz, c));
+	ARGUMENT(2, (dat_ib_collective_create_group)(members, 4097, 0, 1, NULL, evd, pz, c));
+	ARGUMENT(3, (dat_ib_collective_create_group)(members, n, (unsigned)n, 1, NULL, evd, pz, c));
+	if (n > 1) /* another process's address */
+		ARGUMENT(1, (dat_ib_collective_create_group)(members, n, (unsigned)(me + 1) % n, 1,
+		                                             NULL, evd, pz, c));
+	ARGUMENT(4, (dat_ib_collective_create_group)(members, n, (unsigned)me, 4711, NULL, evd, pz,
+	                                             c));
+	fill_info(&info, &who, 1);
+	info.local_rank = info.local_size;
+	ARGUMENT(5, (dat_ib_collective_create_group)(members, n, (unsigned)me, 1, &info, evd, pz,
+	                                             c));
+	ARGUMENT(2, (dat_ib_collective_free_member)(coll_me.ia, &who));
 	INVALID((dat_ib_collective_create_group)(NULL, n, 0, 1, NULL, evd, pz, c));
 	refused((dat_ib_collective_create_group)(members, n, 0, 1, NULL, coll_me.ia, pz, c),
 	        DAT_INVALID_HANDLE, __LINE__);
 	refused((dat_ib_collective_create_group)(members, n, 0, 1, NULL, evd, evd, c),
 	        DAT_INVALID_HANDLE, __LINE__);
-	INVALID((dat_ib_collective_create_member)(coll_me.ia, NULL, NULL, &size));
+	ARGUMENT(3, (dat_ib_collective_create_member)(coll_me.ia, NULL, NULL, &size));
+	ARGUMENT(4, (dat_ib_collective_create_member)(coll_me.ia, NULL, &member, NULL));
 	refused((dat_ib_collective_create_member)(evd, NULL, &member, &size), DAT_INVALID_HANDLE,
 	        __LINE__);
 	coll_expect_none(evd);
@@ -447,7 +469,7 @@ static void attributes(void)
 static void tests(int full)
 {
 	(void)full;
-	coll_run("groups", SIZE, 1, 0);
+	coll_run("groups", coll_members_of(MEMBERS), 1, 0);
 	coll_run("groups", 1, 1, 0);
 }
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZE = 4, LAZY = 1, PENDING = 6, LONG_S = 3, DEATHS = 8, LEAVES = 6 };
+enum { MEMBERS = 4, LAZY = 1, PENDING = 6, LONG_S = 3, DEATHS = 8, LEAVES = 6 };
 
 static DAT_CONTEXT context(DAT_UINT64 value)
 {
@@ -192,7 +192,7 @@ static void flush(void)
 	for (i = 0; i < PENDING && coll_me.rank != LAZY; i++)
 		post(&c[i], DAT_IB_COLLECTIVE_ALLREDUCE_STATUS, 3000, 50u + (unsigned)i);
 	coll_meet();
-	if (coll_me.rank != SIZE - 1) { /* the last one hears it from the others */
+	if (coll_me.rank != coll_me.size - 1) { /* the last one hears it from the others */
 		DAT_IB_COLLECTIVE_HANDLE group = coll_me.group;
 
 		MUST((dat_ib_collective_free_group)(group));
@@ -244,7 +244,7 @@ static void leaves(void)
 	for (i = 0; i < PENDING; i++)
 		post(&c[i], kinds[(i + coll_me.seed) % PENDING], i % 2 ? 100 : 20000,
 		     coll_me.seed + (unsigned)i);
-	if (coll_me.rank == (int)coll_me.seed % SIZE)
+	if (coll_me.rank == (int)coll_me.seed % coll_me.size)
 		usleep(20000); /* the others are done before it looks */
 	for (i = 0; i < PENDING; i++)
 		finish(&c[i]);
@@ -276,20 +276,21 @@ static void member(void)
 
 static void tests(int full)
 {
+	int size = coll_members_of(MEMBERS);
 	unsigned seed;
 
 	(void)full;
-	coll_run("computing", SIZE, 1, 0);
-	coll_run("killed", SIZE, 1, 1u << LAZY);
-	coll_run("later", SIZE, 1, 1u << LAZY);
-	coll_run("data", SIZE, 1, 1u << LAZY);
-	coll_run("flush", SIZE, 1, 0);
+	coll_run("computing", size, 1, 0);
+	coll_run("killed", size, 1, 1u << LAZY);
+	coll_run("later", size, 1, 1u << LAZY);
+	coll_run("data", size, 1, 1u << LAZY);
+	coll_run("flush", size, 1, 0);
 	for (seed = 0; seed < LEAVES; seed++)
-		coll_run("leaves", SIZE, seed, 0);
+		coll_run("leaves", size, seed, 0);
 	for (seed = 1; seed <= DEATHS; seed++)
-		coll_run("anytime", SIZE, seed, 1u << LAZY);
+		coll_run("anytime", size, seed, 1u << LAZY);
 	setenv("LAPI_DAT_TIMEOUT", "1000", 1); /* longer than a member may live */
-	coll_run("orphan", SIZE, 1, 1u << LAZY);
+	coll_run("orphan", size, 1, 1u << LAZY);
 	unsetenv("LAPI_DAT_TIMEOUT");
 }
 

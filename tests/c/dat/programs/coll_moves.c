@@ -2,8 +2,8 @@
  * coll_moves.c - the operations that move data, and barrier: by each set of names, each root of
  * small groups, in place and not, of sizes from none to large, beside naive ones.
  *
- * usage: coll_moves [full [WAY [MEMBERS]]]: groups of 1 to 16 members and up to 16 MiB; else a few,
- * up to 64 KiB
+ * usage: coll_moves [full|short [WAY [MEMBERS]]]: groups of 1 to 16 members and up to 16 MiB; else of
+ * a few numbers of members, or that one, and up to 64 KiB
  */
 #include "coll.h"
 
@@ -72,7 +72,7 @@ static void tests(int full)
 	int n;
 
 	for (n = 1; n <= COLL_MEMBERS; n++)
-		if (coll_wanted(n) && (full || n <= 3 || n == 6))
+		if (coll_wanted(n, full || n <= 3 || n == 6))
 			coll_run(full ? "full" : "short", n, 1000u * (unsigned)n, 0);
 }
 

@@ -97,13 +97,13 @@ static void tests(int full)
 	int i;
 
 	for (seed = 1; full && seed <= 32; seed++) {
-		if (!coll_wanted((int)(seed % COLL_MEMBERS) + 1))
+		if (!coll_wanted((int)(seed % COLL_MEMBERS) + 1, 1))
 			continue;
 		printf("seed %u\n", seed);
 		coll_run("full", (int)(seed % COLL_MEMBERS) + 1, seed, 0);
 	}
-	for (i = 0; !full && i < 9; i += 2) {
-		if (!coll_wanted(sizes[i]))
+	for (i = 0; !full && i < 9; i++) {
+		if (!coll_wanted(sizes[i], i % 2 == 0))
 			continue;
 		seed = 100u * COLL_MEMBERS + (unsigned)sizes[i] - 1;
 		printf("coll_random %u\n", seed);

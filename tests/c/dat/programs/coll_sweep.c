@@ -1,7 +1,7 @@
 /*
  * coll_sweep.c - every collective call with every wrong argument, and each combination of missing
- * buffers and lengths, over each engine: the node's, the plan's over shared memory, over UDP, and
- * with all members in one process. Each call returns the same there, at the same rank.
+ * buffers and lengths, over each engine: the node's, the plan's over shared memory, over UDP and, of
+ * members on adapters, over rails, C's over rails, and with all members in one process. Each call returns the same there, at the same rank.
  *
  * The group has failed before. So a call that is legal is harmless: its event says that it failed.
  */
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MEMBERS = 2, CODES = 1 << 17, KINDS = 16, ENGINES = 4 };
+enum { MEMBERS = 2, CODES = 1 << 17, KINDS = 16, ENGINES = 5 };
 
 /* The arguments of calls. */
 enum {
@@ -65,7 +65,8 @@ static const struct {
 	int processes;
 } engines[ENGINES] = {{"node", "on", "yes", MEMBERS},
                       {"plan", "off", "yes", MEMBERS},
-                      {"UDP", "on", "no", MEMBERS},
+                      {"UDP, or rails", "on", "no", MEMBERS},
+                      {"UDP, or the plan over rails", "off", "no", MEMBERS},
                       {"one process", "on", "yes", 1}};
 
 /* The codes of all calls of each member over each engine, in memory that all processes have. */
