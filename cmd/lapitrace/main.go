@@ -19,9 +19,11 @@ import (
 )
 
 const usage = `usage: lapitrace [-o FILE] [-partition NAME] [FILE or FOLDER ...]
+       lapitrace -summary [-rows N] [-o FILE] [-partition NAME] [FILE or FOLDER ...]
 
 Merges the traces of a LAPI job into one trace in the Chrome format, for https://ui.perfetto.dev or chrome://tracing, and
-prints what it found on the standard error. Without FILE it takes every lapi-trace.* of the current folder.
+prints what it found on the standard error. With -summary it prints tables instead: the time of each task, of each call,
+for whom tasks waited, and the data between tasks. Without FILE it takes every lapi-trace.* of the current folder.
 
 `
 
@@ -34,6 +36,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	out := flags.String("o", "", "write to `FILE` instead of the standard output")
 	partition := flags.String("partition", "", "only traces of the job `NAME` (its MP_PARTITION)")
+	summary := flags.Bool("summary", false, "print tables in place of the trace")
+	rows := flags.Int("rows", 20, "of each table at most `N` lines; 0: all")
 	shown := flags.Bool("version", false, "print the version")
 	flags.Usage = func() {
 		fmt.Fprint(stderr, usage)
@@ -49,20 +53,33 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, version.Line("lapitrace"))
 		return 0
 	}
-	merged, err := merge(flags.Args(), *partition, stderr)
+	if *rows < 0 {
+		fmt.Fprintf(stderr, "lapitrace: -rows %d: it must not be negative\n", *rows)
+		return 2
+	}
+	traces, err := collect(flags.Args(), *partition, stderr)
+	var merged *trace.Merged
 	if err == nil {
-		err = write(merged, *out, stdout)
+		merged, err = trace.Merge(traces)
+	}
+	if err == nil {
+		err = write(*out, stdout, func(w io.Writer) error {
+			if *summary {
+				return trace.Digests(traces).WriteText(w, *rows)
+			}
+			return merged.WriteJSON(w)
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "lapitrace:", err)
 		return 1
 	}
-	report(&merged.Summary, stderr)
+	report(&merged.Summary, !*summary, stderr)
 	return 0
 }
 
-// merge reads what the arguments name. Files that are no traces are named and passed over.
-func merge(args []string, partition string, stderr io.Writer) (*trace.Merged, error) {
+// collect reads what the arguments name. Files that are no traces are named and passed over.
+func collect(args []string, partition string, stderr io.Writer) ([]*trace.Trace, error) {
 	paths, err := files(args)
 	if err != nil {
 		return nil, err
@@ -93,7 +110,7 @@ func merge(args []string, partition string, stderr io.Writer) (*trace.Merged, er
 		return nil, fmt.Errorf("traces of several jobs; choose one with -partition: %s",
 			strings.Join(names, ", "))
 	}
-	return trace.Merge(traces)
+	return traces, nil
 }
 
 // files lists the files that the arguments name; a folder stands for the traces in it.
@@ -132,23 +149,35 @@ func read(path string) (*trace.Trace, error) {
 	return trace.Read(f)
 }
 
-func write(m *trace.Merged, path string, stdout io.Writer) error {
+func write(path string, stdout io.Writer, what func(io.Writer) error) error {
 	if path == "" {
-		return m.WriteJSON(stdout)
+		return what(stdout)
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	err = m.WriteJSON(f)
+	err = what(f)
 	if e := f.Close(); err == nil {
 		err = e
 	}
 	return err
 }
 
-// report says what the trace shows, and what it lacks.
-func report(s *trace.Summary, w io.Writer) {
+// report says what the trace shows, if counts says so, and what it lacks.
+func report(s *trace.Summary, counts bool, w io.Writer) {
+	if counts {
+		countsOf(s, w)
+	}
+	if s.Lost > 0 {
+		fmt.Fprintf(w, "lapitrace: %d records are missing: the files were full; trace less (MP_LAPI_TRACE_LEVEL) or raise LAPI_TRACE_SIZE\n", s.Lost)
+	}
+	if s.Broken > 0 {
+		fmt.Fprintf(w, "lapitrace: %d records are incomplete, as when a task is killed\n", s.Broken)
+	}
+}
+
+func countsOf(s *trace.Summary, w io.Writer) {
 	fmt.Fprintf(w, "%d tasks, %d records; messages: %d sent, %d received, %d refused, %d arrows\n",
 		s.Tasks, s.Records, s.Sent, s.Received, s.Refused, s.Arrows)
 	var names []string
@@ -158,11 +187,5 @@ func report(s *trace.Summary, w io.Writer) {
 	slices.Sort(names)
 	for _, name := range names {
 		fmt.Fprintf(w, "%8d %s\n", s.Calls[name], name)
-	}
-	if s.Lost > 0 {
-		fmt.Fprintf(w, "lapitrace: %d records are missing: the files were full; trace less (MP_LAPI_TRACE_LEVEL) or raise LAPI_TRACE_SIZE\n", s.Lost)
-	}
-	if s.Broken > 0 {
-		fmt.Fprintf(w, "lapitrace: %d records are incomplete, as when a task is killed\n", s.Broken)
 	}
 }

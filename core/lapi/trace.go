@@ -24,6 +24,7 @@ type tracer struct {
 	shared *layout.Context
 	links  []transport.Link
 	seen   []transport.Stats // of links when packets were last recorded
+	by     []uint8           // of each task: the link that reaches it (layout.TraceBySelf …)
 }
 
 // startTrace is the step of LAPI_Init that begins the trace: once the tasks have met, before
@@ -43,6 +44,7 @@ func (s *setup) startTrace() codes.Code {
 	t := &tracer{file: file, level: s.cfg.TraceLevel, shared: s.shared, links: s.links.All(),
 		seen: make([]transport.Stats, len(s.links.All()))}
 	s.trace = t
+	t.by = s.linksOfPeers()
 	if t.level >= layout.TraceHandlers {
 		s.counters.Trace(t.counted)
 	}
@@ -65,6 +67,32 @@ func (s *setup) startTrace() codes.Code {
 		}
 	}
 	return codes.Success
+}
+
+// linksOfPeers is by which link each task is reached.
+func (s *setup) linksOfPeers() []uint8 {
+	by := make([]uint8, len(s.peers))
+	for i := range s.peers {
+		switch p := &s.peers[i]; {
+		case p.IsSelf:
+			by[i] = layout.TraceBySelf
+		case p.Shared:
+			by[i] = layout.TraceByShm
+		case s.byRDMA(p):
+			by[i] = layout.TraceByRDMA
+		default:
+			by[i] = layout.TraceByUDP
+		}
+	}
+	return by
+}
+
+// byLink is what the kind of a message's record has of the link to its peer.
+func (t *tracer) byLink(peer int) uint32 {
+	if peer < 0 || peer >= len(t.by) {
+		return 0
+	}
+	return uint32(t.by[peer]) << layout.TraceLinkShift
 }
 
 // traceReach has messages by r recorded.
@@ -122,7 +150,8 @@ func (t *tracer) add(kind uint32, name string, peer int, size, id uint64, code i
 func (t *tracer) copied(ns uint64, name string, ep transport.Endpoint, n uint64, err error) error {
 	if err == nil {
 		t.file.Add(layout.TraceRecord{Ns: ns, Id: trace.Now() - ns, Size: n, Thread: t.thread(),
-			Peer: int32(ep), Kind: layout.TraceComplete | layout.TraceMessage}, name)
+			Peer: int32(ep),
+			Kind: layout.TraceComplete | layout.TraceMessage | t.byLink(int(ep))}, name)
 	}
 	return err
 }
@@ -203,16 +232,16 @@ func (l *tracedLink) Send(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 // sent records a message that the link took.
 func (t *tracer) sent(ep transport.Endpoint, id transport.MsgID, key, n, began uint64) {
 	t.file.Add(layout.TraceRecord{Ns: began, Id: key, Size: n, Thread: t.thread(), Peer: int32(ep),
-		Code: int32(min(trace.Now()-began, 1<<31-1)), Kind: layout.TraceSent | layout.TraceMessage},
-		wire.Name(id))
+		Code: int32(min(trace.Now()-began, 1<<31-1)),
+		Kind: layout.TraceSent | layout.TraceMessage | t.byLink(int(ep))}, wire.Name(id))
 }
 
 // Handle is the link's, with each call of h recorded.
 func (l *tracedLink) Handle(id transport.MsgID, h transport.MsgHandler) {
 	name, t := wire.Name(id), l.t
 	l.Link.Handle(id, func(m *transport.Msg) transport.Verdict {
-		t.add(layout.TraceReceived|layout.TraceMessage, name, int(m.From), uint64(len(m.Data)),
-			messageKey(id, m.Hdr), 0)
+		t.add(layout.TraceReceived|layout.TraceMessage|t.byLink(int(m.From)), name, int(m.From),
+			uint64(len(m.Data)), messageKey(id, m.Hdr), 0)
 		v := h(m)
 		t.add(layout.TraceEnd|layout.TraceMessage, "", int(m.From), 0, 0, int32(v))
 		return v

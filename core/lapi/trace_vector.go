@@ -101,8 +101,8 @@ func (t *tracer) noticed(kind transport.NoticeKind, from transport.Endpoint, n u
 	if kind == transport.NoticeGet {
 		id = wire.MsgGet
 	}
-	t.add(layout.TraceReceived|layout.TraceMessage, wire.Name(id), int(from), n,
-		noticeKey(id, notice), 0)
+	t.add(layout.TraceReceived|layout.TraceMessage|t.byLink(int(from)), wire.Name(id), int(from),
+		n, noticeKey(id, notice), 0)
 	t.add(layout.TraceEnd|layout.TraceMessage, "", int(from), 0, 0, 0)
 }
 

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"lapi/transport/layout"
@@ -153,7 +154,9 @@ func (m *merger) add(t *Trace, shift uint64) {
 	m.Summary.Lost += t.Lost
 	m.Summary.Broken += t.Broken
 	m.describe(t)
-	for _, s := range t.slices() {
+	all := t.slices()
+	m.nameThreads(t, all)
+	for _, s := range all {
 		m.slice(t, &s, shift)
 	}
 }
@@ -168,6 +171,47 @@ func (m *merger) describe(t *Trace) {
 		Event{Name: "process_name", Phase: "M", PID: pid(t), Args: map[string]any{"name": name}},
 		Event{Name: "process_sort_index", Phase: "M", PID: pid(t),
 			Args: map[string]any{"sort_index": pid(t)}})
+}
+
+// nameThreads names a task's threads by what they do: a call that is inside nothing is the program's.
+func (m *merger) nameThreads(t *Trace, all []slice) {
+	names := threadNames(t, all)
+	for _, tid := range slices.Sorted(maps.Keys(names)) {
+		m.Events = append(m.Events, Event{Name: "thread_name", Phase: "M", PID: pid(t), TID: tid,
+			Args: map[string]any{"name": names[tid]}})
+	}
+}
+
+// threadNames returns a name for each thread that has a record: main, thread N (the program's, in the
+// order in which they appear), service and completion handlers (the library's).
+func threadNames(t *Trace, all []slice) map[int32]string {
+	calls, handlers := map[int32]bool{}, map[int32]bool{}
+	var order []int32
+	for i := range all {
+		r := &all[i].record
+		if !slices.Contains(order, r.Thread) {
+			order = append(order, r.Thread)
+		}
+		category := r.Kind &^ 0xff
+		calls[r.Thread] = calls[r.Thread] || category == layout.TraceCall && all[i].top
+		handlers[r.Thread] = handlers[r.Thread] || category == layout.TraceHandler && all[i].top
+	}
+	names := map[int32]string{}
+	programs := 0
+	for _, tid := range order {
+		switch {
+		case int(tid) == t.PID:
+			names[tid] = "main"
+		case calls[tid]:
+			programs++
+			names[tid] = fmt.Sprintf("thread %d", programs)
+		case handlers[tid]:
+			names[tid] = "completion handlers"
+		default:
+			names[tid] = "service"
+		}
+	}
+	return names
 }
 
 var categories = map[uint32]string{

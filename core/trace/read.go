@@ -24,7 +24,8 @@ type Head struct {
 // Trace is what a file holds.
 type Trace struct {
 	Head
-	Records []layout.TraceRecord // the valid ones, in the order claimed
+	Records []layout.TraceRecord // the valid ones, in the order claimed, with Kind's lower half
+	By      []uint8              // of each record: the link of its message; 0: none, or not known
 	Lost    uint64               // records for which the file was too small
 	Broken  uint64               // claimed, but never filled (the task died), or of no known kind
 }
@@ -72,11 +73,13 @@ func (t *Trace) records(r io.Reader, n uint64) error {
 			return err
 		}
 		record := decodeRecord(raw)
-		if !known(record.Kind) || record.Ns > 1<<62 {
+		by := record.Kind >> layout.TraceLinkShift
+		record.Kind &= 1<<layout.TraceLinkShift - 1
+		if !known(record.Kind) || by > layout.TraceByRDMA || record.Ns > 1<<62 {
 			t.Broken++
 			continue
 		}
-		t.Records = append(t.Records, record)
+		t.Records, t.By = append(t.Records, record), append(t.By, uint8(by))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ type slice struct {
 	code    int32              // of the end
 	open    bool               // no end was recorded
 	instant bool
+	top     bool  // not inside another slice of its thread
+	by      uint8 // the link of a message
 }
 
 // slices pairs the beginnings and ends of each thread. What was never ended ends with the trace; an
@@ -17,9 +19,12 @@ func (t *Trace) slices() []slice {
 	all := make([]slice, 0, len(t.Records))
 	stacks := map[int32][]int{} // by thread: open slices, as indices in all
 	last := uint64(0)
-	for _, r := range t.Records {
+	for i, r := range t.Records {
 		last = max(last, r.Ns)
-		s := slice{record: r, end: r.Ns}
+		s := slice{record: r, end: r.Ns, top: len(stacks[r.Thread]) == 0}
+		if i < len(t.By) {
+			s.by = t.By[i]
+		}
 		switch r.Kind & 0xff {
 		case layout.TraceBegin, layout.TraceReceived:
 			s.open = true

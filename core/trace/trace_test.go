@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -279,6 +280,9 @@ func FuzzRead(f *testing.F) {
 			} else if err != ErrForeign {
 				t.Fatalf("unexpected error %v", err)
 			}
+		}
+		if err := Digests(traces).WriteText(io.Discard, 0); err != nil {
+			t.Fatal(err)
 		}
 		m, err := Merge(traces)
 		if err != nil {

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define CSHIM_TRACE_MAGIC 0x3165636172744150u /* bytes "PAtrace1" */
-#define CSHIM_TRACE_VERSION 1
+#define CSHIM_TRACE_VERSION 2
 #define CSHIM_TRACE_NAME 24
 
 /* Levels: each adds to those below it. */
@@ -43,6 +43,13 @@
 #define CSHIM_TRACE_TURN 0x600
 #define CSHIM_TRACE_ERROR 0x700
 #define CSHIM_TRACE_COUNTER 0x800
+
+/* And, of a message or a copy, in the upper half: the link to or from the peer. 0: not known. */
+#define CSHIM_TRACE_LINK_SHIFT 16
+#define CSHIM_TRACE_BY_SELF 1
+#define CSHIM_TRACE_BY_SHM 2
+#define CSHIM_TRACE_BY_UDP 3
+#define CSHIM_TRACE_BY_RDMA 4
 
 typedef struct cshim_trace_record {
 	uint64_t ns; /* CLOCK_MONOTONIC */

@@ -945,7 +945,7 @@ const (
 	AmPaddingShift = 0x38
 
 	TraceMagic   = 0x3165636172744150
-	TraceVersion = 0x1
+	TraceVersion = 0x2
 
 	TraceCalls      = 0x1
 	TraceMessages   = 0x2
@@ -968,4 +968,10 @@ const (
 	TraceTurn    = 0x600
 	TraceError   = 0x700
 	TraceCounter = 0x800
+
+	TraceLinkShift = 0x10
+	TraceBySelf    = 0x1
+	TraceByShm     = 0x2
+	TraceByUDP     = 0x3
+	TraceByRDMA    = 0x4
 )

@@ -252,4 +252,10 @@ const (
 	TraceTurn    = C.CSHIM_TRACE_TURN
 	TraceError   = C.CSHIM_TRACE_ERROR
 	TraceCounter = C.CSHIM_TRACE_COUNTER
+
+	TraceLinkShift = C.CSHIM_TRACE_LINK_SHIFT
+	TraceBySelf    = C.CSHIM_TRACE_BY_SELF
+	TraceByShm     = C.CSHIM_TRACE_BY_SHM
+	TraceByUDP     = C.CSHIM_TRACE_BY_UDP
+	TraceByRDMA    = C.CSHIM_TRACE_BY_RDMA
 )
