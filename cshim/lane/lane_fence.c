@@ -7,6 +7,9 @@
  * Over adapters the peer is asked, and answers when its handlers have accepted all before. Core sets
  * go_busy while anything of its own is outstanding, and closes a peer for which it holds messages,
  * or that has ended; then the fence is core's, which returns what was lost.
+ *
+ * A fence compares places in rings and numbers of operations with those of its beginning, and counts no
+ * ends: so it neither ends early nor waits longer when other threads issue and complete operations.
  */
 #include "lane/lane_send.h"
 

@@ -81,7 +81,9 @@ func (t *Tickets) Result(id uint64) codes.Code {
 	return codes.ErrUnknown
 }
 
-// fence waits for every operation up to seq:
+// fence waits for every operation up to seq. It compares numbers, and counts the ends of its own flushes
+// alone: so ends of operations that other threads issue meanwhile are not taken for those that it
+// covers, as lapi_link_flush once did.
 //
 //	quiet (the links have all, answers are here) ──> every used task flushed ──> done
 type fence struct {

@@ -2,8 +2,8 @@
  * members.c - barriers and allreduces of 8 bytes, of members each on an adapter and a node of its
  * own, beside bare RDMA writes of 8 bytes in the same run: a round trip between two members, and a
  * dissemination of all. Medians of rounds, in microseconds, and the ratios to log2(members) round
- * trips. Where there are more members than processors, bare writes give the processor up after each look
- * in vain, and are what to compare with.
+ * trips. Where there are more members than processors, bare writes give the processor up after each
+ * look in vain, and are the measure.
  *
  * usage: members SIZE     started by `coll`, with as many nodes
  */

@@ -18,7 +18,8 @@ enum { LAZY = 1, PENDING = 6, COUNTS = 2 };
  * port that a group opens makes some of its own. */
 static const struct fault {
 	const char *name, *command, *undo;
-	enum { FAILS, REFUSED } what; /* FAILS: of a group at work. REFUSED: while a group is made, which then goes by UDP */
+	/* REFUSED: while a group is made, which then goes by UDP; FAILS: of a group at work */
+	enum { FAILS, REFUSED } what;
 } faults[] = {
 	{"request", "fail %s send 12 3", "heal %s", FAILS},
 	{"port", "port %s 1 down", "port %s 1 up", FAILS},

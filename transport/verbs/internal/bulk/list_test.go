@@ -243,6 +243,12 @@ func TestGrantsForLists(t *testing.T) {
 		t.Errorf("keys of a grant that is over: %+v", of.last)
 	}
 	want(all)
+	other := new(Peer) // it knows the name of a grant, which is the first peer's now
+	other.Init(s, of)
+	other.owed = append(other.owed, reply{kind: wire.KindGrants, Control: wire.Control{Offset: of.last.Offset}})
+	if other.Pay(); of.last.Status != wire.StatusRefused || len(of.data) != 0 {
+		t.Errorf("keys of another peer's grant: %+v", of.last)
+	}
 	s.Drop(1) // one adapter goes
 	if p.regions != wire.RangesMax {
 		t.Errorf("%d regions with one adapter", p.regions)
