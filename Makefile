@@ -216,7 +216,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   go-test cshim-test dat-test mpi-test + \
   coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test conform-lane conform-routes \
   conform-gso samples install-test trace-test test-dat conform man-test m32-test fortran-test \
-  rig-test rig-lapi rig-dat rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
+  rig-test rig-lapi rig-dat rig-sweep rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
   launch-test storm-test net-test -- \
   host-test kill-test kernel-test hostile-test + \
   vet model dist-test sim dat-headers-test arm64-test

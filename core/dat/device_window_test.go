@@ -119,7 +119,7 @@ func TestWindowRights(t *testing.T) {
 func TestWindowOfRMRs(t *testing.T) {
 	l := newWindowLab(t, nil)
 	defer l.close()
-	context := l.bind(l.rmr(false), 64, 8, RemoteWrite)
+	context := l.bind(l.rmr(false), 64, 8, RemoteWrite|LocalWrite)
 	copy(l.a.h.b[512:], "by a RMR")
 	x := PostArgs{Op: rc.Read, ToRMR: true, Remote: l.a.h.remote(512, 8),
 		Triplets: []Triplet{{Addr: l.b.h.local(64, 8)[0].Addr, N: 8, Context: context}}}

@@ -74,7 +74,7 @@ func (b *binding) Window() *device.Window { return b.window }
 func (b *binding) Request() (r ibv.Bind) {
 	if b.of != nil {
 		r.MR, r.Addr, r.N = b.of.region.of.Number(), b.of.region.as(b.region.addr), b.region.n
-		r.Access, r.Zero = accessOf(b.region.privileges), b.region.zeroBased
+		r.Access, r.Zero = accessOf(b.region.privileges&^LocalWrite), b.region.zeroBased
 	}
 	return r
 }

@@ -9,8 +9,8 @@ type Bind struct {
 	MW      MW
 	MR      MR
 	Addr, N uint64
-	Access  Access
-	Zero    bool // peers name its first byte by 0; only of type 2
+	Access  Access // of peers alone: adapters refuse another
+	Zero    bool   // peers name its first byte by 0; only of type 2
 	Fence   bool
 }
 

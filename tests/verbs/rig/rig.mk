@@ -9,6 +9,7 @@
 #   make rig-faults    LAPI and uDAPL over adapters that fail meanwhile; CASES="seed-7 event-CQ_ERR",
 #                      all
 #   make rig-sanitize  on demand: some of these with a sanitizer; SANITIZER=thread, else address
+#   make rig-sweep     all uDAPL calls with all wrong arguments: codes as over shared memory
 #   make rig-statuses  uDAPL's events for requests that fail with each status, as the original's
 #   make rig-matrix    the rows of docs/dat-matrix.md over an adapter, short; ROWS="T5 T6"
 #   make rig-coll      collectives with members on one adapter, and on adapters of several nodes
@@ -94,6 +95,10 @@ rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups rand
 	  1:$(BUILD)/dat/coll_life 3:$(BUILD)/dat/coll_life:"full on" \
 	  3:$(BUILD)/dat/coll_life:"full off" 3:$(BUILD)/dat/coll_life:"short on 3" \
 	  8:$(BUILD)/dat/coll_life:"short on 8" 8:$(BUILD)/dat/coll_faults:8)
+
+.PHONY: rig-sweep
+rig-sweep: rig $(LIB) $(BUILD)/dat/sweep
+	@$(RIG_DIR)/sweep $(BUILD)
 
 .PHONY: rig-statuses
 rig-statuses: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows

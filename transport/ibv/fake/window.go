@@ -48,7 +48,8 @@ func (d *Device) BindMW(h ibv.QP, b *ibv.Bind) (uint32, error) {
 	if w == nil || w.own && b.N == 0 {
 		panic("a bind of no window, or an unbind of a window of type 2")
 	}
-	if b.Zero && !w.own { // InfiniBand knows no such window
+	remote := ibv.RemoteRead | ibv.RemoteWrite | ibv.RemoteAtomic
+	if b.Zero && !w.own || b.Access&^remote != 0 { // InfiniBand knows no such window
 		return 0, unix.EINVAL
 	}
 	r := request{Work: ibv.Work{ID: b.ID, Op: ibv.OpBind, Signaled: true}, to: *b, was: w.posted,

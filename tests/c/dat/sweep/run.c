@@ -83,9 +83,16 @@ static int completion(const call *c, const word *w)
 {
 	int flags = argument_of(c, &kind_completion);
 	int suppressed = flags >= 0 && w[flags].number & DAT_COMPLETION_SUPPRESS_FLAG;
-	DAT_TIMEOUT wait = suppressed ? 20000 : PAIR_WAIT;
+	DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+	DAT_TIMEOUT wait;
 	DAT_EVENT event;
 	DAT_COUNT more;
+
+	/* behind a request that waits for the peer there may be none */
+	(void)dat_ep_get_status(w[0].pointer, &state, NULL, NULL);
+	wait = suppressed                               ? 20000
+	       : state == DAT_EP_STATE_DISCONNECT_PENDING ? 200000
+	                                                : PAIR_WAIT;
 
 	while (dat_evd_wait(mine.request, wait, 1, &event, &more) == DAT_SUCCESS) {
 		if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT)
