@@ -19,10 +19,11 @@ import (
 )
 
 const usage = `usage: lapitrace [-o FILE] [-partition NAME] [FILE or FOLDER ...]
+       lapitrace -html [-o FILE] [-partition NAME] [FILE or FOLDER ...]
        lapitrace -summary [-rows N] [-o FILE] [-partition NAME] [FILE or FOLDER ...]
 
 Merges the traces of a LAPI job into one trace in the Chrome format, for https://ui.perfetto.dev or chrome://tracing, and
-prints what it found on the standard error. With -summary it prints tables instead: the time of each task, of each call,
+prints what it found on the standard error. With -html it makes one page of it, which any browser shows without a network. With -summary it prints tables instead: the time of each task, of each call,
 for whom tasks waited, and the data between tasks. Without FILE it takes every lapi-trace.* of the current folder.
 
 `
@@ -37,6 +38,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out := flags.String("o", "", "write to `FILE` instead of the standard output")
 	partition := flags.String("partition", "", "only traces of the job `NAME` (its MP_PARTITION)")
 	summary := flags.Bool("summary", false, "print tables in place of the trace")
+	page := flags.Bool("html", false, "make a page that a browser shows without a network")
 	rows := flags.Int("rows", 20, "of each table at most `N` lines; 0: all")
 	shown := flags.Bool("version", false, "print the version")
 	flags.Usage = func() {
@@ -64,8 +66,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if err == nil {
 		err = write(*out, stdout, func(w io.Writer) error {
-			if *summary {
+			switch {
+			case *summary:
 				return trace.Digests(traces).WriteText(w, *rows)
+			case *page:
+				return trace.WritePage(w, traces)
 			}
 			return merged.WriteJSON(w)
 		})

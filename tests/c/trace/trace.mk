@@ -2,6 +2,7 @@
 
 .PHONY: trace-test
 trace-test: all $(BUILD)/trace/traced
+	-@scripts/setup.sh chromium=chromium
 	BUILD=$(BUILD) tests/c/trace/run-trace
 
 $(BUILD)/trace/traced $(BUILD)/trace/overhead: $(BUILD)/trace/%: tests/c/trace/%.c include/lapi.h $(LIB)
