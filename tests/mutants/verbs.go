@@ -162,7 +162,7 @@ var verbsLink = []mutation{
 		old:    "func (w *Window) Begin() { w.Granted = w.peer + wire.Window }",
 		new:    "func (w *Window) Begin() { w.Granted = w.Grantable() }",
 		broken: "a credit that was told over a queue pair that failed is never told again",
-		kill:   "go ./transport/verbs TestCreditIsToldAgain"},
+		kill:   "go ./transport/verbs TestCreditIsGrantedAgain"},
 	{name: "verbs-old-connection",
 		file:   "transport/verbs/internal/pair/life.go",
 		old:    "h.Life <= l.over || ",

@@ -28,7 +28,7 @@ type Config struct {
 	NoTimeout bool
 	// PeerFailed is called, once, for a peer that is given up, while the operations under way with it
 	// end: ErrTimeout if it was silent for Timeout, ErrAdaptersDown if this task's adapters are
-	// gone, else ErrUnreachable. Not of one that was disconnected, or has left. May be nil.
+	// gone, else ErrUnreachable. Not of a peer that was disconnected, or has left. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
 	// Unanswered is called, inside Progress and once a peer, if the peer has not answered this
 	// task's Hellos for 5 s. It must not call the Link. May be nil.
@@ -46,7 +46,7 @@ type Config struct {
 	// BulkMin is the length from which on puts and gets are RDMA; 0: 16 KiB.
 	BulkMin uint64
 	// RegistrationLimit is how many bytes of user memory each port may have registered at one
-	// time, in use or kept for the next transfer; 0: 1 GiB. What is beyond is copied.
+	// time, in use or kept for the next transfer; 0: 1 GiB. Data beyond it are copied.
 	RegistrationLimit uint64
 	// KeepNoRegistrations has each transfer register its memory anew.
 	KeepNoRegistrations bool

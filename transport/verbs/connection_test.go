@@ -27,9 +27,9 @@ func TestQueuePairStays(t *testing.T) {
 	n.close(t)
 }
 
-// TestCreditIsToldAgain: what a peer may send is told anew over the next queue pair: what Hello
-// said of it may be older.
-func TestCreditIsToldAgain(t *testing.T) {
+// TestCreditIsGrantedAgain: a peer gets its credit once more over the next queue pair, as that of
+// Hello may be older.
+func TestCreditIsGrantedAgain(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	sender, receiver := n.links[0], n.links[1]
 	refuse := true
@@ -54,7 +54,7 @@ func TestCreditIsToldAgain(t *testing.T) {
 	receiver.Progress(1) // says Hello, with as little credit as before
 	n.fabric.Lose = 1    // those with more are lost
 	refuse = false
-	for end := 0; p.held.Len() > 0; end++ { // the sender hears nothing meanwhile
+	for end := 0; p.held.Len() > 0; end++ { // the sender receives nothing meanwhile
 		if receiver.Progress(16); end > 10_000_000 {
 			t.Fatal("what was refused is never taken")
 		}
@@ -109,7 +109,7 @@ func TestKeysOfOnePort(t *testing.T) {
 	}
 }
 
-// TestCutOffPort: packets whose way leads nowhere, which nobody is told, go over another.
+// TestCutOffPort: packets whose way leads nowhere, which no event reports, go over another.
 func TestCutOffPort(t *testing.T) {
 	n := newNetOfPorts(t, []int{1, 1}, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 5, func(int) {})

@@ -64,7 +64,7 @@ func (n *net) close(t testing.TB) {
 	}
 }
 
-// sendNumbers has node 0 send so many numbered messages to node 1, and checks that each comes once
+// sendNumbers has node 0 send numbered messages to node 1, and checks that each comes once
 // and in order, while upset does what it wants before each.
 func (n *net) sendNumbers(t *testing.T, many int, upset func(i int)) {
 	t.Helper()

@@ -87,7 +87,7 @@ func (l *Link) open() error {
 	var secret [8]byte
 	_, err := rand.Read(secret[:])
 	l.own = wire.Address{Task: uint32(l.cfg.Task),
-		Incarnation: binary.LittleEndian.Uint64(secret[:]) | 1}
+		Generation: binary.LittleEndian.Uint64(secret[:]) | 1}
 	if err == nil {
 		err = l.ports.Open()
 	}
@@ -146,8 +146,8 @@ func fits(ep transport.Endpoint, a transport.Address) bool {
 }
 
 // Reconnect connects ep anew, whose task is to come back or has begun again: to a, which may be the
-// address of before. Both sides have to; what is sent after the second has arrives. What a peer
-// sends over the connection of before is dropped. ErrBusy: there is a connection; Disconnect first.
+// earlier address. Both sides have to; messages that are sent after the second has arrive. Messages
+// of the earlier connection are dropped. ErrBusy: there is a connection; Disconnect first.
 // ErrBadParam: a is no address of ep, or ep was never connected.
 func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 	switch {
@@ -157,7 +157,7 @@ func (l *Link) Reconnect(ep transport.Endpoint, a transport.Address) error {
 		return transport.ErrBadParam
 	}
 	old := l.peers[ep]
-	same := wire.IncarnationOf(l.addresses[ep]) == wire.IncarnationOf(string(a.Bytes))
+	same := wire.GenerationOf(l.addresses[ep]) == wire.GenerationOf(string(a.Bytes))
 	if old != nil && !old.gone && old.Met() {
 		return transport.ErrBusy
 	}

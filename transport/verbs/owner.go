@@ -16,7 +16,7 @@ type signs struct {
 	heardOf bool   // something has come since the last probe
 	due     bool   // the peer asks for a sign
 	silent  int64  // since when something has been awaited of it and nothing came; 0: it is not
-	taken   uint64 // of one that has left: the first packet that it did not take
+	taken   uint64 // of a peer that has left: the first packet that it did not take
 }
 
 // lost gives up a peer that has failed, and notifies the owner. Operations under way with it end with
@@ -100,7 +100,7 @@ func (p *peer) awaited() bool {
 }
 
 // probe asks each peer that something is awaited of for a sign of life: where there is no queue
-// pair any more, the adapter finds out; where the process stands still, its silence does.
+// pair any more, the adapter finds out; a stopped process is found out by its silence.
 func (l *Link) probe() {
 	now := l.cfg.Clock()
 	if l.closed || now < l.probeAt {

@@ -9,17 +9,17 @@ import (
 	"lapi/transport/memory"
 )
 
-// told is what the owners of a net's links were told.
-type told struct {
+// reports are those that the owner of a link of a net gets.
+type reports struct {
 	failed  map[transport.Endpoint]error
 	expects bool
 }
 
 // ownedNet is a net whose links tell their owners.
-func ownedNet(t *testing.T, timeout time.Duration) (*net, []*told) {
-	var all []*told
+func ownedNet(t *testing.T, timeout time.Duration) (*net, []*reports) {
+	var all []*reports
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) {
-		k := &told{failed: map[transport.Endpoint]error{}}
+		k := &reports{failed: map[transport.Endpoint]error{}}
 		all = append(all, k)
 		c.Clock, c.Timeout = fast(), int64(timeout)
 		c.PeerFailed = func(ep transport.Endpoint, err error) { k.failed[ep] = err }
@@ -28,11 +28,11 @@ func ownedNet(t *testing.T, timeout time.Duration) (*net, []*told) {
 	return n, all
 }
 
-// TestSilence: a peer whose process stands still while its adapter works is given up after the
-// timeout, if something waits for it, and only then; the owner hears of it once.
+// TestSilence: a peer whose process is stopped while its adapter works is given up after the
+// timeout, if something waits for it, and only then; the owner gets one report.
 func TestSilence(t *testing.T) {
 	for _, expected := range []bool{false, true} {
-		n, told := ownedNet(t, 20*time.Second)
+		n, reported := ownedNet(t, 20*time.Second)
 		n.sendNumbers(t, 10, func(int) {})
 		alone := func(d time.Duration, over func() bool) {
 			clock := n.links[0].cfg.Clock
@@ -40,11 +40,11 @@ func TestSilence(t *testing.T) {
 			}
 		}
 		never := func() bool { return false }
-		if alone(30*time.Second, never); len(told[0].failed) != 0 {
-			t.Fatalf("nobody waits, and the owner hears of %v", told[0].failed)
+		if alone(30*time.Second, never); len(reported[0].failed) != 0 {
+			t.Fatalf("nobody waits, and the owner gets %v", reported[0].failed)
 		}
 		var ended error
-		if told[0].expects = expected; expected {
+		if reported[0].expects = expected; expected {
 			n.links[0].Expect(1)
 		} else if _, err := n.links[0].Flush(1, &transport.Op{
 			Done: func(_ *transport.Op, err error) { ended = err }}); err != nil {
@@ -56,12 +56,12 @@ func TestSilence(t *testing.T) {
 			n.links[0].Progress(16)
 			n.links[1].Progress(16)
 		}
-		if len(told[0].failed) != 0 {
-			t.Fatalf("a peer that answers is given up: %v", told[0].failed)
+		if len(reported[0].failed) != 0 {
+			t.Fatalf("a peer that answers is given up: %v", reported[0].failed)
 		}
-		alone(10*time.Minute, func() bool { return len(told[0].failed) > 0 })
-		if told[0].failed[1] != transport.ErrTimeout {
-			t.Errorf("expected %v: the owner hears of %v", expected, told[0].failed)
+		alone(10*time.Minute, func() bool { return len(reported[0].failed) > 0 })
+		if reported[0].failed[1] != transport.ErrTimeout {
+			t.Errorf("expected %v: the owner gets %v", expected, reported[0].failed)
 		}
 		if !expected && ended != transport.ErrUnreachable {
 			t.Errorf("the flush ends with %v", ended)
@@ -72,7 +72,7 @@ func TestSilence(t *testing.T) {
 
 // TestSilenceIsPermitted: with NoTimeout nobody is given up.
 func TestSilenceIsPermitted(t *testing.T) {
-	n, told := ownedNet(t, time.Second)
+	n, reported := ownedNet(t, time.Second)
 	n.sendNumbers(t, 10, func(int) {})
 	l := n.links[0]
 	l.cfg.NoTimeout = true
@@ -81,16 +81,16 @@ func TestSilenceIsPermitted(t *testing.T) {
 	}
 	for end := l.cfg.Clock() + int64(30*time.Second); l.cfg.Clock() < end; l.Progress(16) {
 	}
-	if len(told[0].failed) != 0 {
-		t.Errorf("the owner hears of %v", told[0].failed)
+	if len(reported[0].failed) != 0 {
+		t.Errorf("the owner gets %v", reported[0].failed)
 	}
 	n.close(t)
 }
 
-// TestOwnerReconnects: two tasks that gave each other up begin anew: nothing of before reaches them, all
-// of after does. What one says to the other before that has done so, too, comes then.
+// TestOwnerReconnects: two tasks that gave each other up begin anew: no earlier message reaches
+// them, each later one does. A message to a task that has not begun anew yet arrives once it has.
 func TestOwnerReconnects(t *testing.T) {
-	n, told := ownedNet(t, 10*time.Minute)
+	n, reported := ownedNet(t, 10*time.Minute)
 	var got [2][]byte
 	for i, l := range n.links {
 		l.Handle(3, func(m *transport.Msg) transport.Verdict {
@@ -145,13 +145,13 @@ func TestOwnerReconnects(t *testing.T) {
 			}
 		}
 	}
-	if len(told[0].failed)+len(told[1].failed) != 0 {
-		t.Errorf("owners hear of %v, %v", told[0].failed, told[1].failed)
+	if len(reported[0].failed)+len(reported[1].failed) != 0 {
+		t.Errorf("owners get %v, %v", reported[0].failed, reported[1].failed)
 	}
 	n.close(t)
 }
 
-// TestRestarted: another process takes the place of one that is gone.
+// TestRestarted: another process takes the place of a process that is gone.
 func TestRestarted(t *testing.T) {
 	n, _ := ownedNet(t, 10*time.Minute)
 	n.sendNumbers(t, 10, func(int) {})
@@ -181,7 +181,7 @@ func TestRestarted(t *testing.T) {
 // missed.
 func TestLeaves(t *testing.T) {
 	for _, missed := range []bool{false, true} {
-		n, told := ownedNet(t, 10*time.Minute)
+		n, reported := ownedNet(t, 10*time.Minute)
 		n.sendNumbers(t, 10, func(int) {})
 		if n.links[0].HasLeft(1) {
 			t.Error("it has left")
@@ -199,23 +199,23 @@ func TestLeaves(t *testing.T) {
 		if missed != (err == transport.ErrUnreachable) {
 			t.Errorf("missed %v: a flush ends with %v", missed, err)
 		}
-		if len(told[0].failed) != 0 {
-			t.Errorf("the owner hears of %v", told[0].failed)
+		if len(reported[0].failed) != 0 {
+			t.Errorf("the owner gets %v", reported[0].failed)
 		}
 		n.close(t)
 	}
 }
 
-// TestKeys: a long transfer takes one key after the other, and the target's owner is told once.
+// TestKeys: a long transfer takes one key after the other, and the target's owner gets one report.
 func TestKeys(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.keyMax = 70_000 })
 	const length = 1_000_000
 	here, there := userMemory(t, length), userMemory(t, length)
-	told := 0
+	reported := 0
 	for _, l := range n.links {
 		l.HandleNotices(func(_ transport.NoticeKind, _ transport.Endpoint, n uint64,
 			_ transport.Notice) {
-			if told++; n != length {
+			if reported++; n != length {
 				t.Errorf("a notice of %d bytes", n)
 			}
 		}, nil)
@@ -235,7 +235,7 @@ func TestKeys(t *testing.T) {
 			}}); err != nil {
 			t.Fatal(err)
 		}
-		n.until(t, "the end", func() bool { return ended == 1 && told == i+1 })
+		n.until(t, "the end", func() bool { return ended == 1 && reported == i+1 })
 		if string(here) != string(there) {
 			t.Fatal("damaged")
 		}

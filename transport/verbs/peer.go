@@ -26,9 +26,9 @@ type peer struct {
 	window.Window
 	noted bool // in Link.pending
 
-	// What is sent.
+	// Sending.
 
-	// What is received.
+	// Receiving.
 	held    hold.Queue
 	holding bool     // counted in Link.holding
 	asked   []uint64 // marks of flushes that the peer asks for, and that are not answered
@@ -42,7 +42,7 @@ type peer struct {
 
 	signs
 	silence
-	sparing
+	fallbackState
 
 	queue           // carries the packets
 	lanes  []*queue // for RDMA; nil as long as not used
@@ -69,7 +69,7 @@ func newPeer(l *Link, ep transport.Endpoint) *peer {
 func (p *peer) locate() {
 	l := p.link
 	p.to.Decode([]byte(l.addresses[p.ep]))
-	p.routes, p.sparing = l.ports.To(&p.to), sparing{on: p.on}
+	p.routes, p.fallbackState = l.ports.To(&p.to), fallbackState{on: p.on}
 	p.lanes = make([]*queue, p.routes.Lanes())
 	p.queue.Route(p.routes.At(int(l.own.Task+p.to.Task) % len(p.lanes)))
 	if !p.IsUp() {

@@ -109,7 +109,7 @@ func (p *peer) wake(port int) {
 func (l *Link) Moved(ep transport.Endpoint, address []byte) {
 	var known, now wire.Address
 	if l.closed || !l.connected(ep) || !known.Decode([]byte(l.addresses[ep])) ||
-		!now.Decode(address) || now.Incarnation != known.Incarnation ||
+		!now.Decode(address) || now.Generation != known.Generation ||
 		len(now.Places) != len(known.Places) {
 		return
 	}
@@ -163,10 +163,10 @@ func (p *peer) movedTo(far int, at *wire.Place) {
 	p.Attend()
 }
 
-// sparing is what is kept of a peer for the spare port. While packets go over it, lanes are tried now
-// and then, and when a port comes up. The first that opens takes the packets back, at the task with
-// the lower number; the other follows its Hello.
-type sparing struct {
+// fallbackState is the state of a peer with the spare port. While packets go over it, lanes are
+// tried now and then, and when a port comes up. The first that opens takes the packets back, at the
+// task with the lower number; the other follows its Hello.
+type fallbackState struct {
 	came  bool   // packets have begun to go over the spare port just now
 	found *queue // a lane that has opened since
 	on    bool   // Config.Spared was called for that

@@ -12,7 +12,7 @@ import (
 	"lapi/transport/verbs/internal/bulk"
 )
 
-// transfer has node 0 put, or get, so many bytes, and checks them.
+// transfer has node 0 put, or get, length bytes, and checks them.
 func (n *net) transfer(t *testing.T, get bool, length int, meanwhile func()) {
 	t.Helper()
 	n.transferOf(t, get, userMemory(t, length), userMemory(t, length), meanwhile)
@@ -209,12 +209,12 @@ func TestPortsAtRandom(t *testing.T) {
 	}
 }
 
-// TestChanged: the owner is told what becomes of ports, once each time.
+// TestChanged: the owner gets one report of each change of a port.
 func TestChanged(t *testing.T) {
-	var told []PortChange
+	var reported []PortChange
 	n := newNetOfPorts(t, []int{1, 0}, 1, func(_ *fake.Fabric, c *Config) {
 		if c.Task == 0 {
-			c.Changed = func(p PortChange) { told = append(told, p) }
+			c.Changed = func(p PortChange) { reported = append(reported, p) }
 		}
 	})
 	n.ports[0][0].Down(true)
@@ -224,12 +224,12 @@ func TestChanged(t *testing.T) {
 	n.links[0].Disarm()
 	want := []PortChange{{Name: "fake0", State: PortDown}, {Name: "fake0", State: PortUp},
 		{Index: 1, Name: "fake1", State: PortGone}}
-	if len(told) != len(want) {
-		t.Fatalf("told %v", told)
+	if len(reported) != len(want) {
+		t.Fatalf("reported %v", reported)
 	}
 	for i := range want {
-		if told[i] != want[i] {
-			t.Errorf("told %v, not %v", told[i], want[i])
+		if reported[i] != want[i] {
+			t.Errorf("reported %v, not %v", reported[i], want[i])
 		}
 	}
 	n.sendNumbers(t, 10, func(int) {})
@@ -255,7 +255,7 @@ func TestTooManyPorts(t *testing.T) {
 
 // TestHelloOvertakesPackets: a peer whose queue pair fails says so over another port, before the
 // packets were looked at that had come over the first. They count as received: the peer's adapter
-// has told it so, and it cannot send them again.
+// has acknowledged them, and it cannot send them again.
 func TestHelloOvertakesPackets(t *testing.T) {
 	n := newNetOfPorts(t, []int{1, 1}, 1, nil)
 	n.sendNumbers(t, 1, func(int) {})

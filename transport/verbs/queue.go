@@ -115,7 +115,7 @@ func (p *peer) repair() {
 	p.queue.begin()
 }
 
-// restLane gives a lane up for a while. What was under way over it goes over others.
+// restLane gives a lane up for a while. Its transfers under way go over others.
 func (q *queue) restLane() {
 	l := q.peer.link
 	q.dropPair()

@@ -73,7 +73,7 @@ func (p *peer) messages(h *wire.Head, b []byte) {
 	}
 }
 
-// message offers a message to its handler. A copy of one that is refused is kept, so that its slot
+// message offers a message to its handler. A copy of a refused message is kept, so that its slot
 // is free.
 func (p *peer) message(h *wire.Head, header, data []byte) {
 	l := p.link

@@ -170,7 +170,7 @@ func TestLastReopened(t *testing.T) {
 }
 
 // TestReopenedAtRandom: ports are pulled out and plugged in all the time, queue pairs fail,
-// datagrams are lost; one way at least is always left. What the link holds does not grow.
+// datagrams are lost; one way at least is always left. The link does not grow.
 func TestReopenedAtRandom(t *testing.T) {
 	for seed := range uint64(4) {
 		s := newPlugs()
@@ -315,27 +315,27 @@ func TestReopenFails(t *testing.T) {
 // TestReopenRefused: an adapter that is there again and moves less at once than pieces were cut for
 // is not used, and that is said once; nor is it said when it only has not come back.
 func TestReopenRefused(t *testing.T) {
-	s, told := newPlugs(), []PortChange(nil)
+	s, reported := newPlugs(), []PortChange(nil)
 	s.n = newNetOfPorts(t, []int{1, 1}, 1, func(f *fake.Fabric, c *Config) {
 		if s.set(f, c); c.Task == 0 {
-			c.Changed = func(change PortChange) { told = append(told, change) }
+			c.Changed = func(change PortChange) { reported = append(reported, change) }
 		}
 	})
 	s.n.sendNumbers(t, 10, func(int) {})
 	s.pull(0, 1)
 	s.n.until(t, "a port that has not come back", func() bool { return s.asked >= 2 })
-	if len(told) != 1 || told[0].State != PortGone || told[0].Refused != nil {
-		t.Fatalf("told: %+v", told)
+	if len(reported) != 1 || reported[0].State != PortGone || reported[0].Refused != nil {
+		t.Fatalf("reported: %+v", reported)
 	}
 	most := s.n.fabric.Info.MaxMessage
 	for range 2 { // what was used meanwhile, it tells anew
-		told, s.asked = nil, 0
+		reported, s.asked = nil, 0
 		s.n.fabric.Info.MaxMessage = most / 2
 		s.plug(0, 1)
 		s.n.until(t, "a port that is refused", func() bool { return s.asked >= 3 })
-		if len(told) != 1 || told[0].Index != 1 || told[0].State != PortGone ||
-			told[0].Refused == nil || s.isBack(0, 1) {
-			t.Errorf("told: %+v", told)
+		if len(reported) != 1 || reported[0].Index != 1 || reported[0].State != PortGone ||
+			reported[0].Refused == nil || s.isBack(0, 1) {
+			t.Errorf("reported: %+v", reported)
 		}
 		s.n.fabric.Info.MaxMessage = most
 		s.back(t, 0, 1)
@@ -376,13 +376,13 @@ func TestReopenedUnknown(t *testing.T) {
 func TestLaneOfBefore(t *testing.T) {
 	n := newNetOfPorts(t, []int{1, 1}, 1, nil)
 	n.sendNumbers(t, 1, func(int) {})
-	l, p, told := n.links[0], n.links[0].peers[1], false
+	l, p, reported := n.links[0], n.links[0].peers[1], false
 	n.transfer(t, false, 16<<20, func() {
 		i := 1 - p.Far() // not where the packets go
-		if told || l.transfers.Moving() == 0 || !p.lanes[i].Works() {
+		if reported || l.transfers.Moving() == 0 || !p.lanes[i].Works() {
 			return
 		}
-		told = true
+		reported = true
 		at := p.to.Places[i]
 		at.Opened++
 		p.movedTo(i, &at)
@@ -390,33 +390,33 @@ func TestLaneOfBefore(t *testing.T) {
 			t.Errorf("queue pair %d", p.lanes[i].Handle())
 		}
 	})
-	if !told {
+	if !reported {
 		t.Error("no lane was there")
 	}
 	n.close(t)
 }
 
-// TestReopenTold: the owner hears of a port that goes and comes; its descriptors stay what they
-// are, and are readable when the new adapter has something.
-func TestReopenTold(t *testing.T) {
-	var told []PortState
+// TestReopenIsReported: the owner gets a report of a port that goes and comes; its descriptors stay
+// what they are, and are readable when the new adapter has something.
+func TestReopenIsReported(t *testing.T) {
+	var reported []PortState
 	s := newPlugs()
 	s.n = newNetOfPorts(t, []int{1, 0}, 1, func(f *fake.Fabric, c *Config) {
 		if s.set(f, c); c.Task == 0 {
-			c.Changed = func(p PortChange) { told = append(told, p.State) }
+			c.Changed = func(p PortChange) { reported = append(reported, p.State) }
 		}
 	})
 	l := s.n.links[0]
 	files := l.Descriptors()
 	s.pull(0, 0)
 	s.n.sendNumbers(t, 10, func(int) {})
-	s.n.until(t, "the event", func() bool { return len(told) > 0 })
+	s.n.until(t, "the event", func() bool { return len(reported) > 0 })
 	if at := l.NextTimeout(); at == 0 || at > max(l.ports.NextLook(0), l.probeAt) {
 		t.Errorf("it sleeps until %d, and is to look at %d", at, l.ports.NextLook(0))
 	}
 	s.back(t, 0, 0)
-	if fmt.Sprint(told) != fmt.Sprint([]PortState{PortGone, PortUp}) {
-		t.Errorf("told %v", told)
+	if fmt.Sprint(reported) != fmt.Sprint([]PortState{PortGone, PortUp}) {
+		t.Errorf("reported %v", reported)
 	}
 	if fmt.Sprint(l.Descriptors()) != fmt.Sprint(files) || len(files) != 1 {
 		t.Errorf("descriptors %v, and before %v", l.Descriptors(), files)
@@ -450,7 +450,7 @@ func TestMovedThatCannotBe(t *testing.T) {
 		{ports: 1, mtu: 512, opened: 0}, {ports: 1, mtu: 512, opened: 1<<16 - 1}} {
 		n := newNet(t, 2, 1, nil)
 		n.sendNumbers(t, 1, func(int) {})
-		a := wire.Address{Incarnation: n.links[0].own.Incarnation ^ c.other,
+		a := wire.Address{Generation: n.links[0].own.Generation ^ c.other,
 			Places: make([]wire.Place, c.ports)}
 		a.Places[0] = wire.Place{QPN: 1, MTU: c.mtu, Opened: c.opened}
 		n.links[1].Moved(c.task, a.Encode())
@@ -537,7 +537,7 @@ func TestPlaceInBytes(t *testing.T) {
 		at.GID[i] = byte(200 + i)
 	}
 	var a wire.Address
-	if !a.Decode((&wire.Address{Incarnation: 1, Places: []wire.Place{{}, at}}).Encode()) ||
+	if !a.Decode((&wire.Address{Generation: 1, Places: []wire.Place{{}, at}}).Encode()) ||
 		a.Places[1] != at {
 		t.Errorf("%+v became %+v", at, a.Places)
 	}

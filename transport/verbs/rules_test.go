@@ -333,11 +333,11 @@ func TestReceiveBuffers(t *testing.T) {
 // from is a Hello of node 0 for node 1, as node 0 would say it.
 func (n *net) from(h wire.Hello) []byte {
 	h.From, h.To = 0, 1
-	b := h.Encode([]byte("a key"), n.links[0].own.Incarnation, n.links[1].own.Incarnation)
+	b := h.Encode([]byte("a key"), n.links[0].own.Generation, n.links[1].own.Generation)
 	return b
 }
 
-// TestForgedHello: a Hello that is not proven, or is of before, changes nothing.
+// TestForgedHello: a Hello that is not proven, or is an earlier one, changes nothing.
 func TestForgedHello(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 1, func(int) {})
@@ -348,11 +348,11 @@ func TestForgedHello(t *testing.T) {
 	forged := n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round + 1})
 	forged[20]++
 	for what, b := range map[string][]byte{
-		"one that is not proven": forged,
-		"an older one":           n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round - 1}),
-		"another of this round":  n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round}),
-		"a short one":            forged[:20],
-		"nothing":                nil,
+		"not proven":            forged,
+		"an older one":          n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round - 1}),
+		"another of this round": n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: round}),
+		"a short one":           forged[:20],
+		"nothing":               nil,
 	} {
 		ghosts := n.links[1].stats.GhostPackets
 		n.links[1].onDatagram(b)
@@ -380,7 +380,7 @@ func TestLateHello(t *testing.T) {
 	n.close(t)
 }
 
-// TestHelloForAnother: a queue pair that is joined to one of before is not joined to.
+// TestHelloForAnother: a queue pair that is joined to an earlier one is not joined to.
 func TestHelloForAnother(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
 	n.links[1].onDatagram(n.from(wire.Hello{QPN: 7, PSN: 1, Life: 1, Round: 1, Echo: 99999}))

@@ -82,7 +82,7 @@ func (p *peer) Starve() {
 	}
 }
 
-// feed attends to who has starved.
+// feed schedules the peers that have starved.
 func (l *Link) feed() {
 	for _, p := range l.starved {
 		p.starved = false

@@ -87,14 +87,14 @@ func (q *queue) hello(answer bool) error {
 	if q.packets() {
 		p.Window.Say(&h)
 	}
-	return q.Greet(to, h.Encode(l.cfg.Key, l.own.Incarnation, p.to.Incarnation))
+	return q.Greet(to, h.Encode(l.cfg.Key, l.own.Generation, p.to.Generation))
 }
 
 // onDatagram takes in what has come to a datagram queue pair.
 func (l *Link) onDatagram(b []byte) {
 	var h wire.Hello
 	if !h.Decode(b) || h.To != l.own.Task || !l.connected(transport.Endpoint(h.From)) ||
-		!wire.Proven(b, l.cfg.Key, wire.IncarnationOf(l.addresses[h.From]), l.own.Incarnation) {
+		!wire.Proven(b, l.cfg.Key, wire.GenerationOf(l.addresses[h.From]), l.own.Generation) {
 		l.stats.GhostPackets++
 		return
 	}
@@ -102,7 +102,7 @@ func (l *Link) onDatagram(b []byte) {
 	if p == nil {
 		p = newPeer(l, transport.Endpoint(h.From))
 	}
-	q := p.spokenOf(&h)
+	q := p.pairFor(&h)
 	if q != nil && h.Own != wire.SpareIndex {
 		p.movedTo(int(h.Own), &h.At)
 	}
@@ -113,8 +113,8 @@ func (l *Link) onDatagram(b []byte) {
 	q.onHello(&h)
 }
 
-// spokenOf is the pair that h is about; nil: none of this connection.
-func (p *peer) spokenOf(h *wire.Hello) *queue {
+// pairFor is the pair that h is about; nil: none of this connection.
+func (p *peer) pairFor(h *wire.Hello) *queue {
 	if _, ok := p.between(h); p.gone || !ok || int(h.Lane) > len(p.lanes) ||
 		!p.life.Takes(h, p.Came() || p.Works()) {
 		return nil
@@ -128,7 +128,7 @@ func (p *peer) spokenOf(h *wire.Hello) *queue {
 func (q *queue) onHello(h *wire.Hello) {
 	p := q.peer
 	if q.Parts(h) {
-		if q.disjoin(); p.gone || q.Past(h) {
+		if q.disconnectPair(); p.gone || q.Past(h) {
 			return
 		}
 	}
@@ -153,14 +153,15 @@ func (q *queue) onHello(h *wire.Hello) {
 	}
 }
 
-// disjoin parts q from a queue pair that has failed. It has failed with it if it was open. Else
-// nothing has gone over it; it stays, in a new round, so that the peer, who may be joined to it
-// already, does not have to make another in turn: if both did, they could miss each other for ever.
+// disconnectPair parts q from a queue pair that has failed. It has failed with it if it was open.
+// Else nothing has gone over it; it stays, in a new round, so that the peer, who may be joined to
+// it already, does not have to make another in turn: if both did, they could miss each other for
+// ever.
 //
 // That nothing has gone is known only once its port's completions were taken in: the Hello may have
 // come by another port and so be ahead of packets, whose sender holds them for delivered. In the
 // error state no more can come.
-func (q *queue) disjoin() {
+func (q *queue) disconnectPair() {
 	round := q.Round()
 	q.Break()
 	q.Drain()

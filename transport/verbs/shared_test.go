@@ -181,7 +181,7 @@ func TestUsable(t *testing.T) {
 	check("open")
 	p.queue.fail()
 	if p.Usable != 0 {
-		t.Error("one that has failed is usable")
+		t.Error("a failed pair is usable")
 	}
 	n.until(t, "another", func() bool { return l.Replaced() == 1 && p.Works() })
 	n.until(t, "another there", func() bool { return p.Usable == 1 })
@@ -325,14 +325,14 @@ func TestTakeHandled(t *testing.T) {
 func TestCollectOwners(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l, p := n.links[0], n.links[0].peers[1]
-	told := 0
+	reported := 0
 	hear := func() int {
-		told = 0
+		reported = 0
 		l.CollectOwners(func(ep transport.Endpoint, noted *[3]uint32) {
-			told += int(noted[0])
+			reported += int(noted[0])
 			*noted = [3]uint32{}
 		})
-		return told
+		return reported
 	}
 	p.Owner[0] = 5
 	l.news(p)
@@ -344,12 +344,12 @@ func TestCollectOwners(t *testing.T) {
 		t.Errorf("%d peers have news for the owner", len(l.pending))
 	}
 	if first, then := hear(), hear(); first != 5 || then != 0 {
-		t.Errorf("it hears %d, then %d", first, then)
+		t.Errorf("it collects %d, then %d", first, then)
 	}
 	p.Owner[0] = 7
 	p.Listed, l.shared.NumNews = 1, layout.VerbsNews+1
 	if heard := hear(); heard != 7 {
-		t.Errorf("of much news it hears %d", heard)
+		t.Errorf("of much news it collects %d", heard)
 	}
 	before := *l.Stats()
 	l.shared.PacketsSent, l.shared.DataReceived, l.shared.AcksSent = 3, 4, 5
@@ -363,7 +363,7 @@ func TestCollectOwners(t *testing.T) {
 	p.heardOf, p.Heard = false, 1
 	l.news(p)
 	if n.turn(); p.Failures() != 0 || !p.heardOf || p.Heard != 0 {
-		t.Error("it has not heard of the peer")
+		t.Error("no sign of life of the peer was collected")
 	}
 	n.close(t)
 }

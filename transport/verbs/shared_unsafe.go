@@ -61,8 +61,8 @@ func (s *sharing) newPort(int) *layout.VerbsPort {
 	return new(layout.VerbsPort)
 }
 
-// newShared is what of ep's peer C also uses. The one of before, whose connection has ended, keeps
-// a copy.
+// newShared is the part of ep's peer that C uses, too. The earlier peer, whose connection has
+// ended, keeps a copy.
 func (s *sharing) newShared(ep transport.Endpoint) *layout.VerbsPeer {
 	l := s.link
 	if old := l.peers[ep]; old != nil {

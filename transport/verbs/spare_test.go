@@ -16,7 +16,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// carrier makes the link by UDP/IP of a node, which loses so many percent of its packets.
+// carrier makes the link by UDP/IP of a node, which loses a part of its packets.
 func carrier(t testing.TB, task, tasks int, loss float64, seed uint64,
 	failed func(transport.Endpoint, error)) *udp.Link {
 	t.Helper()
@@ -176,10 +176,12 @@ func TestAdapterFailsOften(t *testing.T) {
 
 func testLastAdapterFails(t *testing.T, name string, side int) {
 	f := failing[name]
-	var told [2][]bool
+	var reported [2][]bool
 	n := newSpareNet(t, []int{0, 0}, 1, 1, func(_ *fake.Fabric, c *Config) {
 		c.Clock = fast()
-		c.Spared = func(_ transport.Endpoint, on bool) { told[c.Task] = append(told[c.Task], on) }
+		c.Spared = func(_ transport.Endpoint, on bool) {
+			reported[c.Task] = append(reported[c.Task], on)
+		}
 	})
 	d, others := n.devices[side], n.ports[1-side]
 	n.sendNumbers(t, 200, func(i int) {
@@ -193,9 +195,9 @@ func testLastAdapterFails(t *testing.T, name string, side int) {
 	for _, get := range []bool{false, true} {
 		n.transfer(t, get, 1<<20, func() {})
 	}
-	for i := range told {
-		if len(told[i]) != 1 || !told[i][0] {
-			t.Errorf("task %d is told %v", i, told[i])
+	for i := range reported {
+		if len(reported[i]) != 1 || !reported[i][0] {
+			t.Errorf("task %d is told %v", i, reported[i])
 		}
 	}
 	if f.back == nil {
@@ -206,7 +208,9 @@ func testLastAdapterFails(t *testing.T, name string, side int) {
 	n.until(t, "an adapter that is back is used", func() bool {
 		return !n.links[0].UsesSpare() && !n.links[1].UsesSpare()
 	})
-	n.until(t, "the owners hear of it", func() bool { return len(told[0])+len(told[1]) == 4 })
+	n.until(t, "the owners get a report", func() bool {
+		return len(reported[0])+len(reported[1]) == 4
+	})
 	before := n.devices[0].Moved()
 	n.transfer(t, false, 1<<20, func() {})
 	n.transfer(t, true, 1<<20, func() {})
@@ -322,7 +326,7 @@ func TestSpareAtRandom(t *testing.T) {
 }
 
 // TestConnectedAnewBySpare: tasks that gave each other up begin anew over the spare port, too, also
-// where the adapter was gone before anything was said, which nobody was told yet.
+// where the adapter was gone before anything was said, which was not reported yet.
 func TestConnectedAnewBySpare(t *testing.T) {
 	n := newSpareNet(t, []int{0, 1}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	for round := range 4 {
@@ -452,10 +456,10 @@ func TestNoPath(t *testing.T) {
 
 // TestNoSpareThere: a task that has no carrier is lost with the last adapter.
 func TestNoSpareThere(t *testing.T) {
-	var told error
+	var reported error
 	n := makeNet(t, []int{0, 0}, 1, func(_ *fake.Fabric, c *Config) {
 		if c.Task == 0 {
-			c.PeerFailed = func(_ transport.Endpoint, err error) { told = err }
+			c.PeerFailed = func(_ transport.Endpoint, err error) { reported = err }
 		}
 	})
 	n.carriers = []*udp.Link{carrier(t, 0, 2, 0, 1, nil), carrier(t, 1, 2, 0, 1, nil)}
@@ -463,9 +467,9 @@ func TestNoSpareThere(t *testing.T) {
 	conform.ConnectAll(t, n.links)
 	n.sendNumbers(t, 5, func(int) {})
 	n.devices[0].Vanish()
-	n.until(t, "word of it", func() bool { return told != nil })
-	if told != transport.ErrAdaptersDown {
-		t.Errorf("the owner hears of %v", told)
+	n.until(t, "word of it", func() bool { return reported != nil })
+	if reported != transport.ErrAdaptersDown {
+		t.Errorf("the owner gets %v", reported)
 	}
 	if _, err := n.links[0].Send(1, 2, nil, &transport.Op{}); err != transport.ErrUnreachable {
 		t.Errorf("Send: %v", err)
@@ -476,8 +480,8 @@ func TestNoSpareThere(t *testing.T) {
 	n.close(t)
 }
 
-// TestHelloOfSpare: one that names a spare port and an adapter's, or a lane of the spare port, is
-// none of this connection.
+// TestHelloOfSpare: a Hello that names a spare port and an adapter's, or a lane of the spare port,
+// is none of this connection.
 func TestHelloOfSpare(t *testing.T) {
 	n := newSpareNet(t, []int{0, 0}, 1, 0, nil)
 	l := n.links[1]

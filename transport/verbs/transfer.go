@@ -80,7 +80,7 @@ func (p *peer) LaneAt(i int) *bulk.Lane {
 	return &p.lanes[i].Lane
 }
 
-// Control sends what is no message.
+// Control sends a packet of no message.
 func (p *peer) Control(k wire.Kind, c *wire.Control, data transport.Addr, n uint64) error {
 	var b [wire.GrantSize]byte
 	return p.transmit(k, 0, b[:c.Encode(b[:], k)], data, n)

@@ -13,8 +13,8 @@
 // not do: it delivers also what is for a queue pair that has just been destroyed.
 //
 // Environment variables: none. Nothing happens outside calls, among them the carrier's Progress,
-// inside which messages come. What waits for the carrier to have room is tried again in Poll. The
-// owner's lock, which is also the carrier's, protects all.
+// inside which messages come. Messages that wait for room of the carrier are tried again in Poll.
+// The owner's lock, which is also the carrier's, protects all.
 package fallback
 
 import (
@@ -49,7 +49,7 @@ const (
 	mtu         = 4096
 	completions = 1 << 14 // as many as an adapter has
 	receives    = 1 << 12
-	// piecesMax is how many pieces of a queue pair may be ahead of one that is missing: more than
+	// piecesMax is how many pieces of a queue pair may be ahead of a missing one: more than
 	// peers send ahead.
 	piecesMax = 1024
 )

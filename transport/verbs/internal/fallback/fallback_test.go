@@ -148,8 +148,8 @@ func (c *couple) poll(i int) []ibv.Completion {
 }
 
 // TestOrder: packets of any length arrive once, in order and whole, through a carrier without order
-// that has no room now and then; the sender hears of those that it wants to hear of, not before
-// they are there.
+// that has no room now and then; the sender gets the completions that it wants, not before the
+// packets are there.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(30) {
 		c := newCouple(t, seed)
@@ -283,8 +283,8 @@ func TestCarrierFails(t *testing.T) {
 	}
 }
 
-// TestAhead: a piece that is too far ahead is refused, and one that makes no packet ends the queue
-// pair.
+// TestAhead: a piece that is too far ahead is refused, and a piece that makes no packet ends the
+// queue pair.
 func TestAhead(t *testing.T) {
 	c := newCouple(t, 1)
 	send := func(h head, data []byte) transport.Verdict {

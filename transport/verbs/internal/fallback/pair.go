@@ -17,14 +17,14 @@ type pair struct {
 	ready  bool
 	failed bool
 
-	// What is sent.
+	// Sending.
 	works  []work // not complete, in their order
 	sent   int    // of these, went wholly
 	offset uint64 // bytes of the next that were sent
 	taken  uint32 // packets that are complete
 	next   uint32 // number of the next piece
 
-	// What is received.
+	// Receiving.
 	expected uint32           // number of the next piece
 	early    map[uint32]piece // that have come and cannot be placed yet
 	begun    bool             // a packet has come in part
@@ -97,7 +97,7 @@ func (p *pair) try(h *head, data []byte) bool {
 	return err == nil
 }
 
-// onTaken: the peer has so many packets.
+// onTaken: the peer has that number of packets.
 func (p *pair) onTaken(packets uint32) {
 	n := packets - p.taken
 	if n > uint32(p.sent) {
@@ -113,7 +113,7 @@ func (p *pair) onTaken(packets uint32) {
 	p.sent -= int(n)
 }
 
-// onPiece takes in a piece. One that is ahead of others, or has no buffer, is kept.
+// onPiece takes in a piece. A piece ahead of others, or without a buffer, is kept.
 func (p *pair) onPiece(h *head, data []byte) transport.Verdict {
 	switch ahead := h.number - p.expected; {
 	case ahead >= 1<<31: // the carrier brings none twice

@@ -16,7 +16,7 @@ type kind uint8
 
 const (
 	kindPiece    kind = iota + 1 // a piece of a packet
-	kindTaken                    // so many packets have come to a receive buffer
+	kindTaken                    // the number of packets that have come to a receive buffer
 	kindNone                     // there is no such queue pair
 	kindDatagram                 // for no queue pair
 	kinds

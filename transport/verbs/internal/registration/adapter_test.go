@@ -162,8 +162,8 @@ func TestAdapterFork(t *testing.T) {
 	counts(t, c, 1, 1, 0, 0, 0)
 }
 
-// What a cache that hears of nothing would do: the data goes where nobody looks. Without this the
-// test above could not fail.
+// A cache without notices of changes would do this: the data goes where nobody looks. Without this
+// the test above could not fail.
 func TestAdapterWritesStale(t *testing.T) {
 	r := openReal(t)
 	a := fresh(t, 0, pageSize)

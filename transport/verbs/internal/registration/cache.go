@@ -182,7 +182,7 @@ func (c *Cache) use(e *Entry) {
 
 // make registers e, and keeps it if that is wanted and right.
 func (c *Cache) make(e *Entry, keep bool) error {
-	// watched first: a change after the device has pinned the pages must be told of
+	// watched first: a change after the device has pinned the pages must be reported
 	keep = keep && c.watcher.watch(e)
 	err := c.register(e)
 	c.lock()

@@ -11,7 +11,7 @@ import (
 	"lapi/transport"
 )
 
-// A request inside a registered range finds it; one that goes beyond does not.
+// A request inside a registered range finds it; a longer request does not.
 func TestHits(t *testing.T) {
 	d := &fakeDevice{}
 	c := open(t, d, Config{})
@@ -30,7 +30,7 @@ func TestHits(t *testing.T) {
 	touch(t, c, d, a, 4*pageSize) // stands for all three
 	counts(t, c, 3, 4, 3, 0, 0)
 	if n := d.registered(); n != 1 {
-		t.Errorf("%d registrations after one that holds all others", n)
+		t.Errorf("%d registrations after a range that holds all others", n)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Of what is not in use the longest unused goes first; nothing is registered beyond the limits.
+// Of the unused ranges the longest unused goes first; nothing is registered beyond the limits.
 func TestLimits(t *testing.T) {
 	for name, config := range map[string]Config{
 		"entries": {Entries: 3},
@@ -187,7 +187,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What cannot be had makes nobody else lose anything.
+// A range that cannot be registered evicts no other.
 func TestTooLarge(t *testing.T) {
 	d := &fakeDevice{}
 	c := open(t, d, Config{Bytes: 4 * pageSize})
@@ -282,7 +282,7 @@ func TestDeregisterFails(t *testing.T) {
 	d.live = map[uint32]*pinned{d.next: d.live[d.next]}
 }
 
-// Where the kernel cannot tell of changes nothing is kept, and the reason is told once.
+// Where the kernel does not report changes nothing is kept, and the reason is logged once.
 func TestNothingKept(t *testing.T) {
 	refused := func(*Cache) error { return unix.EPERM }
 	for name, c := range map[string]struct {

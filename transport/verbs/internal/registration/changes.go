@@ -15,11 +15,11 @@ import (
 // second half. The program's other threads may do nothing but unmap.
 const settleMax, settlePause = 64, 50 * time.Microsecond
 
-// takenMax bounds the list of what madvise has taken pages from. What is beyond is taken for one
-// piece with what lies between.
+// takenMax bounds the list of what madvise has taken pages from. Further ones are taken for one
+// piece with the memory between.
 const takenMax = 4096
 
-// source tells of changes of watched memory: a watch.Watch, or a test's.
+// source reports changes of watched memory: a watch.Watch, or a test's.
 type source interface {
 	Look() (settled, events bool)
 	Take(f func(watch.Event)) (lost bool)
@@ -39,7 +39,7 @@ type watcher struct {
 	kernel source // nil: nothing is kept
 	caches []*Cache
 
-	watched      intervals // certain: the kernel tells of changes here
+	watched      intervals // certain: the kernel reports changes here
 	maybeWatched intervals // what close has to end
 	taken        intervals // madvise has taken pages, perhaps not yet all
 
@@ -125,7 +125,7 @@ func (w *watcher) settle() bool {
 		if settled {
 			return true
 		}
-		// the thread that changes memory, or the one that reads, has to run
+		// the thread that changes memory, or the reading one, has to run
 		if try < settleMax/2 {
 			_, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 		} else {
@@ -196,7 +196,7 @@ func (w *watcher) sweep() {
 	}
 }
 
-// watch has the kernel tell of changes of e's memory from now on, and says whether it does. e is
+// watch has the kernel report changes of e's memory from now on, and says whether it does. e is
 // being registered. w.mu is not held.
 func (w *watcher) watch(e *Entry) bool {
 	w.mu.Lock()

@@ -12,14 +12,14 @@
 // # What is kept
 //
 // A registration outlives its transfers only if a change of the memory behind it is certain to be
-// heard of. The kernel tells this of private anonymous memory: heap, stacks, uninitialised data,
+// noticed. The kernel reports those of private anonymous memory: heap, stacks, uninitialised data,
 // mmap. Page tables show it of shared memory (shared.go). All other memory is registered for one
-// transfer and deregistered at its release. So is all memory where the kernel does not tell, with
+// transfer and deregistered at its release. So is all memory where the kernel reports nothing, with
 // the reason given once (Config.Say).
 //
-// # How changes are heard of
+// # How changes are noticed
 //
-// lapi/cshim/watch watches the mappings that hold registered memory. What is watched is the mapping
+// lapi/cshim/watch watches the mappings that hold registered memory. The mapping is watched
 // as a whole, never a part: a part would cut the mapping in two, and the kernel refuses to mremap
 // across the cut.
 //
@@ -31,8 +31,8 @@
 // the thread that makes it has not returned from the kernel yet. Events that come while nobody
 // acquires are applied by a goroutine, so that unmapped memory does not stay pinned.
 //
-// An madvise gives the pages back only after its event was read, at a moment that nobody tells.
-// What is registered in between would be stale. So memory that madvise has taken pages from is no
+// An madvise gives the pages back only after its event was read, at a moment that nothing reports.
+// A registration in between would be stale. So memory that madvise has taken pages from is no
 // longer kept, but registered for each transfer, until it is unmapped.
 //
 // All caches of the process have one watcher, since a mapping can be watched by one userfaultfd

@@ -9,8 +9,8 @@ import (
 	"lapi/transport"
 )
 
-// fakeDevice stands for an adapter. What an adapter does by pinning pages it does by remembering
-// what stood in them: the first word of each page, which tests set to a value never used before
+// fakeDevice stands for an adapter. An adapter pins pages; this remembers
+// their contents: the first word of each page, which tests set to a value never used before
 // whenever they get a page from the kernel.
 type fakeDevice struct {
 	mu    sync.Mutex
@@ -149,7 +149,7 @@ func touch(t testing.TB, c *Cache, d *fakeDevice, lo, n uint64) {
 	c.Release(acquire(t, c, d, lo, n))
 }
 
-// open makes a cache that keeps, or skips the test where the kernel cannot tell of changes. At the
+// open makes a cache that keeps, or skips the test where the kernel does not report changes. At the
 // test's end all must be deregistered.
 func open(t testing.TB, d *fakeDevice, config Config) *Cache {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errKind: the kernel does not tell of all changes of such memory.
+// errKind: the kernel does not report all changes of such memory.
 var errKind = errors.New("registration: neither private anonymous memory nor shared")
 
 // mapping is a line of /proc/self/maps.

@@ -8,10 +8,10 @@ import (
 	"lapi/transport"
 )
 
-// fakeSource is a kernel that tells of changes when the test says so.
+// fakeSource is a kernel that reports changes when the test says so.
 type fakeSource struct {
 	mu      sync.Mutex
-	under   int           // a change is under way for so many calls of Look
+	under   int           // a change is under way for that number of calls of Look
 	coming  []watch.Event // of it: there when it ends
 	events  []watch.Event
 	lost    bool
@@ -85,8 +85,8 @@ func onFake(t *testing.T, d *fakeDevice) (*Cache, *fakeSource) {
 	return c, s
 }
 
-// duringChange acquires memory, and again twice while a thread that has unmapped it has not told
-// yet: the kernel says so as many times, and another mapping has the address.
+// duringChange acquires memory, and again twice while a thread that has unmapped it has not
+// reported it yet: the kernel says so as many times, and another mapping has the address.
 func duringChange(t *testing.T, times int) *Cache {
 	t.Helper()
 	d := &fakeDevice{}
@@ -110,7 +110,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 	counts(t, duringChange(t, 1000*settleMax), 0, 3, 0, 0, 2)
 }
 
-// An madvise has told, and takes the pages only after they were registered anew.
+// An madvise was reported, and takes the pages only after they were registered anew.
 func TestTakenAfterTold(t *testing.T) {
 	d := &fakeDevice{}
 	c, s := onFake(t, d)
@@ -146,7 +146,7 @@ func TestChangeWhileRegistering(t *testing.T) {
 	}
 }
 
-// The device pins pages only when their changes are told of.
+// The device pins pages only when their changes are reported.
 func TestWatchedBeforeRegistered(t *testing.T) {
 	d := &fakeDevice{}
 	c, s := onFake(t, d)
@@ -165,7 +165,7 @@ func TestWatchedBeforeRegistered(t *testing.T) {
 	}
 }
 
-// What was unmapped is not taken for watched: the mapping that comes next is watched anew. So is
+// Unmapped memory is not taken for watched: the mapping that comes next is watched anew. So is
 // what was moved away; and what it was moved to is no longer watched after Close.
 func TestWatchedAnew(t *testing.T) {
 	for _, kind := range []watch.Kind{watch.Gone, watch.Moved} {
@@ -206,7 +206,7 @@ func TestNeighbourIsWatchedByItself(t *testing.T) {
 	}
 }
 
-// More has happened than was told of: anything may have changed, and be changing.
+// More has happened than was reported: anything may have changed, and be changing.
 func TestEventsLost(t *testing.T) {
 	d := &fakeDevice{}
 	c, s := onFake(t, d)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A set of addresses against one that has a bit for each.
+// A set of addresses against a set with a bit for each.
 func TestIntervals(t *testing.T) {
 	const space = 64
 	r := rand.New(rand.NewPCG(1, 2))

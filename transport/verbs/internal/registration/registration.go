@@ -32,7 +32,7 @@ type Config struct {
 	// ForkUnsafe: after a fork this process's registered pages may be the child's, so that
 	// nothing may be kept (kernels before 5.12; ibv_is_fork_initialized tells).
 	ForkUnsafe bool
-	// Say is told once why nothing is kept, where Off is false; may be nil. It runs inside New.
+	// Say gets one report why nothing is kept, where Off is false; may be nil. It runs inside New.
 	Say func(text string)
 }
 

@@ -117,7 +117,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// What madvise has taken pages from is kept again once it was unmapped.
+// Memory that madvise has taken pages from is kept again once it was unmapped.
 func TestTakenUntilUnmapped(t *testing.T) {
 	d := &fakeDevice{}
 	c := open(t, d, Config{})
@@ -200,7 +200,7 @@ func TestBreak(t *testing.T) {
 	counts(t, c, 20, 21, 0, 20, 0)
 }
 
-// The kernel does not tell of all changes of such memory.
+// The kernel does not report all changes of such memory.
 func TestUnwatched(t *testing.T) {
 	file, err := unix.MemfdCreate("registration", unix.MFD_CLOEXEC)
 	if err != nil {

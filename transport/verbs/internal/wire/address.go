@@ -13,7 +13,7 @@ const Version = 6
 //
 //	 0         2       3         4        8
 //	+---------+-------+---------+--------+-------------+-----
-//	| version | ports | nothing | task   | incarnation | places of the ports
+//	| version | ports | nothing | task   | generation  | places of the ports
 //	+---------+-------+---------+--------+-------------+-----
 //	16: of each port
 //	+-----+------+-----+-------+-----+--------+-----+
@@ -21,10 +21,10 @@ const Version = 6
 //	+-----+------+-----+-------+-----+--------+-----+
 //	then, if JoinAddress has put it there: the address of the spare carrier
 type Address struct {
-	Task        uint32
-	Incarnation uint64 // random: one life of a task; also what proves Hellos
-	Places      []Place
-	Carrier     []byte // where the task is by the spare carrier; empty: nowhere
+	Task       uint32
+	Generation uint64 // random: of the task's process; Hellos are proven by it, too
+	Places     []Place
+	Carrier    []byte // where the task is by the spare carrier; empty: nowhere
 }
 
 // Place is what peers must know of a port.
@@ -47,7 +47,7 @@ func (a *Address) Encode() []byte {
 	binary.LittleEndian.PutUint16(b, Version)
 	b[2] = byte(len(a.Places))
 	binary.LittleEndian.PutUint32(b[4:], a.Task)
-	binary.LittleEndian.PutUint64(b[8:], a.Incarnation)
+	binary.LittleEndian.PutUint64(b[8:], a.Generation)
 	for i := range a.Places {
 		a.Places[i].Encode(b[addressHead+PlaceSize*i:])
 	}
@@ -83,13 +83,13 @@ func (a *Address) Decode(b []byte) bool {
 		return false
 	}
 	*a = Address{Task: binary.LittleEndian.Uint32(b[4:]),
-		Incarnation: binary.LittleEndian.Uint64(b[8:]), Places: make([]Place, b[2])}
+		Generation: binary.LittleEndian.Uint64(b[8:]), Places: make([]Place, b[2])}
 	for i := range a.Places {
 		a.Places[i].Decode(b[addressHead+PlaceSize*i:])
 	}
 	a.Carrier = b[addressHead+PlaceSize*len(a.Places):]
-	return a.Incarnation != 0
+	return a.Generation != 0
 }
 
-// IncarnationOf is that of an encoded address.
-func IncarnationOf(b string) uint64 { return binary.LittleEndian.Uint64([]byte(b[8:16])) }
+// GenerationOf is that of an encoded address.
+func GenerationOf(b string) uint64 { return binary.LittleEndian.Uint64([]byte(b[8:16])) }

@@ -6,7 +6,7 @@ import (
 )
 
 // FuzzHello: what is decoded is the same when it is encoded and decoded again; it is proven by no
-// other key, and by no other incarnations.
+// other key, and by no other generations.
 func FuzzHello(f *testing.F) {
 	f.Add((&Hello{Open: true, Own: 1, Peer: 2, From: 3, QPN: 4, At: Place{QPN: 5, MTU: MTUMin}}).
 		Encode(nil, 1, 2))
@@ -29,8 +29,8 @@ func FuzzHello(f *testing.F) {
 
 // FuzzAddress: what is decoded lies within the address, and is encoded as it was.
 func FuzzAddress(f *testing.F) {
-	f.Add((&Address{Task: 1, Incarnation: 2, Places: []Place{{}, {QPN: 3, Opened: 4}}}).Encode())
-	f.Add(append((&Address{Incarnation: 2, Places: make([]Place, PortsMax)}).Encode(), 1, 2, 3))
+	f.Add((&Address{Task: 1, Generation: 2, Places: []Place{{}, {QPN: 3, Opened: 4}}}).Encode())
+	f.Add(append((&Address{Generation: 2, Places: make([]Place, PortsMax)}).Encode(), 1, 2, 3))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var a, again Address
 		if !a.Decode(b) {

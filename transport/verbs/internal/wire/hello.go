@@ -30,7 +30,7 @@ const (
 	proofSize = 16
 )
 
-// Encode writes h with its proof. The proof's key is the job's with both incarnations, which
+// Encode writes h with its proof. The proof's key is the job's with both generations, which
 // tasks learn only where they are brought together.
 func (h *Hello) Encode(key []byte, from, to uint64) []byte {
 	b := make([]byte, helloSize-proofSize, helloSize)
