@@ -93,6 +93,7 @@ type Stats interface {
 const (
 	PendingMax  = 4096 // of a listener's requests: more are dropped, and come again
 	RejectedMax = 1024 // that are remembered
+	EndedMax    = 4096 // requests that are over, of which late copies are known
 )
 
 // Errors of calls.
@@ -112,6 +113,9 @@ type Machine struct {
 	requests  map[requestKey]*Conn
 	listeners map[uint64]*Listener // by qualifier
 	rejected  []*Conn              // that are remembered, oldest first; some are over already
+	ended     map[requestKey]bool  // requests that are over
+	endings   []requestKey         // the same, EndedMax at the most; the oldest is at oldest
+	oldest    int
 	timers    timers
 	withdrawn int // connections in that state
 	out       [MessageSize]byte
@@ -184,7 +188,8 @@ type Conn struct {
 // New makes a machine without connections.
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, conns: map[uint64]*Conn{}, requests: map[requestKey]*Conn{},
-		listeners: map[uint64]*Listener{}, cookies: map[netip.AddrPort]uint64{}}
+		listeners: map[uint64]*Listener{}, cookies: map[netip.AddrPort]uint64{},
+		ended: map[requestKey]bool{}}
 	m.public = PublicKey(cfg.Key.PublicKey().Bytes())
 	for i := range m.cookieKey {
 		m.cookieKey[i] = byte(cfg.Random())
@@ -231,6 +236,7 @@ func (c *Conn) forget() {
 	delete(c.m.conns, c.number)
 	if !c.Active {
 		delete(c.m.requests, requestKey{c.Peer, c.remote})
+		c.m.end(requestKey{c.Peer, c.remote})
 	}
 	c.m.timers.stop(&c.timer)
 }

@@ -13,6 +13,9 @@ func (m *Machine) onRequest(now int64, at Port, local netip.Addr, from netip.Add
 		c.again()
 		return true
 	}
+	if m.ended[requestKey{from, msg.From}] { // a late copy: nobody waits for an answer
+		return true
+	}
 	l := m.listeners[msg.Qualifier]
 	switch {
 	case l == nil:
@@ -124,7 +127,20 @@ func (c *Conn) Keep() { c.settled() }
 func (c *Conn) Drop() {
 	if c.state == pending {
 		c.forget()
+		delete(c.m.ended, requestKey{c.Peer, c.remote})
 	}
+}
+
+// end notes that a request is over.
+func (m *Machine) end(k requestKey) {
+	if len(m.endings) < EndedMax {
+		m.endings = append(m.endings, k)
+	} else {
+		delete(m.ended, m.endings[m.oldest])
+		m.endings[m.oldest] = k
+		m.oldest = (m.oldest + 1) % EndedMax
+	}
+	m.ended[k] = true
 }
 
 func (c *Conn) confirmed() {

@@ -50,3 +50,46 @@ func TestStaleMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestReplayedRequest: a request that comes again when its connection is over, however late, is
+// no other. Only the newest are remembered. A request that was dropped comes again.
+func TestReplayedRequest(t *testing.T) {
+	n := newNetwork(t, 1)
+	a, b := n.host("k"), n.host("k")
+	b.listen(7)
+	requested, drop := 0, false
+	b.decide = func(c *Conn, private []byte) {
+		if requested++; drop {
+			drop = false
+			c.Drop()
+			return
+		}
+		_ = c.Accept(n.now, private)
+	}
+	for i := range uint64(EndedMax) { // of others
+		b.m.end(requestKey{number: i})
+	}
+	const made = 20
+	for range made {
+		c := a.connect(b, 7, "x", 10)
+		n.run(0.1)
+		c.Close(n.now)
+		for c := range b.m.All() {
+			c.Close(n.now)
+		}
+	}
+	n.run(2 * float64(answerTimeout) / 1e9)
+	for _, d := range n.kept {
+		n.flying = append(n.flying, datagram{n.now + 1, d.from, d.to, d.b})
+	}
+	n.run(1)
+	if requested != made || a.m.Conns()+b.m.Conns() != 0 || len(b.m.ended) != EndedMax {
+		t.Errorf("%d requests for %d connections; %d are left, %d remembered", requested, made,
+			a.m.Conns()+b.m.Conns(), len(b.m.ended))
+	}
+	drop = true
+	a.connect(b, 7, "x", 10)
+	if n.run(3); requested != made+2 {
+		t.Errorf("%d requests after a dropped one, not %d", requested, made+2)
+	}
+}
