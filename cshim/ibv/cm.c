@@ -176,7 +176,7 @@ int cshim_ibv_cm_event(struct cshim_ibv *a, struct cshim_ibv_cm_event *e)
 {
 	struct rdma_cm_event *from;
 
-	if (rdma.get_cm_event(a->cm, &from))
+	if (!ibv_has_some(&a->connections) || rdma.get_cm_event(a->cm, &from))
 		return 0;
 	memset(e, 0, sizeof *e);
 	describe(from, e);

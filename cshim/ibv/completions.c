@@ -152,7 +152,7 @@ cshim_ibv_object cshim_ibv_armed(struct cshim_ibv *a)
 	struct ibv_cq *cq;
 	void *context;
 
-	if (ibv.get_cq_event(a->channel, &cq, &context))
+	if (!ibv_has_some(&a->completions) || ibv.get_cq_event(a->channel, &cq, &context))
 		return 0;
 	struct queue *q = context;
 	if (++q->events >= EVENTS_AT_ONCE) {

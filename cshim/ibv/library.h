@@ -61,6 +61,13 @@ extern struct rdma_library rdma __attribute__((visibility("hidden")));
  * sentence in why. */
 int ibv_load(const char *library, const char *cm_library, char *why);
 
+/* A descriptor, and which file it is. */
+struct ibv_file {
+	int number; /* -1: there is none */
+	dev_t device;
+	ino_t inode;
+};
+
 struct cshim_ibv {
 	struct ibv_context *context;
 	struct ibv_comp_channel *channel;
@@ -71,15 +78,24 @@ struct cshim_ibv {
 	union ibv_gid gid;
 	int ethernet, max_reads;
 	uint8_t port, gid_index;
+	/* of the kernel's interface, of events of the adapter, of the channel, of cm */
+	struct ibv_file commands, events, completions, connections;
 	/*
-	 * removed.c: announcements of the kernel, or -1; the adapter's entry, or 0; the second of the
+	 * removed.c: announcements of the kernel; the adapter's entry, or 0; the second of the
 	 * last look at it. By the thread that asks for the adapter's events (cshim_ibv_event), under
 	 * the lock of the adapter's owner: LAPI's link, or uDAPL's block.
 	 */
-	int notices;
+	struct ibv_file notices;
 	ino_t entry;
 	time_t looked;
 };
+
+/* files.c: notes which file a number names; -1: none. */
+void ibv_know(struct ibv_file *file, int number);
+/* 1 if the number names that file still, or there is none. */
+int ibv_is_ours(const struct ibv_file *file);
+/* 1 if it does, and there is something to be taken. */
+int ibv_has_some(const struct ibv_file *file);
 
 /* Begins and ends to watch for the adapter's removal. */
 void ibv_watch(struct cshim_ibv *a);

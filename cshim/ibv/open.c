@@ -158,6 +158,9 @@ static int make_channel(struct cshim_ibv *a)
 	a->channel = ibv.create_comp_channel(a->context);
 	if (!a->channel)
 		return ibv_reason();
+	ibv_know(&a->commands, a->context->cmd_fd);
+	ibv_know(&a->events, a->context->async_fd);
+	ibv_know(&a->completions, a->channel->fd);
 	int err = unblock(a->channel->fd);
 	return err ? err : unblock(a->context->async_fd);
 }
@@ -188,7 +191,8 @@ static struct cshim_ibv *new_adapter(void)
 	struct cshim_ibv *a = calloc(1, sizeof *a);
 
 	if (a)
-		a->notices = -1;
+		a->notices.number = a->commands.number = a->events.number =
+			a->completions.number = a->connections.number = -1;
 	return a;
 }
 
@@ -257,6 +261,8 @@ static int open_at(struct cshim_ibv *a, const struct cshim_ibv_address *address,
 	if (!err)
 		err = unblock(a->cm->fd);
 	if (!err)
+		ibv_know(&a->connections, a->cm->fd);
+	if (!err)
 		ibv_watch(a);
 	return err;
 }
@@ -299,18 +305,20 @@ int cshim_ibv_list(const char *library, int most, struct cshim_ibv_port *out, ch
 	return n;
 }
 
+/* Nothing is done by a file that the program has closed. */
 void cshim_ibv_close(struct cshim_ibv *a)
 {
 	if (!a)
 		return;
 	ibv_unwatch(a);
-	if (a->channel)
+	int connections = ibv_is_ours(&a->connections);
+	if (a->channel && ibv_is_ours(&a->completions))
 		ibv.destroy_comp_channel(a->channel);
-	if (a->context && !a->cm)
+	if (a->context && !a->cm && ibv_is_ours(&a->commands) && ibv_is_ours(&a->events))
 		ibv.close_device(a->context);
-	if (a->bound)
+	if (a->bound && connections)
 		rdma.destroy_id(a->bound);
-	if (a->cm)
+	if (a->cm && connections)
 		rdma.destroy_event_channel(a->cm);
 	free(a);
 }
@@ -319,7 +327,7 @@ void cshim_ibv_files(const struct cshim_ibv *a, int files[CSHIM_IBV_FILES])
 {
 	files[0] = a->channel->fd;
 	files[1] = a->context->async_fd;
-	files[2] = a->cm ? a->cm->fd : a->notices;
+	files[2] = a->cm ? a->cm->fd : a->notices.number;
 }
 
 int cshim_ibv_active(struct cshim_ibv *a)

@@ -7,9 +7,6 @@
  * last process has closed it, and queue pairs work until then (tests/verbs/removed.c). So the file's
  * entry is looked for: when the kernel announces a removal, by a netlink socket that also wakes a
  * thread that sleeps; and once a second, since a container may get no announcements.
- *
- * A program may close all descriptors, and give the socket's number to a file of its own. So the
- * socket is asked what it is before something is taken from it, and before it is closed.
  */
 #include <linux/netlink.h>
 #include <stdio.h>
@@ -33,19 +30,6 @@ static ino_t entry_of(const struct cshim_ibv *a)
 	return stat(path, &entry) ? 0 : entry.st_ino;
 }
 
-/* Whether the descriptor still is the socket, and not another file of the program's. */
-static int is_socket_of_notices(int file)
-{
-	int protocol = -1;
-	socklen_t size = sizeof protocol;
-	struct sockaddr_nl at = {.nl_family = AF_UNSPEC};
-	socklen_t length = sizeof at;
-
-	return getsockname(file, (struct sockaddr *)&at, &length) == 0 && at.nl_family == AF_NETLINK &&
-	       getsockopt(file, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
-	       protocol == NETLINK_KOBJECT_UEVENT;
-}
-
 void ibv_watch(struct cshim_ibv *a)
 {
 	struct sockaddr_nl at = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
@@ -53,19 +37,20 @@ void ibv_watch(struct cshim_ibv *a)
 	a->entry = entry_of(a);
 	if (!a->entry || a->cm) /* the connection manager has a file that becomes readable */
 		return;
-	a->notices = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC,
-	                    NETLINK_KOBJECT_UEVENT);
-	if (a->notices >= 0 && bind(a->notices, (struct sockaddr *)&at, sizeof at)) {
-		close(a->notices);
-		a->notices = -1;
+	int file = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC,
+	                  NETLINK_KOBJECT_UEVENT);
+	if (file >= 0 && bind(file, (struct sockaddr *)&at, sizeof at)) {
+		close(file);
+		file = -1;
 	}
+	ibv_know(&a->notices, file);
 }
 
 void ibv_unwatch(struct cshim_ibv *a)
 {
-	if (a->notices >= 0 && is_socket_of_notices(a->notices))
-		close(a->notices);
-	a->notices = -1;
+	if (a->notices.number >= 0 && ibv_is_ours(&a->notices))
+		close(a->notices.number);
+	a->notices.number = -1;
 }
 
 /* 1 if the message announces that the adapter's file is removed: "remove@" and its path. The
@@ -86,13 +71,12 @@ static int announced(const struct cshim_ibv *a)
 	int found = 0;
 	ssize_t n;
 
-	/* Mostly nothing waits, which one call tells. */
-	if (recv(a->notices, text, 1, MSG_PEEK | MSG_DONTWAIT) <= 0 || !is_socket_of_notices(a->notices))
+	if (!ibv_has_some(&a->notices)) /* mostly nothing waits, which one call tells */
 		return 0;
 	do {
 		socklen_t size = sizeof from;
 
-		n = recvfrom(a->notices, text, sizeof text - 1, 0, (struct sockaddr *)&from, &size);
+		n = recvfrom(a->notices.number, text, sizeof text - 1, 0, (struct sockaddr *)&from, &size);
 		if (n <= 0 || from.nl_pid != 0) /* only the kernel is believed */
 			continue;
 		text[n] = 0;
@@ -107,7 +91,7 @@ int ibv_is_removed(struct cshim_ibv *a)
 
 	if (!a->entry)
 		return 0;
-	if (a->notices < 0 || !announced(a)) {
+	if (!announced(a)) {
 		clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 		if (now.tv_sec == a->looked)
 			return 0;

@@ -112,7 +112,7 @@ void cshim_ibv_event(struct cshim_ibv *a, struct cshim_ibv_event *out)
 	struct ibv_async_event event;
 
 	memset(out, 0, sizeof *out);
-	if (ibv.get_async_event(a->context, &event)) {
+	if (!ibv_has_some(&a->events) || ibv.get_async_event(a->context, &event)) {
 		if (ibv_is_removed(a)) {
 			out->kind = FATAL;
 			out->type = IBV_EVENT_DEVICE_FATAL;

@@ -133,17 +133,94 @@ static int place(void)
 static void robbed_of_notices(void)
 {
 	struct cshim_ibv a = {.context = &context, .entry = 1};
-	int files[2];
+	int files[2], own = open("/dev/null", O_RDONLY);
 	char text[4];
 
 	CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, files) == 0 && write(files[1], "own", 4) == 4);
-	a.notices = files[0];
+	ibv_know(&a.notices, own);
+	a.notices.number = files[0];
 	CHECK(ibv_is_removed(&a)); /* by its entry, which is not there */
 	CHECK(recv(files[0], text, sizeof text, MSG_DONTWAIT) == 4 && memcmp(text, "own", 4) == 0);
 	ibv_unwatch(&a);
-	CHECK(fcntl(files[0], F_GETFD) >= 0 && a.notices == -1);
+	CHECK(fcntl(files[0], F_GETFD) >= 0 && a.notices.number == -1);
+	close(own);
 	close(files[0]);
 	close(files[1]);
+}
+
+static int taken, closed;
+
+static int get_async_event(struct ibv_context *of, struct ibv_async_event *event)
+{
+	taken++;
+	return -1;
+}
+
+static int get_cq_event(struct ibv_comp_channel *of, struct ibv_cq **cq, void **own)
+{
+	taken++;
+	return -1;
+}
+
+static int get_cm_event(struct rdma_event_channel *of, struct rdma_cm_event **event)
+{
+	taken++;
+	return -1;
+}
+
+static int count_close(struct ibv_comp_channel *of)
+{
+	return ++closed;
+}
+
+static void count_close_of_cm(struct rdma_event_channel *of)
+{
+	closed++;
+}
+
+static void look_for_events(struct cshim_ibv *a)
+{
+	struct cshim_ibv_cm_event connection;
+	struct cshim_ibv_event event;
+
+	cshim_ibv_event(a, &event);
+	cshim_ibv_cm_event(a, &connection);
+	CHECK(cshim_ibv_armed(a) == 0);
+}
+
+/* The same of the adapter's own files: from another in their place nothing is taken, and it is not
+ * closed. */
+static void robbed_of_files(void)
+{
+	const struct cshim_ibv_address address = {.family = 4, .ip = {10, 0, 0, 1}};
+	struct cshim_ibv_info info;
+	char why[CSHIM_IBV_WHY] = "";
+	int files[2], others[2];
+	struct cshim_ibv *a;
+
+	ibv.get_async_event = get_async_event;
+	ibv.get_cq_event = get_cq_event;
+	rdma.get_cm_event = get_cm_event;
+	ibv.destroy_comp_channel = count_close;
+	rdma.destroy_event_channel = count_close_of_cm;
+	CHECK(pipe(files) == 0 && pipe(others) == 0);
+	context.async_fd = context.cmd_fd = completions.fd = channel.fd = files[0];
+	a = cshim_ibv_open_address("", "", &address, &info, why);
+	CHECK(a);
+	look_for_events(a);
+	CHECK(taken == 0); /* nothing is there */
+	CHECK(write(files[1], "x", 1) == 1 && write(others[1], "x", 1) == 1);
+	look_for_events(a);
+	CHECK(taken == 3);
+	CHECK(dup2(others[0], files[0]) == files[0]);
+	look_for_events(a);
+	CHECK(taken == 3);
+	cshim_ibv_close(a);
+	CHECK(closed == 0);
+	for (int i = 0; i < 2; i++) {
+		close(files[i]);
+		close(others[i]);
+	}
 }
 
 void test_rdma_open(void)
@@ -186,6 +263,7 @@ void test_rdma_open(void)
 	link_layer = IBV_LINK_LAYER_INFINIBAND;
 	CHECK(place() == 0);
 	robbed_of_notices();
+	robbed_of_files();
 	close(files[0]);
 	close(files[1]);
 }
