@@ -235,7 +235,7 @@ endif
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= $(if $(WHOLE),20,5)
 TESTED     := ./capi ./cmd/... ./core/... ./descriptor ./transport/... ./cshim/ibv/... \
-  ./tests/bench/... ./tests/mutants/... ./tests/dialect
+  ./tests/bench/... ./tests/mutants/... ./tests/dialect ./tests/shared
 # Packages in which something runs at the same time: the race detector finds nothing in the others,
 # and makes them take up to ten times as long. WHOLE=1: all packages have it.
 RACED = $(if $(M32),,$(if $(WHOLE),$(TESTED),$(shell scripts/raced.sh)))
@@ -265,6 +265,7 @@ vet: $(STATICCHECK) $(addprefix $(BUILD)/dat/,pointers_gen.h sweep_calls.h sweep
 	$(STATICCHECK) ./...
 	@scripts/analyze.sh
 	@$(GO) run ./tests/dialect
+	@$(GO) run ./tests/shared
 	@unformatted=$$(gofmt -l capi cmd core cshim descriptor tests transport); \
 	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:" $$unformatted; exit 1; }
 

@@ -15,18 +15,18 @@ import (
 // rather than gcc asked: a line names the part's folder, and -MM would add what that part includes
 // in turn, which is no arrow of the includer's.
 var cParts = map[string]map[string]string{
-	"coll":    {},
-	"context": {"progress": "the block begins with progress's", "start": "core's first call"},
+	"coll":    {"cpu": "what processors have"},
+	"context": {"cpu": "marks of shared words", "progress": "the block begins with progress's", "start": "core's first call"},
 	"cpu":     {},
 	"dat":     {"dat/evd": "handles, the block"},
 	"dat/api": {"dat": "the block, core", "dat/coll": "posts", "dat/dev": "posts in place", "dat/evd": "waits, dequeues",
 		"dat/rc": "posts, turns", "node": "guarded arguments", "progress": "lock, waits",
 		"registry": "adapters of other providers", "start": "core's first call"},
-	"dat/coll": {"coll": "reductions", "dat": "handles, core", "dat/evd": "events",
+	"dat/coll": {"coll": "reductions", "cpu": "marks of shared words", "dat": "handles, core", "dat/evd": "events",
 		"ibv": "queue pairs to members on other nodes", "node": "copies"},
 	"dat/dev": {"dat": "posts, events"},
-	"dat/evd": {"progress": "the block is one of progress's"},
-	"dat/rc": {"dat": "the lane, core", "dat/coll": "a turn goes on with groups",
+	"dat/evd": {"cpu": "marks of shared words", "progress": "the block is one of progress's"},
+	"dat/rc": {"cpu": "marks of shared words", "dat": "the lane, core", "dat/coll": "a turn goes on with groups",
 		"dat/dev": "posts to adapters, their completions", "dat/evd": "events", "node": "rings, copies"},
 	"fortran": {"context": "calls enter it", "handlers": "procedures as arguments",
 		"lapi": "LAPI_BYTE", "node": "guarded arguments"},
@@ -50,7 +50,7 @@ var cParts = map[string]map[string]string{
 		"registry/provider": "what the object's table says"},
 	"registry/provider": {},
 	"start":             {"node": "the guard's handler", "progress": "signals, messages"},
-	"watch":             {},
+	"watch":             {"cpu": "marks of shared words"},
 }
 
 // cContracts are the headers of a room of uDAPL that others may include; the rest is its own. No

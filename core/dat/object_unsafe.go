@@ -1,6 +1,7 @@
 package dat
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"lapi/core/dat/codes"
@@ -156,7 +157,7 @@ func (h *handles) remove(o Object) {
 	p := h.place(b.handle)
 	b.freed = true
 	p.object, p.slot.Kind = nil, 0
-	p.slot.Poked++
+	atomic.AddUint32(&p.slot.Poked, 1)
 	h.free = append(h.free, p)
 	h.inUse--
 }

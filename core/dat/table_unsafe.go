@@ -56,7 +56,7 @@ func (t *peerTable) table() *layout.DatTable {
 	return (*layout.DatTable)(unsafe.Pointer(unsafe.SliceData(t.bytes)))
 }
 
-func (t *peerTable) copies() *uint64 { return &t.table().Copies }
+func (t *peerTable) copies() uint64 { return atomic.LoadUint64(&t.table().Copies) }
 
 // openTable makes the own table. Where others cannot share it, it is C's alone. Nil: there is no
 // memory.
@@ -145,7 +145,8 @@ func (e *EP) revoke() {
 	if o == nil {
 		return
 	}
-	if _, tag := e.conn.Name(); o.Open == 0 || o.Tag != tag {
+	_, tag := e.conn.Name()
+	if atomic.LoadUint32(&o.Open) == 0 || atomic.LoadUint32(&o.Tag) != tag {
 		return
 	}
 	atomic.StoreUint32(&o.Open, 0)
@@ -181,18 +182,17 @@ const (
 // is of a megabyte at most. The mark of a process that was killed stays, and one that is stopped is
 // gone after the timeout.
 func (h *neighbourhood) awaitCopy(n *neighbour) {
-	at := n.table.copies()
-	was := atomic.LoadUint64(at)
+	was := n.table.copies()
 	if was&1 == 0 || was == n.table.stuck {
 		return
 	}
 	for range copyLooks {
-		if atomic.LoadUint64(at) != was {
+		if n.table.copies() != was {
 			return
 		}
 	}
 	pid := n.pid()
-	for until := h.clock() + h.timeout; atomic.LoadUint64(at) == was; {
+	for until := h.clock() + h.timeout; n.table.copies() == was; {
 		if h.network.(TableMaker).Gone(pid) || h.clock() >= until {
 			n.table.stuck = was
 			return

@@ -50,7 +50,8 @@ func (b *Block) Open(spin, yield int, descriptors []int) error {
 		return err
 	}
 	words := b.words
-	words.SpinCalls, words.Yields = uint32(spin), uint32(yield)
+	atomic.StoreUint32(&words.SpinCalls, uint32(spin))
+	words.Yields = uint32(yield)
 	words.Descriptors[0] = int32(fd)
 	words.NumDescriptors = 1
 	b.files = [maxFiles]descriptor.File{descriptor.FileOf(fd)}
@@ -76,7 +77,7 @@ func (b *Block) Watch(descriptor int) {
 
 // SetSpin is for owners that learn later whether threads have a processor each.
 func (b *Block) SetSpin(spin int) {
-	if b.words.SpinCalls != uint32(spin) {
+	if atomic.LoadUint32(&b.words.SpinCalls) != uint32(spin) {
 		atomic.StoreUint32(&b.words.SpinCalls, uint32(spin))
 	}
 }

@@ -3,6 +3,7 @@
 #define COLL_KERNELS_H
 
 #include "coll/reduce.h"
+#include "cpu/cpu.h"
 
 /* out[i] = a[i] op b[i] for n elements. */
 typedef void coll_kernel(void *out, const void *a, const void *b, size_t n);
@@ -12,7 +13,7 @@ typedef struct coll_kernels {
 } coll_kernels;
 
 extern const coll_kernels coll_kernels_plain;
-#if defined(__x86_64__)
+#if CSHIM_AVX2
 extern const coll_kernels coll_kernels_avx2;
 #endif
 

@@ -1,5 +1,6 @@
 /* kernels_avx2.c - the kernels for processors with AVX2. */
-#if defined(__x86_64__)
+#include "cpu/cpu.h"
+#if CSHIM_AVX2
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #else

@@ -44,12 +44,12 @@ static const struct {
  */
 const coll_kernels *coll_kernels_best(void)
 {
-#if defined(__x86_64__)
+#if CSHIM_AVX2
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx2"))
 		return &coll_kernels_avx2;
 #endif
-	return &coll_kernels_plain; /* on aarch64 with Neon, which all of them have */
+	return &coll_kernels_plain; /* with Neon on Arm, with VSX on POWER, which all of them have */
 }
 
 static coll_kernel *kernel(int op, int type)

@@ -31,7 +31,7 @@ typedef struct cshim_context {
 	/* Tracing (trace.h): likewise, and written after the threads have ended; looked at under
 	 * the lock. */
 	uint64_t trace_file;  /* where the cshim_trace_head is mapped, while trace_level is not 0 */
-	uint32_t trace_level; /* atomic: 0 is off */
+	CSHIM_SHARED uint32_t trace_level; /* atomic: 0 is off */
 
 	/*
 	 * What LAPI_Msgpoll returns: LAPI_SEND_COMPLETE, LAPI_RECV_COMPLETE; core sets bits,
@@ -43,7 +43,7 @@ typedef struct cshim_context {
 	 * Completion handlers: core adds 1 for each handler it queues, under the lock; handler
 	 * threads sleep on it.
 	 */
-	uint32_t completion_seq;     /* atomic futex */
+	CSHIM_SHARED uint32_t completion_seq;     /* atomic futex */
 	uint32_t completion_threads; /* constant: how many handler threads LAPI_Init makes */
 
 	/* C's own. */
@@ -53,7 +53,7 @@ typedef struct cshim_context {
 	/*
 	 * atomic, written under the lock: LAPI_Setcntr_wstatus has been called in this incarnation
 	 */
-	uint32_t listed;
+	CSHIM_SHARED uint32_t listed;
 	/* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */
 	uint32_t satisfied;
 	/* under the lock: LAPI_Probe without news in a row, where tasks share processors */

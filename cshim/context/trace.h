@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "cpu/shared.h"
 #define CSHIM_TRACE_MAGIC 0x3165636172744150u /* bytes "PAtrace1" */
 #define CSHIM_TRACE_VERSION 2
 #define CSHIM_TRACE_NAME 24
@@ -58,7 +59,7 @@ typedef struct cshim_trace_record {
 	int32_t thread; /* kernel's id */
 	int32_t peer;   /* task, -1: none */
 	int32_t code;
-	uint32_t kind;                  /* atomic, stored last */
+	CSHIM_SHARED uint32_t kind;                  /* atomic, stored last */
 	uint8_t name[CSHIM_TRACE_NAME]; /* padded with 0; a longer name is cut */
 } cshim_trace_record;
 
@@ -72,7 +73,7 @@ typedef struct cshim_trace_head {
 	int32_t pid;
 	uint64_t capacity; /* records */
 	/* atomic: records claimed; more than capacity: the difference was lost */
-	uint64_t next;
+	CSHIM_SHARED uint64_t next;
 	/*
 	 * CLOCK_MONOTONIC just after the tasks met in LAPI_Init: aligns the clocks of several
 	 * machines

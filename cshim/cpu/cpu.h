@@ -5,19 +5,78 @@
 #ifndef CSHIM_CPU_H
 #define CSHIM_CPU_H
 
+#include <stdint.h>
+
 /* Once in a process, before the others are used. Any thread, any number of times. */
 void cshim_cpu_prepare(void);
 
 /* How many processors are online. */
 int cshim_processors(void);
 
-/* A short pause of this processor inside a spin loop. */
+/* A short pause of this processor inside a spin loop. On Arm a yield is nothing on most processors;
+ * an isb waits until what is under way is done. On POWER the thread's priority falls and comes back. */
 static inline void cshim_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
-	__asm__ volatile("yield");
+	__asm__ volatile("isb" ::: "memory");
+#elif defined(__powerpc64__)
+	__asm__ volatile("or 1,1,1\n\tor 2,2,2" ::: "memory");
+#endif
+}
+
+/* A counter that goes on at a rate of its own, to compare how long short pieces of code take. */
+static inline uint64_t cshim_cycles(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t now;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+	return now;
+#elif defined(__powerpc64__)
+	return __builtin_ppc_get_timebase();
+#else
+#error "a processor whose counter of cycles is not known here"
+#endif
+}
+
+/* The line of at will be written soon. A baseline compiler would emit a prefetch for reading. */
+static inline void cshim_prefetch_to_write(const void *at)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+	__builtin_prefetch(at, 1);
+#endif
+}
+
+/* 1: there are kernels for the processors of this architecture that have AVX2. */
+#if defined(__x86_64__)
+#define CSHIM_AVX2 1
+#else
+#define CSHIM_AVX2 0
+#endif
+
+/* No page of any architecture is smaller. */
+#define CSHIM_LEAST_PAGE 4096
+
+/*
+ * How many bytes before an address, the end of what the kernel writes, are to be written last and by
+ * themselves, so that a program that looks at the last byte sees the others: what becomes visible at
+ * once. On x86 that is what lies in the last line. On Arm it is the aligned word, on POWER of 4 bytes, as
+ * the kernel there stores 8 bytes in two parts.
+ */
+static inline uint64_t cshim_last_bytes(uint64_t end)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	return (end - 1) % 64 + 1;
+#elif defined(__aarch64__)
+	return end % 8 == 0 ? 8 : end % 4 == 0 ? 4 : 1;
+#else
+	return end % 4 == 0 ? 4 : 1;
 #endif
 }
 
@@ -28,7 +87,7 @@ extern int cshim_polls_locked;
  * Between two looks at memory that another processor writes. A bare loop of loads runs far ahead,
  * and all of that is thrown away when the line changes. An lfence holds it back, and lets the
  * line's news through at once. So does a locked instruction, on some processors sooner. A pause
- * takes longer.
+ * takes longer. On Arm the pause is such a barrier, too.
  */
 static inline void cshim_between_polls(void)
 {

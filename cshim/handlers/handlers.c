@@ -151,7 +151,7 @@ static void run_sent(cshim_context *context, cshim_addr handler, cshim_addr info
 {
 	cshim_progress *progress = &context->progress;
 	scompl_hndlr_t *send_handler = (scompl_hndlr_t *)(uintptr_t)handler;
-	uint32_t was = progress->calling, caller = progress->caller;
+	uint32_t was = CSHIM_OWN(progress->calling), caller = progress->caller;
 	cshim_handler before;
 
 	cshim_call_begins(progress);

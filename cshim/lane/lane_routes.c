@@ -35,7 +35,7 @@ static int takes_part(cshim_lane *lane, const node_peer *peer)
 /* Waits until nothing is under way with the target any more; not in a handler. */
 static int settled(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t n)
 {
-	int waited = context->progress.calling ? NODE_WAIT_NOT
+	int waited = CSHIM_OWN(context->progress.calling) ? NODE_WAIT_NOT
 	                                       : cshim_lane_settle(context, lane, peer, NULL, n);
 
 	return waited == NODE_WAIT_OVER ? drained(peer, n) : waited;

@@ -29,7 +29,7 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t *cntr, int val)
 	}
 	/* Atomic: a thread of another context may be adding to it. */
 	__atomic_store_n(value_of(cntr), val, __ATOMIC_RELEASE);
-	if (__builtin_expect(context->listed, 0))
+	if (__builtin_expect(CSHIM_OWN(context->listed), 0))
 		golapi_counter_unlist(cshim_index_of(context), CSHIM_ADDR(cntr));
 	cshim_event(&context->progress);
 	return cshim_leave(context, LAPI_SUCCESS); /* notifies */

@@ -36,7 +36,7 @@ int cshim_probe_as(cshim_context *context, uint32_t idle_per_yield)
 
 	cshim_poll_begin(&context->progress);
 	flags = call_once(context);
-	if (__builtin_expect(context->progress.spin_calls == 0, 0))
+	if (__builtin_expect(CSHIM_OWN(context->progress.spin_calls) == 0, 0))
 		share_processor(context, flags, idle_per_yield);
 	else
 		cshim_lock_pass(&context->progress);
@@ -48,7 +48,7 @@ int cshim_progress_for_sends(cshim_context *context)
 {
 	uint32_t handle = context->progress.handle;
 
-	if (!context->progress.calling && !cshim_in_handler(&context->progress))
+	if (!CSHIM_OWN(context->progress.calling) && !cshim_in_handler(&context->progress))
 		cshim_probe(context);
 	/* Others have had the lock, and may have ended it. */
 	return cshim_alive(&context->progress, handle);
@@ -71,7 +71,7 @@ static uint32_t take_state(cshim_context *context)
 /* After a call without news: let others have the lock and, after some of them, the processor. */
 static void make_room(cshim_progress *progress, uint32_t idle)
 {
-	if (idle < progress->spin_calls)
+	if (idle < CSHIM_OWN(progress->spin_calls))
 		cshim_lock_pass(progress);
 	else
 		cshim_yield_unlocked(progress);

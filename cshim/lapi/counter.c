@@ -62,7 +62,7 @@ static const cshim_goal_kind nopoll = {.over = over, .elsewhere = 1, .cancels = 
 
 void cshim_satisfied(cshim_context *context)
 {
-	if (++context->satisfied % SATISFIED_PER_CALL == 0 && !context->progress.calling)
+	if (++context->satisfied % SATISFIED_PER_CALL == 0 && !CSHIM_OWN(context->progress.calling))
 		cshim_probe(context);
 }
 

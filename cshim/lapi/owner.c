@@ -12,7 +12,7 @@ static uint32_t call_core(cshim_context *context, uint64_t ticket)
 	uint32_t flags = golapi_dispatch(cshim_index_of(context), ticket);
 
 	context->asked = ticket;
-	context->asked_events = context->progress.event_seq;
+	context->asked_events = CSHIM_OWN(context->progress.event_seq);
 	cshim_lane_turned(context);
 	cshim_gfence_check(context);
 	return flags;
@@ -28,7 +28,8 @@ static uint32_t call(cshim_progress *progress, uint64_t ticket)
 	flags = cshim_lane_turn(context);
 	/* Tickets end in core's calls, and by messages that are core's. */
 	if (flags & CSHIM_LANE_CORE ||
-	    (ticket && (ticket != context->asked || progress->event_seq != context->asked_events)))
+	    (ticket && (ticket != context->asked ||
+	                CSHIM_OWN(progress->event_seq) != context->asked_events)))
 		flags = (flags & ~CSHIM_LANE_CORE) | call_core(context, ticket);
 	return flags;
 }

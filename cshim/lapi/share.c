@@ -18,7 +18,7 @@
 /* A thread in a wait on a condition variable, on its stack. */
 typedef struct cshim_sharer {
 	const lapi_cond_t *cond;
-	uint32_t outcome;          /* atomic futex: below; written under the lock */
+	CSHIM_SHARED uint32_t outcome;          /* atomic futex: below; written under the lock */
 	struct cshim_sharer *next; /* under the lock */
 } cshim_sharer;
 

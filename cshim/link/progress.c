@@ -186,7 +186,8 @@ static void look(cshim_context *context)
 	static const int never;
 	uint32_t seen;
 
-	if (context->progress.calling || context->progress.spin_calls == 0 || !context->lane)
+	if (CSHIM_OWN(context->progress.calling) ||
+	    CSHIM_OWN(context->progress.spin_calls) == 0 || !context->lane)
 		return;
 	seen = cshim_lane_await(context, &never, 1, LOOKS);
 	if (seen & CSHIM_SEEN_CALL)

@@ -7,8 +7,10 @@ int node_order_peers(node_link *link)
 {
 	if (link->fencing && !link->unordered && !node_membarrier_everywhere())
 		link->unordered = 1;
-	if (!link->fencing)
-		cshim_full_fence(); /* the peers have theirs */
+	/* The peers have theirs, or, where the kernel refuses, look again in time: this thread's own
+	 * stores come before its looks in any case. */
+	if (!link->fencing || link->unordered)
+		cshim_full_fence();
 	return !link->unordered;
 }
 

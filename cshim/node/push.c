@@ -91,12 +91,12 @@ static int push_piece(node_link *link, node_peer *peer, uint64_t era, node_trans
 	node_ring_control *own = node_control(peer->in_control);
 	int rc = NODE_GONE;
 
-	__atomic_store_n(&own->pushing, own->pushing | 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&own->pushing, CSHIM_OWN(own->pushing) | 1, __ATOMIC_RELAXED);
 	cshim_full_fence(); /* pairs with that in node_await_copy */
 	if (era_of(node_control(peer->out_control)) == era)
 		rc = node_copy(link, peer, 0, piece);
 	/* release: the copy is over, pairs with the load in node_await_copy */
-	__atomic_store_n(&own->pushing, (own->pushing | 1) + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->pushing, (CSHIM_OWN(own->pushing) | 1) + 1, __ATOMIC_RELEASE);
 	return rc;
 }
 

@@ -39,6 +39,7 @@
 
 #include <stdint.h>
 
+#include "cpu/shared.h"
 #include "node/barrier.h"
 
 #define NODE_SEGMENT_MAGIC 0x315F6D68736C4150u /* bytes "PAlshm_1" */
@@ -98,7 +99,7 @@ typedef struct node_place {
 
 typedef struct node_slot {
 	/* stored last, as one word: publishes the message (release; pairs with node_next) */
-	uint64_t head;
+	CSHIM_SHARED uint64_t head;
 	uint8_t bytes[NODE_SLOT_SIZE - 8];
 } node_slot;
 
@@ -107,23 +108,23 @@ typedef struct node_slot {
 typedef struct node_ring_control {
 	/* Written by the receiver at the end of each batch and each quarter ring. */
 	/* slots before this index are free (release; the receiver has finished reading) */
-	uint64_t consumed;
+	CSHIM_SHARED uint64_t consumed;
 	/* 1 + index of the oldest refused message that was not accepted since, 0: none. Stored
 	   before the consumed that passes it. A message is accepted if consumed is past it and held
 	   is 0 or past it. */
-	uint64_t held;
+	CSHIM_SHARED uint64_t held;
 	uint8_t line0[48];
 	/* Written by the receiver, rarely. */
 	/* 1: the receiver does not look at this ring unless its bit in pending is set */
-	uint32_t cold;
+	CSHIM_SHARED uint32_t cold;
 	/* How often the receiver has given up what was under way with the sender: what the sender
 	   was asked for before, it must not write to the receiver's memory any more (pull.c). */
-	uint32_t era;
+	CSHIM_SHARED uint32_t era;
 	/* Odd while the receiver writes the sender's memory, as it was asked to. */
-	uint32_t pushing;
+	CSHIM_SHARED uint32_t pushing;
 	uint8_t line1[52];
 	/* Set by the sender before it sleeps, taken by the receiver. */
-	uint32_t waiting; /* 1: wake the sender when consumed or held changes */
+	CSHIM_SHARED uint32_t waiting; /* 1: wake the sender when consumed or held changes */
 	uint8_t line2[60];
 	uint8_t line3[64];
 } node_ring_control;
@@ -131,7 +132,7 @@ typedef struct node_ring_control {
 /* A word of the barrier (barrier.h), alone on two lines, so that neither a neighbour nor the
    prefetcher moves it. */
 typedef struct node_barrier_word {
-	uint64_t value;
+	CSHIM_SHARED uint64_t value;
 	uint8_t line[120];
 } node_barrier_word;
 
@@ -173,15 +174,15 @@ typedef struct node_segment_head {
 	uint8_t line1[64];
 	/* Written by the owner, and by senders that have rung (compare-and-swap of what they had
 	   read, to NODE_AWAKE). */
-	uint64_t armed;
+	CSHIM_SHARED uint64_t armed;
 	/* Written by the owner: 1 while no user thread has polled for a moment. It computes: who
 	   moves much data should do it alone. A hint. */
-	uint32_t away;
+	CSHIM_SHARED uint32_t away;
 	uint8_t line2[52];
 	uint8_t line3[64];
 	/* Bit set: the cold ring of that sender has messages, or the sender has left. Set by
 	   senders, taken by the owner. */
-	uint64_t pending[NODE_MAX_RINGS / 64];
+	CSHIM_SHARED uint64_t pending[NODE_MAX_RINGS / 64];
 	uint8_t line4[48];
 	uint8_t line5[64];
 	node_barrier_words barrier;

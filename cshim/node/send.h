@@ -116,16 +116,6 @@ static inline void node_clear_continued(node_peer *peer, uint64_t index)
 #define NODE_SLOTS_AHEAD 8
 #define NODE_SLOTS_STREAM 4
 
-/* The line of at will be written soon. A baseline compiler would emit a prefetch for reading. */
-static inline void node_prefetch_to_write(const void *at)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
-#else
-	__builtin_prefetch(at, 1);
-#endif
-}
-
 /* A message has begun at index: prepares for the ones that are likely to follow. */
 static inline void node_append_ahead(const node_link *link, node_peer *peer, uint64_t index)
 {
@@ -135,7 +125,7 @@ static inline void node_append_ahead(const node_link *link, node_peer *peer, uin
 		sender->turn = link->turn;
 		sender->streamed = index;
 	} else if (__builtin_expect(index - sender->streamed >= NODE_SLOTS_STREAM, 0)) {
-		node_prefetch_to_write(node_slot_at(peer->out_slots, index + NODE_SLOTS_AHEAD));
+		cshim_prefetch_to_write(node_slot_at(peer->out_slots, index + NODE_SLOTS_AHEAD));
 	}
 }
 

@@ -44,7 +44,7 @@ struct pmix_info {
 	struct pmix_value value;
 };
 
-#if defined(__x86_64__) || defined(__aarch64__)
+#if UINTPTR_MAX > 0xffffffff
 _Static_assert(sizeof(struct pmix_proc) == 260, "proc");
 _Static_assert(sizeof(struct pmix_value) == 32 && offsetof(struct pmix_value, of) == 8, "value");
 _Static_assert(sizeof(struct pmix_info) == 552 && offsetof(struct pmix_info, value) == 520, "info");

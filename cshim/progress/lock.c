@@ -250,8 +250,8 @@ void cshim_lock_pass(cshim_progress *progress)
 	uint32_t count, depth;
 	int i;
 
-	if (__atomic_load_n(&progress->lock_waiters, __ATOMIC_RELAXED) == 0 || progress->calling ||
-	    progress->lock_floor)
+	if (__atomic_load_n(&progress->lock_waiters, __ATOMIC_RELAXED) == 0 ||
+	    CSHIM_OWN(progress->calling) || progress->lock_floor)
 		return;
 	count = __atomic_load_n(&progress->lock_count, __ATOMIC_RELAXED);
 	depth = cshim_lock_release_all(progress);

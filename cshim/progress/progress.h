@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "cpu/cpu.h"
+#include "cpu/shared.h"
 
 #define CSHIM_MAX_DESCRIPTORS 16
 
@@ -86,28 +87,28 @@ struct cshim_progress {
 	 * Identity: written by the owner before state becomes ACTIVE (release), constant until it
 	 * is TERMINATING.
 	 */
-	uint32_t state;  /* atomic; above */
+	CSHIM_SHARED uint32_t state;  /* atomic; above */
 	uint32_t handle; /* names the incarnation */
 
 	/* First what every call touches. The lock (lock.h): */
-	uint32_t lock_word;    /* atomic: 0 free, else the owning thread's id */
+	CSHIM_SHARED uint32_t lock_word;    /* atomic: 0 free, else the owning thread's id */
 	uint32_t lock_depth;   /* owning thread only: how often it has locked */
-	uint32_t lock_waiters; /* atomic: threads inside the slow path of locking */
+	CSHIM_SHARED uint32_t lock_waiters; /* atomic: threads inside the slow path of locking */
 	/* atomic: how often the lock was taken; lets a yielding thread see that another had it */
-	uint32_t lock_count;
+	CSHIM_SHARED uint32_t lock_count;
 	/* atomic: the owning thread's pthread_t, 0 if free; only that thread writes */
-	uint64_t lock_thread;
+	CSHIM_SHARED uint64_t lock_thread;
 	/* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
-	uint32_t lock_after;
+	CSHIM_SHARED uint32_t lock_after;
 	/* by the lock's owner: it has the lock from a thread that lends it, to whom it goes back */
 	uint32_t lock_borrowed;
 
 	/* Who waits (wait.c, sleep.c): */
 	/* atomic, written under the lock: changes when what a thread waits for may be over */
-	uint32_t event_seq;
+	CSHIM_SHARED uint32_t event_seq;
 	/* under the lock: event_seq up to which waiting threads were told */
 	uint32_t noticed_events;
-	uint32_t followers; /* atomic, written under the lock: waits that are following */
+	CSHIM_SHARED uint32_t followers; /* atomic, written under the lock: waits that are following */
 	uint32_t due;         /* under the lock, the owner's: functions of the user's are due */
 	CSHIM_AT(struct cshim_wait)
 	leader; /* under the lock: the leader's wait, NULL if there is none */
@@ -115,12 +116,12 @@ struct cshim_progress {
 	CSHIM_AT(struct cshim_wait) asleep;
 
 	/* atomic, written under the lock: threads inside a call that waits or polls */
-	uint32_t polling;
+	CSHIM_SHARED uint32_t polling;
 	/* atomic: changes with each such call; the service thread looks for change */
-	uint32_t polls;
+	CSHIM_SHARED uint32_t polls;
 	uint32_t not_polling; /* under the lock: peers were told so */
 	/* under the lock: 1 while a progress call runs, so that handlers do not nest it */
-	uint32_t calling;
+	CSHIM_SHARED uint32_t calling;
 	uint32_t caller; /* under the lock: the thread inside it; valid while calling */
 	/*
 	 * By the lock's owner: levels of the lock that the user's handler under way must not give
@@ -132,21 +133,21 @@ struct cshim_progress {
 	 * progress calls in vain before a waiting thread yields; 0: it does not spin. Under the
 	 * lock; the service thread looks at it without
 	 */
-	uint32_t spin_calls;
+	CSHIM_SHARED uint32_t spin_calls;
 	uint32_t yields;   /* constant: yields before it sleeps */
-	uint32_t spinners; /* atomic: followers that spin */
+	CSHIM_SHARED uint32_t spinners; /* atomic: followers that spin */
 	/* atomic: thread id of the one thread asleep on the descriptors, 0 if none */
-	uint32_t poller;
+	CSHIM_SHARED uint32_t poller;
 	uint32_t lock_crowded; /* under the lock: calls that left while others waited for it */
 	/* atomic futex: changes when sleeping waiters shall look at the lock again */
-	uint32_t lock_wakes;
+	CSHIM_SHARED uint32_t lock_wakes;
 
 	/* The service thread (service.c): */
 	/* atomic, by the owner under the lock: it makes progress if nobody polls */
-	uint32_t interrupts;
-	uint32_t service_seq;    /* atomic futex: it must look around */
-	uint32_t service_parked; /* atomic: it sleeps until user threads leave */
-	uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
+	CSHIM_SHARED uint32_t interrupts;
+	CSHIM_SHARED uint32_t service_seq;    /* atomic futex: it must look around */
+	CSHIM_SHARED uint32_t service_parked; /* atomic: it sleeps until user threads leave */
+	CSHIM_SHARED uint32_t service_tid;    /* atomic: its thread id, 0 if it does not run */
 
 	CSHIM_AT(const cshim_owner) owner; /* by cshim_progress_add */
 	CSHIM_AT(cshim_progress) next;     /* of all blocks */
@@ -313,7 +314,7 @@ static inline void cshim_call_ends(cshim_progress *progress)
 static inline int cshim_in_handler(const cshim_progress *progress)
 {
 	return __builtin_expect(progress->lock_floor != 0, 0) ||
-	       (__builtin_expect(progress->calling, 0) && progress->caller == cshim_tid());
+	       (__builtin_expect(CSHIM_OWN(progress->calling), 0) && progress->caller == cshim_tid());
 }
 
 /*
@@ -332,7 +333,7 @@ static inline int cshim_holds_others(void)
  */
 static inline void cshim_event(cshim_progress *progress)
 {
-	__atomic_store_n(&progress->event_seq, progress->event_seq + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&progress->event_seq, CSHIM_OWN(progress->event_seq) + 1, __ATOMIC_RELAXED);
 }
 
 /* sleep.c: what follows when event_seq has moved and others wait. */
@@ -365,7 +366,7 @@ static inline uint32_t cshim_progress_call(cshim_progress *progress, uint64_t ti
 
 	/* Another thread, whose handler has given up the lock for a moment: its call is not over.
 	 */
-	if (progress->calling)
+	if (CSHIM_OWN(progress->calling))
 		return 0;
 	cshim_call_begins(progress);
 	flags = progress->owner.at->call(progress, ticket);
@@ -390,7 +391,7 @@ void cshim_poll_end(cshim_progress *progress);
 void cshim_polls_again(cshim_progress *progress);
 static inline void cshim_poll_note(cshim_progress *progress)
 {
-	__atomic_store_n(&progress->polls, progress->polls + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&progress->polls, CSHIM_OWN(progress->polls) + 1, __ATOMIC_RELAXED);
 	if (__builtin_expect(progress->not_polling != 0, 0))
 		cshim_polls_again(progress);
 }

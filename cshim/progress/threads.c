@@ -26,9 +26,9 @@ typedef struct member {
 typedef struct cshim_threads {
 	cshim_progress *progress;
 	uint32_t handle;
-	uint32_t running; /* atomic futex: members that have not ended */
+	CSHIM_SHARED uint32_t running; /* atomic futex: members that have not ended */
 	/* atomic: members that have not ended, and who ends the incarnation; the last frees it */
-	uint32_t holders;
+	CSHIM_SHARED uint32_t holders;
 	cshim_threads_plan plan;
 	uint32_t count; /* members that were started */
 	member members[];
@@ -123,7 +123,7 @@ int cshim_threads_start(cshim_progress *progress, const cshim_threads_plan *plan
 		return ENOMEM;
 	threads->progress = progress;
 	threads->handle = progress->handle;
-	threads->holders = 1;
+	CSHIM_OWN(threads->holders) = 1;
 	threads->plan = *plan;
 	progress->threads.at = threads;
 	error = start_members(threads);

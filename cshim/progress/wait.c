@@ -29,13 +29,13 @@ enum { LONG_YIELD_NS = 500000 };
  */
 void cshim_poll_begin(cshim_progress *progress)
 {
-	__atomic_store_n(&progress->polling, progress->polling + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&progress->polling, CSHIM_OWN(progress->polling) + 1, __ATOMIC_RELAXED);
 	cshim_poll_note(progress);
 }
 
 void cshim_poll_end(cshim_progress *progress)
 {
-	__atomic_store_n(&progress->polling, progress->polling - 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&progress->polling, CSHIM_OWN(progress->polling) - 1, __ATOMIC_RELAXED);
 	cshim_light_fence();
 	if (__builtin_expect(__atomic_load_n(&progress->service_parked, __ATOMIC_RELAXED) != 0, 0))
 		cshim_service_alert(progress);
@@ -74,12 +74,12 @@ static uint32_t idle_call(cshim_progress *progress, cshim_wait *wait, uint32_t i
 {
 	const cshim_patience *patience = wait->goal->patience;
 
-	if (!patience->sleeps && idle < progress->spin_calls) {
+	if (!patience->sleeps && idle < CSHIM_OWN(progress->spin_calls)) {
 		cshim_lock_pass(progress);
 		return idle + 1;
 	}
-	if (!patience->sleeps && idle - progress->spin_calls < progress->yields)
-		return yield_long(progress, patience) ? progress->spin_calls + progress->yields
+	if (!patience->sleeps && idle - CSHIM_OWN(progress->spin_calls) < progress->yields)
+		return yield_long(progress, patience) ? CSHIM_OWN(progress->spin_calls) + progress->yields
 		                                      : idle + 1;
 	cshim_sleep(progress, wait);
 	return 0;
@@ -123,8 +123,9 @@ static int glances(cshim_progress *progress, const cshim_wait *wait, uint32_t id
 {
 	uint32_t flags;
 
-	if (idle % GLANCES_PER_CALL == 0 || idle >= progress->spin_calls ||
-	    wait->goal->patience->glance == 0 || progress->calling || progress->leader.at != wait)
+	if (idle % GLANCES_PER_CALL == 0 || idle >= CSHIM_OWN(progress->spin_calls) ||
+	    wait->goal->patience->glance == 0 || CSHIM_OWN(progress->calling) ||
+	    progress->leader.at != wait)
 		return 0;
 	flags = cshim_look(progress, wait->goal->kind, wait->goal, wait->goal->patience->glance);
 	if (flags & CSHIM_SEEN_CALL && !(flags & CSHIM_SEEN_OVER))
@@ -196,7 +197,7 @@ static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t 
 			cshim_lock_pass(progress);
 		} else if (progress->leader.at != wait) {
 			cshim_follow(progress, wait,
-			             wait->goal->patience->sleeps ? 0 : progress->spin_calls);
+			             wait->goal->patience->sleeps ? 0 : CSHIM_OWN(progress->spin_calls));
 		} else {
 			idle = idle_call(progress, wait, idle);
 		}

@@ -87,7 +87,7 @@ typedef struct cshim_wait {
 	int cancel;              /* its thread's own: whether it can be cancelled outside of this */
 	uint32_t depth;          /* levels of the lock that it gave up to sleep */
 	uint32_t handle;         /* constant: the incarnation */
-	uint32_t signal;         /* atomic futex: of sleep.c */
+	CSHIM_SHARED uint32_t signal;         /* atomic futex: of sleep.c */
 	struct cshim_wait *next; /* list of all waits of the block, under the lock */
 } cshim_wait;
 
@@ -145,7 +145,7 @@ static inline __attribute__((always_inline)) int cshim_wait_soon(cshim_progress 
 	int left = patience->looks, call = patience->call_first, so_far;
 	uint32_t handle = progress->handle, seen;
 
-	if ((progress->spin_calls == 0 && !patience->crowded) || progress->calling)
+	if ((CSHIM_OWN(progress->spin_calls) == 0 && !patience->crowded) || CSHIM_OWN(progress->calling))
 		return CSHIM_WAIT_NOT_YET;
 	cshim_poll_note(progress);
 	while (left > 0 && !progress->leader.at) {

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "watch/watch.h"
+#include "cpu/shared.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -29,15 +30,15 @@ struct cshim_watch {
 	int fd;         /* the userfaultfd */
 	int bell;       /* an eventfd: there are events */
 	int stop;       /* an eventfd: the thread ends */
-	uint32_t ended; /* cshim_watch_wait returns 0 */
+	CSHIM_SHARED uint32_t ended; /* cshim_watch_wait returns 0 */
 	pthread_t thread;
 	/*
 	 * Not 0 from before an event is read until it can be taken: the thread whose event was read
 	 * goes on meanwhile.
 	 */
-	uint32_t reading;
-	uint32_t lost;
-	uint32_t put, taken; /* counts of events; one writer each */
+	CSHIM_SHARED uint32_t reading;
+	CSHIM_SHARED uint32_t lost;
+	CSHIM_SHARED uint32_t put, taken; /* counts of events; one writer each */
 	cshim_watch_event events[ROOM];
 };
 
@@ -66,7 +67,7 @@ static uint64_t convert(const struct uffd_msg *message, cshim_watch_event *event
 
 static void put(cshim_watch *watch, const struct uffd_msg *message)
 {
-	uint32_t at = watch->put;
+	uint32_t at = CSHIM_OWN(watch->put);
 	cshim_watch_event *event = &watch->events[at % ROOM];
 
 	if (at - __atomic_load_n(&watch->taken, __ATOMIC_ACQUIRE) == ROOM)
@@ -220,7 +221,7 @@ int cshim_watch_look(cshim_watch *watch)
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	settled = settled && !__atomic_load_n(&watch->reading, __ATOMIC_ACQUIRE);
-	events = __atomic_load_n(&watch->put, __ATOMIC_ACQUIRE) != watch->taken ||
+	events = __atomic_load_n(&watch->put, __ATOMIC_ACQUIRE) != CSHIM_OWN(watch->taken) ||
 	         __atomic_load_n(&watch->lost, __ATOMIC_ACQUIRE);
 	return (settled ? CSHIM_WATCH_SETTLED : 0) | (events ? CSHIM_WATCH_EVENTS : 0);
 }
@@ -228,7 +229,7 @@ int cshim_watch_look(cshim_watch *watch)
 size_t cshim_watch_take(cshim_watch *watch, cshim_watch_event *events, size_t max, int *lost)
 {
 	uint32_t there = __atomic_load_n(&watch->put, __ATOMIC_ACQUIRE);
-	uint32_t at = watch->taken;
+	uint32_t at = CSHIM_OWN(watch->taken);
 	size_t n = 0;
 
 	while (n < max && at != there)

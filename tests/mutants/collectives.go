@@ -135,7 +135,7 @@ var collectives = []mutation{
 		kill:   "go ./core/dat TestRailFails"},
 	{name: "rail-never-credits",
 		file:   "cshim/dat/coll/rail.c",
-		old:    "	rail->credited = memory->own.taken = rail->state.taken;",
+		old:    "	rail->credited = CSHIM_OWN(memory->own.taken) = rail->state.taken;",
 		new:    "	rail->credited = rail->state.taken;",
 		broken: "a sender waits for slots that were read long ago",
 		kill:   "go ./core/dat TestRailsCarryOperations"},

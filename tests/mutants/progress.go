@@ -57,7 +57,7 @@ var progress = []mutation{
 		kill:   "c lock"},
 	{name: "lock-pass-in-handler",
 		file:   "cshim/progress/lock.c",
-		old:    "progress->calling ||\n\t    progress->lock_floor",
+		old:    "CSHIM_OWN(progress->calling) || progress->lock_floor",
 		new:    "0",
 		broken: "a handler's wait lets another thread into the dispatcher",
 		kill:   "c block"},

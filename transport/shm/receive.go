@@ -60,8 +60,8 @@ func (l *Link) Progress(max int) int {
 
 // somePending says whether a peer has something to tell beside the messages in active rings.
 func (l *Link) somePending() bool {
-	pending := &l.own.head().Pending
-	return atomic.LoadUint64(&pending[0])|atomic.LoadUint64(&pending[1]) != 0
+	own := l.own.head()
+	return atomic.LoadUint64(&own.Pending[0])|atomic.LoadUint64(&own.Pending[1]) != 0
 }
 
 // receive deals with at most max messages of p's ring, and returns how many were taken or held.

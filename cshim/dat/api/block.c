@@ -278,7 +278,7 @@ static DAT_RETURN close_adapter(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	if (!enter())
 		return cannot_start();
 	result = godat_call(DAT_CALL_ia_close, (uint64_t *)arguments);
-	if (dat_progress.state != CSHIM_ACTIVE || godat_adapters() > 0)
+	if (CSHIM_OWN(dat_progress.state) != CSHIM_ACTIVE || godat_adapters() > 0)
 		leave();
 	else
 		end();
@@ -311,7 +311,7 @@ DAT_RETURN dat_may_enter(void)
 		return interrupted();
 	if (cshim_start("DAT") != CSHIM_STARTED)
 		result = cannot_start();
-	else if (dat_progress.state != CSHIM_ACTIVE && cshim_threads_probe() != 0)
+	else if (CSHIM_OWN(dat_progress.state) != CSHIM_ACTIVE && cshim_threads_probe() != 0)
 		result = NO_RESOURCES;
 	return end_opening(result);
 }
@@ -326,7 +326,7 @@ static DAT_RETURN open_adapter(const uint64_t *arguments)
 	result = godat_call(DAT_CALL_ia_openv, (uint64_t *)arguments);
 	if (result == DAT_SUCCESS)
 		dat_extensions_found();
-	if (result != DAT_SUCCESS || dat_progress.state == CSHIM_ACTIVE) {
+	if (result != DAT_SUCCESS || CSHIM_OWN(dat_progress.state) == CSHIM_ACTIVE) {
 		leave();
 		return result;
 	}

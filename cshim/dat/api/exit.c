@@ -27,7 +27,7 @@ static void leave(void)
 			return;
 		usleep(PAUSE_US);
 	}
-	if (dat_progress.state == CSHIM_ACTIVE)
+	if (CSHIM_OWN(dat_progress.state) == CSHIM_ACTIVE)
 		godat_exit();
 	cshim_lock_drop(&dat_progress);
 }

@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) int quickly(DAT_EP_HANDLE ep, DAT_C
 	pair = *dev_recent_of((uintptr_t)ep);
 	/* it is judged, too, when it is time to look for completions */
 	if (__builtin_expect(pair->ep != (uintptr_t)ep ||
-	                             (dat_progress.polls + 1) % DAT_POSTS_PER_LOOK == 0 ||
+	                             (CSHIM_OWN(dat_progress.polls) + 1) % DAT_POSTS_PER_LOOK == 0 ||
 	                             dat_progress.not_polling ||
 	                             !node_can_read(post.local, sizeof *post.local) ||
 	                             (post.op != RC_SEND &&

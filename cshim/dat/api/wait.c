@@ -71,7 +71,7 @@ static void cancelled(void *argument)
 /* Waits, under the lock; timeout in microseconds. CSHIM_WAIT_ENDED: no adapter is open any more. */
 static int wait_for(const dat_slot *slot, uint32_t threshold, DAT_TIMEOUT timeout)
 {
-	event_wait wait = {slot, slot->poked, threshold};
+	event_wait wait = {slot, CSHIM_OWN(slot->poked), threshold};
 	const cshim_goal goal = {.kind = &event_kind,
 	                         .patience = &patience,
 	                         .object = &wait,
@@ -267,7 +267,7 @@ static __attribute__((noinline, cold)) DAT_RETURN slow_dequeue(DAT_EVD_HANDLE ev
 
 	if (!dat_enter_after(begun))
 		return dat_refused();
-	if (dat_progress.state == CSHIM_ACTIVE)
+	if (CSHIM_OWN(dat_progress.state) == CSHIM_ACTIVE)
 		cshim_poll_note(&dat_progress);
 	result = dequeue(evd_handle, event);
 	crowd = dat_groups_crowd;

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "cpu/shared.h"
 #define DAT_GROUP_MOST 64     /* members: core/dat's neighboursMax */
 #define DAT_GROUP_CHUNKS 32   /* rounds that a member may be ahead of another, at the most */
 #define DAT_GROUP_CHUNK 65536 /* bytes of a chunk at the most */
@@ -28,7 +29,7 @@
 typedef struct dat_desc {
 	/* 1 + the round. Stored last (release): publishes the rest, and the chunk of the staging
 	 * buffer */
-	uint64_t stamp;
+	CSHIM_SHARED uint64_t stamp;
 	uint64_t check;  /* what all members' calls must have in common */
 	uint64_t n;      /* bytes, of operations whose lengths differ */
 	uint32_t rounds; /* for how many rounds it has data; of the operation's first round */
@@ -46,37 +47,37 @@ typedef struct dat_desc {
 /* The request of a member that cannot read another's memory, and its answer to another's request
  * (pull.c). */
 typedef struct dat_pull {
-	uint64_t asks;  /* number of requests (release): publishes the request */
-	uint64_t from;  /* the rank that it asks; DAT_GROUP_MOST: none */
-	uint64_t what;  /* of a reduction: 0 elements, 1 results */
-	uint64_t at, n; /* n bytes at a place of the data that that rank sends */
+	CSHIM_SHARED uint64_t asks;  /* number of requests (release): publishes the request */
+	CSHIM_SHARED uint64_t from;  /* the rank that it asks; DAT_GROUP_MOST: none */
+	CSHIM_SHARED uint64_t what;  /* of a reduction: 0 elements, 1 results */
+	CSHIM_SHARED uint64_t at, n; /* n bytes at a place of the data that that rank sends */
 	/* the request that is answered: its number, and rank (release): publishes the answer */
-	uint64_t answers;
+	CSHIM_SHARED uint64_t answers;
 } dat_pull;
 
 /* A member's own part of the memory that all map. */
 typedef struct dat_rank_slot {
-	uint64_t done; /* it reads nothing of rounds before this one any more (release) */
+	CSHIM_SHARED uint64_t done; /* it reads nothing of rounds before this one any more (release) */
 	dat_pull pull;
 	/* the decider's (release): the round after the operation's first one, DAT_DECIDED_AT bits
 	 * up; the number of later operations with the same arguments that it holds for,
 	 * DAT_HOLDS_AT bits up; and the path of long data, DAT_PATH_ */
-	uint64_t decided;
+	CSHIM_SHARED uint64_t decided;
 	/* 1: it writes no descriptor any more (release), and nobody may write its memory. Set by
 	 * itself or, when its process is gone, by the others */
-	uint64_t ended;
+	CSHIM_SHARED uint64_t ended;
 	/* 1 more than the first round of the operation of which it has written the other's memory
 	 * (release), and up to which byte of what it sends */
-	uint64_t pushed, upto;
-	uint32_t pushing; /* odd: it is about to write it, or does */
+	CSHIM_SHARED uint64_t pushed, upto;
+	CSHIM_SHARED uint32_t pushing; /* odd: it is about to write it, or does */
 	uint32_t zero;
 	/* of a member whose memory the other may write: twice 1 more than that round, and 1 if the
 	 * other does, 0 if this one reads all by itself. The first of the two claims it (compare
 	 * and swap) */
-	uint64_t claim;
+	CSHIM_SHARED uint64_t claim;
 	/* of rank 0: how much the group's clock is ahead of CLOCK_MONOTONIC; 0: nobody has looked
 	 */
-	uint64_t clock;
+	CSHIM_SHARED uint64_t clock;
 	uint64_t line1[2];
 	dat_desc desc[DAT_GROUP_CHUNKS]; /* by round */
 } dat_rank_slot;
@@ -127,7 +128,7 @@ typedef struct dat_rail_tail {
 	uint32_t seq;   /* of the operation, its low bits */
 	uint16_t n;     /* bytes of data in front of this */
 	uint8_t what, kind;
-	uint64_t stamp; /* 1 + the number of the message on the rail: placed last */
+	CSHIM_SHARED uint64_t stamp; /* 1 + the number of the message on the rail: placed last */
 } dat_rail_tail;
 
 /* what of a message: a part of a message of the plan's; an ask where a message is to be written
@@ -138,11 +139,12 @@ typedef struct dat_rail_tail {
 
 /* Words that a member writes in the other's memory beside messages. */
 typedef struct dat_rail_words {
-	uint64_t taken;  /* messages of the other's that it has taken */
-	uint64_t asleep; /* a thread of its own sleeps, and is to be woken by a link's message */
+	CSHIM_SHARED uint64_t taken;  /* messages of the other's that it has taken */
+	CSHIM_SHARED uint64_t asleep; /* a thread of its own sleeps, and is to be woken by a link's message */
 	/* where the message whose ask has that number is to be written; n is 0: it is to come in
 	 * parts. Written at once, number last */
-	uint64_t addr, n, key, number;
+	uint64_t addr, n, key;
+	CSHIM_SHARED uint64_t number;
 	uint64_t last; /* nobody reads it: what was written before it has come */
 } dat_rail_words;
 

@@ -42,7 +42,7 @@ static void ask(dat_group *group, const dat_read *read)
 	STORE(own->at, read->offset + group->pull.pulled);
 	STORE(own->n, left < group->config.chunk ? left : group->config.chunk);
 	/* release: pairs with asked_by */
-	__atomic_store_n(&own->asks, own->asks + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->asks, CSHIM_OWN(own->asks) + 1, __ATOMIC_RELEASE);
 	group->pull.asking = left ? read->from + 1 : 0;
 	group->progressed = 1;
 }
@@ -55,11 +55,11 @@ static int take(dat_group *group, const dat_read *read)
 	/* a hostile member may have changed its place since */
 	uint64_t left = read->n > group->pull.pulled ? read->n - group->pull.pulled : 0;
 	uint64_t most = left < group->config.chunk ? left : group->config.chunk;
-	uint64_t n = own->n < most ? own->n : most;
+	uint64_t asked = CSHIM_OWN(own->n), n = asked < most ? asked : most;
 
 	/* acquire: pairs with answer */
 	if (__atomic_load_n(&other->answers, __ATOMIC_ACQUIRE) !=
-	    name_of(own->asks, group->config.rank)) {
+	    name_of(CSHIM_OWN(own->asks), group->config.rank)) {
 		if (dat_group_has_ended(group, read->from))
 			dat_group_fail(group);
 		return 0;

@@ -77,12 +77,12 @@ static int write_piece(dat_group *group, uint32_t to, node_transfer *piece)
 	dat_rank_slot *own = dat_group_slot(group, group->config.rank);
 	int rc = NODE_GONE;
 
-	__atomic_store_n(&own->pushing, own->pushing | 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&own->pushing, CSHIM_OWN(own->pushing) | 1, __ATOMIC_RELAXED);
 	cshim_full_fence(); /* pairs with that in node_await_copy */
 	if (peer && !dat_group_has_ended(group, to))
 		rc = node_copy(link, peer, 0, piece);
 	/* release: the copy is over, pairs with the load in node_await_copy */
-	__atomic_store_n(&own->pushing, (own->pushing | 1) + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->pushing, (CSHIM_OWN(own->pushing) | 1) + 1, __ATOMIC_RELEASE);
 	return rc == NODE_SENT;
 }
 
@@ -125,6 +125,7 @@ int dat_group_push(dat_group *group, const dat_group_op *op)
 	const dat_desc *desc;
 	dat_span from, to = {0, 0}, own;
 	int keeps = keeps_what_it_sends(op) && op->send.addr;
+	uint64_t upto;
 
 	if (!group->push.to_push)
 		return 1;
@@ -136,7 +137,8 @@ int dat_group_push(dat_group *group, const dat_group_op *op)
 	if (to.n > from.n)
 		to.n = from.n;
 	own = dat_group_part(group, op, 1, group->config.rank);
-	slot->upto = write_all(group, &from, to.addr, split(op, to.n), to.n, keeps ? &own : NULL);
+	upto = write_all(group, &from, to.addr, split(op, to.n), to.n, keeps ? &own : NULL);
+	__atomic_store_n(&slot->upto, upto, __ATOMIC_RELAXED); /* pushed publishes it */
 	if (group->failed)
 		return 0;
 	group->push.to_push = 0;

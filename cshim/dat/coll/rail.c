@@ -253,7 +253,7 @@ static void credit(dat_group *group, dat_rail *rail)
 		group->rails.owes = 1;
 		return;
 	}
-	rail->credited = memory->own.taken = rail->state.taken;
+	rail->credited = CSHIM_OWN(memory->own.taken) = rail->state.taken;
 	post_words(group, rail, &memory->own.taken, &memory->words.taken, sizeof(uint64_t));
 }
 
@@ -341,7 +341,7 @@ int dat_group_grant(dat_group *group, uint32_t rank, const void *grant)
 	memory->own.addr = g->addr;
 	memory->own.n = g->n;
 	memory->own.key = g->key;
-	memory->own.number = g->number;
+	CSHIM_OWN(memory->own.number) = g->number;
 	post_words(group, rail, &memory->own.addr, &memory->words.addr, 4 * sizeof(uint64_t));
 	return 1;
 }
@@ -382,7 +382,7 @@ static void sleeps(dat_group *group, dat_rail *rail)
 	if (!memory || rail->armed || rail->gone || rail->state.failed || !takes(group, rail))
 		return;
 	rail->armed = 1;
-	memory->own.asleep = 1;
+	CSHIM_OWN(memory->own.asleep) = 1;
 	post_words(group, rail, &memory->own.asleep, &memory->words.asleep, sizeof(uint64_t));
 }
 

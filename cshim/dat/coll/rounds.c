@@ -66,7 +66,7 @@ void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void 
 	group->progressed = 1;
 	/* others have the next descriptor in their caches, from the time when it was last written
 	 */
-	node_prefetch_to_write(dat_group_desc_at(group, group->config.rank, round + 1));
+	cshim_prefetch_to_write(dat_group_desc_at(group, group->config.rank, round + 1));
 }
 
 const dat_desc *dat_group_desc(dat_group *group, uint32_t rank, uint64_t round)

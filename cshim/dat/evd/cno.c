@@ -76,9 +76,9 @@ static void settle(dat_slot *slot, const dat_cno *cno)
 	int before = errno;
 	ssize_t n = 0;
 
-	if (ready == slot->ready)
+	if (ready == CSHIM_OWN(slot->ready))
 		return;
-	slot->ready = ready;
+	evd_set_ready(slot, ready);
 	cshim_event(&dat_progress);
 	if (cno->fd < 0)
 		return;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpu/shared.h"
 #include "progress/progress.h"
 
 /* The block of uDAPL, whose lock covers everything of it, and at which threads wait for events. Its
@@ -23,8 +24,8 @@ extern cshim_progress dat_progress;
 typedef struct dat_slot {
 	uint64_t table;
 	uint32_t kind;   /* 1 + DAT_HANDLE_TYPE; 0: not in use */
-	uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
-	uint32_t poked;  /* it changes to end waits */
+	CSHIM_SHARED uint32_t ready;  /* of an EVD: events that wake a waiter; of a CNO: 1 if triggered */
+	CSHIM_SHARED uint32_t poked;  /* it changes to end waits */
 	uint32_t length; /* of an EVD: events in the queue */
 	/* address of an EVD's dat_queue, a CNO's dat_cno, an EP's dat_end, a group's dat_group; 0:
 	 * none */

@@ -63,7 +63,8 @@ void evd_close(uint64_t evd)
 
 	evd_set_cno(evd, 0);
 	slot->lane = 0;
-	slot->length = slot->ready = 0;
+	slot->length = 0;
+	evd_set_ready(slot, 0);
 	free((void *)(uintptr_t)queue->ring.at);
 	free(queue);
 }
@@ -121,7 +122,7 @@ void evd_placed(uint64_t evd, int counter, int silent)
 	slot->length++;
 	if (silent)
 		return;
-	slot->ready = slot->length;
+	evd_set_ready(slot, slot->length);
 	cshim_event(&dat_progress);
 	if (__builtin_expect(dat_queue_of(slot)->cno != 0, 0))
 		cno_fire(evd, dat_queue_of(slot));
@@ -187,7 +188,7 @@ void evd_wake(uint64_t evd)
 
 	if (slot->length == 0)
 		return;
-	slot->ready = slot->length;
+	evd_set_ready(slot, slot->length);
 	cshim_event(&dat_progress);
 	cno_fire(evd, dat_queue_of(slot));
 }
@@ -216,10 +217,12 @@ void evd_set(uint64_t evd, uint32_t flag, int on)
 
 void evd_set_waitable(uint64_t evd, int on)
 {
+	dat_slot *slot = dat_slot_at(evd);
+
 	evd_set(evd, DAT_QUEUE_UNWAITABLE, !on);
 	if (on)
 		return;
-	dat_slot_at(evd)->poked++;
+	__atomic_store_n(&slot->poked, CSHIM_OWN(slot->poked) + 1, __ATOMIC_RELAXED);
 	cshim_event(&dat_progress);
 }
 
@@ -242,7 +245,7 @@ static void pop(dat_slot *slot, dat_queue *queue, evd_event *event)
 {
 	*event = *event_at(queue, 0);
 	queue->ring.head++;
-	slot->ready = --slot->length;
+	evd_set_ready(slot, --slot->length);
 	if (slot->length == 0)
 		queue->flags &= ~DAT_QUEUE_OVERFLOWED;
 }
@@ -282,7 +285,7 @@ uint32_t evd_wait_begins(uint64_t evd, int32_t threshold, int blocks)
 		queue->flags |= DAT_QUEUE_BLOCKED;
 		queue->counters[DCNT_EVD_WAIT_BLOCKED]++;
 	}
-	slot->ready = slot->length; /* silent ones are found, too */
+	evd_set_ready(slot, slot->length); /* silent ones are found, too */
 	return DAT_SUCCESS;
 }
 

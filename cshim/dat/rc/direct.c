@@ -42,7 +42,7 @@ static uint64_t place_there(const dat_end *end, const dat_request *request)
 
 	if (end->config.peer_index >= DAT_TABLE_ENDS ||
 	    !__atomic_load_n(&open->open, __ATOMIC_ACQUIRE) ||
-	    open->tag != end->config.peer_tag)
+	    __atomic_load_n(&open->tag, __ATOMIC_RELAXED) != end->config.peer_tag)
 		return 0;
 	return dat_memory_in(table, open->pz, request->context, request->addr, request->local.n,
 	                     request->op == RC_READ ? DAT_MEM_PRIV_REMOTE_READ_FLAG
@@ -78,18 +78,18 @@ uint64_t rc_copy_part(const dat_end *end, const dat_request *request, uint64_t a
 	uint64_t last = 0, moved = 0, there;
 
 	/* pairs with core's look at it, when that has cleared what place_there looks at */
-	__atomic_store_n(&own->copies, own->copies + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&own->copies, CSHIM_OWN(own->copies) + 1, __ATOMIC_RELAXED);
 	cshim_full_fence();
 	there = place_there(end, request);
 	if (there) {
 		if (request->op == RC_WRITE && at + n == request->local.n)
-			last = dat_last_line(there + at, n);
+			last = dat_last_part(there + at, n);
 		remote[0] = (node_range){there + at, n - last};
 		remote[1] = (node_range){there + at + n - last, last};
 		node_copy_ranges(dat_link_of(end), dat_peer_of(end), request->op == RC_READ,
 		                 here, ranges, remote, last ? 2 : 1, &moved);
 	}
-	__atomic_store_n(&own->copies, own->copies + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->copies, CSHIM_OWN(own->copies) + 1, __ATOMIC_RELEASE);
 	return moved;
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "cpu/shared.h"
 #include "dat/evd/evd.h"
 #include "dat/lane.h"
 #include "dat/request.h"
@@ -17,7 +18,7 @@
 typedef struct dat_name {
 	uint64_t addr, n;
 	uint64_t pz;         /* a handle */
-	uint32_t context;    /* 0: none */
+	CSHIM_SHARED uint32_t context;    /* 0: none */
 	uint16_t privileges; /* DAT_MEM_PRIV_FLAGS */
 	uint8_t zerobased;
 	uint8_t window; /* it is an RMR's */
@@ -38,10 +39,10 @@ typedef struct dat_name {
  */
 typedef struct dat_open {
 	uint64_t pz;        /* a handle: its contexts are those of this zone */
-	uint32_t tag, open; /* rc's; 1: it is open */
+	CSHIM_SHARED uint32_t tag, open; /* rc's; 1: it is open */
 	uint64_t zero;
 	uint64_t line0[5];
-	uint32_t done; /* each request of the peer's before this number has taken effect */
+	CSHIM_SHARED uint32_t done; /* each request of the peer's before this number has taken effect */
 	uint32_t zero1;
 	uint64_t line1[7];
 } dat_open;
@@ -53,16 +54,16 @@ typedef struct dat_open {
  * copies that was odd has changed. Each side has a full barrier between its store and its look.
  */
 typedef struct dat_table {
-	uint64_t copies; /* odd: this process accesses the memory of another; under its lock */
+	CSHIM_SHARED uint64_t copies; /* odd: this process accesses the memory of another; under its lock */
 	uint64_t line0[7];
-	uint64_t polls; /* a hint: how often a program has looked for events in vain */
+	CSHIM_SHARED uint64_t polls; /* a hint: how often a program has looked for events in vain */
 	/*
 	 * 1: of the threads that this process has, one that waits is asleep, or some CNO is to be
 	 * triggered; 0: only the service thread is asleep, which wakes for nothing that a program
 	 * does not wait for. Stored before the
 	 * links are armed, and valid while they are.
 	 */
-	uint32_t waits;
+	CSHIM_SHARED uint32_t waits;
 	uint32_t zero;
 	uint64_t line1[6];
 	dat_open ends[DAT_TABLE_ENDS];   /* by number; open is stored last (release) */

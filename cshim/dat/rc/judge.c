@@ -140,11 +140,11 @@ static void look_between(const dat_post *post)
 {
 	int large = post->num_segments > 0 && post->local_iov->segment_length >= NODE_TARGET_MIN;
 
-	if ((!large && !dat_the_lane.adapters) || dat_progress.state != CSHIM_ACTIVE ||
+	if ((!large && !dat_the_lane.adapters) || CSHIM_OWN(dat_progress.state) != CSHIM_ACTIVE ||
 	    !dat_the_lane.on)
 		return;
 	cshim_poll_note(&dat_progress);
-	if (!large && dat_progress.polls % DAT_POSTS_PER_LOOK)
+	if (!large && CSHIM_OWN(dat_progress.polls) % DAT_POSTS_PER_LOOK)
 		return;
 	rc_poll(0, NULL);
 	if (dat_groups)

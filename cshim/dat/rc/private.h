@@ -202,16 +202,15 @@ int rc_scatter(uint64_t zone, int window, const dat_local *local, uint32_t offse
                uint64_t n);
 
 /*
- * How many of the n bytes at an address come last, in a copy of their own: those in the last line,
- * since programs look at the last byte. What the kernel copies at once is a string instruction's,
- * whose stores are seen in any order.
+ * How many of the n bytes at an address come last, in a copy of their own, since programs look at the
+ * last byte. What the kernel copies at once is seen in any order; between two ranges of one call it
+ * lets go of the target's pages, which is a full barrier (docs/memory-order.md).
  */
-#define DAT_LINE 64
-static inline uint64_t dat_last_line(uint64_t at, uint64_t n)
+static inline uint64_t dat_last_part(uint64_t at, uint64_t n)
 {
-	uint64_t in_line = (at + n - 1) % DAT_LINE + 1;
+	uint64_t last = cshim_last_bytes(at + n);
 
-	return n > in_line ? in_line : 0;
+	return n > last ? last : 0;
 }
 
 /* Writes the header of a message about a request: each member. */

@@ -27,7 +27,7 @@ static uint64_t own_half(const dat_request *request)
 /* The origin's half, and the message that it is there, or could not be. */
 static int send_half(const dat_end *end, const dat_request *request, dat_header *header)
 {
-	uint64_t last = dat_last_line(request->addr, request->local.n);
+	uint64_t last = dat_last_part(request->addr, request->local.n);
 	uint64_t own = own_half(request), at = 0, moved = 1;
 
 	while (at < own && moved) {
@@ -118,7 +118,7 @@ void rc_pulled(dat_end *end, const dat_ask *pull)
 	}
 	/* the kernel's copy needs the line itself; the other way takes so many bytes as the origin
 	 */
-	last = dat_last_line(own ? pull->header.addr : at, pull->header.total);
+	last = dat_last_part(own ? pull->header.addr : at, pull->header.total);
 	if (!last || own >= pull->header.total - last) {
 		send_again(end);
 		return;
@@ -152,7 +152,7 @@ void rc_half(dat_end *end, const dat_header *header, const node_arrival *arrival
 	}
 	if (header->total != pull.total || header->offset > pull.total ||
 	    arrival->data != pull.total - header->offset ||
-	    arrival->data != dat_last_line(pull.addr, pull.total)) {
+	    arrival->data != dat_last_part(pull.addr, pull.total)) {
 		rc_fail(end, header->seq, DAT_DTO_ERR_BAD_RESPONSE);
 		return;
 	}

@@ -303,7 +303,7 @@ static void expect_answer(const dat_end *end, const node_peer *peer)
 	if (*last == slot)
 		return;
 	*last = slot;
-	node_prefetch_to_write(slot);
+	cshim_prefetch_to_write(slot);
 }
 
 /* The message at the head of a ring: its end, which has dealt with it; NULL: it is core's. */
@@ -328,7 +328,7 @@ static inline dat_end *receive(const node_link *link, const node_peer *peer,
 	/* The peer looks at this line: it is on its way while the message is dealt with. Else the
 	 * next lock, of the program's next call, would wait for it. */
 	if (end->config.own)
-		node_prefetch_to_write(&((const dat_open *)(uintptr_t)end->config.own)->done);
+		cshim_prefetch_to_write(&((const dat_open *)(uintptr_t)end->config.own)->done);
 	if (arrival->kind == DAT_MSG_DATA && takes_receive(&ask.header))
 		expect_answer(end, peer);
 	receive_for(end, &ask, arrival);
@@ -514,7 +514,7 @@ int rc_poll(uint64_t evd, DAT_EVENT *event)
 	evd_want(evd, event);
 	flags = receive_rings();
 	if (own)
-		__atomic_store_n(&own->polls, own->polls + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&own->polls, CSHIM_OWN(own->polls) + 1, __ATOMIC_RELAXED);
 	due = core_is_due();
 	rc_look(due ? 0 : evd);
 	if (evd)
