@@ -2,7 +2,8 @@
  * guard_aarch64.c - the guarded functions of 64-bit Arm; see guard_piece.h.
  *
  * Stores become visible in any order. So a copy keeps the aligned word at its end, of 8, 4 or 1
- * bytes, for last, behind a barrier for stores; 2, 4 and 8 bytes are one store.
+ * bytes, for last, behind a barrier for stores; 2, 4 and 8 bytes are one store, also behind a barrier,
+ * as they may be the end of what came in pieces, or what a program looks at to know of an earlier write.
  */
 #if defined(__aarch64__)
 #include "node/guard_piece.h"
@@ -60,14 +61,17 @@ __asm__(".pushsection .text\n"
 	"	b.hi 4f\n"
 	"	b.ne 1f\n"
 	"	ldr x4, [x1]\n"
+	"	dmb ishst\n"
 	"	str x4, [x0]\n" DONE
 	"1:	cmp x2, #4\n"
 	"	b.ne 2f\n"
 	"	ldr w4, [x1]\n"
+	"	dmb ishst\n"
 	"	str w4, [x0]\n" DONE
 	"2:	cmp x2, #2\n"
 	"	b.ne 3f\n"
 	"	ldrh w4, [x1]\n"
+	"	dmb ishst\n"
 	"	strh w4, [x0]\n" DONE
 	"3:	cbz x2, 30f\n" /* 1, 3, 5, 6, 7 */
 	"	add x4, x0, x2\n"

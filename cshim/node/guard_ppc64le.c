@@ -2,7 +2,8 @@
  * guard_ppc64le.c - the guarded functions of POWER, little-endian, from POWER8 on; see guard_piece.h.
  *
  * Stores become visible in any order. So a copy keeps the aligned word at its end, of 8, 4 or 1
- * bytes, for last, behind a barrier; 2, 4 and 8 bytes are one store.
+ * bytes, for last, behind a barrier; 2, 4 and 8 bytes are one store behind a barrier
+ * (guard_aarch64.c).
  */
 #if defined(__powerpc64__)
 #include "node/guard_piece.h"
@@ -69,14 +70,17 @@ __asm__(".pushsection .text\n"
 	"	bgt 4f\n"
 	"	bne 1f\n"
 	"	ld 7, 0(4)\n"
+	"	lwsync\n"
 	"	std 7, 0(3)\n" DONE
 	"1:	cmpldi 5, 4\n"
 	"	bne 2f\n"
 	"	lwz 7, 0(4)\n"
+	"	lwsync\n"
 	"	stw 7, 0(3)\n" DONE
 	"2:	cmpldi 5, 2\n"
 	"	bne 3f\n"
 	"	lhz 7, 0(4)\n"
+	"	lwsync\n"
 	"	sth 7, 0(3)\n" DONE
 	"3:	cmpldi 5, 0\n" /* 1, 3, 5, 6, 7 */
 	"	beq 30f\n"

@@ -329,3 +329,24 @@ func touchDeep(kib int) byte {
 	}
 	return touchDeep(kib-1) + pad[1]
 }
+
+// What CopyInLast does where stores are seen in any order, tried everywhere: the right bytes, and a
+// fault that is reported.
+func TestCopyInLastOfEachLength(t *testing.T) {
+	to := make([]byte, 16)
+	for n := 1; n <= 8; n++ {
+		for at := 0; at+n <= 8; at++ {
+			clear(to)
+			src := []byte{1, 2, 3, 4, 5, 6, 7, 8}[:n]
+			if err := copyInLast(AddrOf(to)+transport.Addr(at), src); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(to[at:at+n], src) || bytes.Count(to, []byte{0}) != 16-n {
+				t.Errorf("%d bytes at %d: % x", n, at, to)
+			}
+		}
+		if err := copyInLast(16, make([]byte, n)); err == nil {
+			t.Errorf("%d bytes at a bad address: no error", n)
+		}
+	}
+}

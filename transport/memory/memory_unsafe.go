@@ -9,6 +9,7 @@
 package memory
 
 import (
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -91,6 +92,38 @@ func CopyIn(dst transport.Addr, src []byte) (err error) {
 	defer recoverFault(&err, dst)
 	copy(unsafe.Slice((*byte)(pointer(dst)), len(src)), src)
 	return nil
+}
+
+// weak says whether stores may become visible in another order than a processor makes them.
+const weak = runtime.GOARCH != "amd64" && runtime.GOARCH != "386"
+
+// fence is a full barrier: of a sequentially consistent store and load the load comes second, what
+// stands before the store comes before it, and what stands behind the load after it.
+func fence() {
+	var word uint32
+	atomic.StoreUint32(&word, 1)
+	atomic.LoadUint32(&word)
+}
+
+// CopyInLast writes src, 1 to 8 bytes that lie in one aligned word, behind all that was written
+// before, the last byte last: a program that looks at it sees the rest.
+func CopyInLast(dst transport.Addr, src []byte) error {
+	if !weak {
+		return CopyIn(dst, src)
+	}
+	return copyInLast(dst, src)
+}
+
+func copyInLast(dst transport.Addr, src []byte) error {
+	fence()
+	if n := len(src); n != 1 && n != 4 && n != 8 { // not one store
+		if err := CopyIn(dst, src[:n-1]); err != nil {
+			return err
+		}
+		fence()
+		dst, src = dst+transport.Addr(n-1), src[n-1:]
+	}
+	return CopyIn(dst, src)
 }
 
 // CopyOut reads user memory at src into dst.

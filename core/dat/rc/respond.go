@@ -311,7 +311,7 @@ func (c *Conn) takeEffect(s *incoming) bool {
 	case s.op == Write && s.held > 0:
 		at := transport.Addr(s.addr + uint64(s.total) - uint64(s.held))
 		addr, ok := c.Owner.Access(c, s.context, at, uint64(s.held), RightWrite)
-		if !ok || memory.CopyIn(addr, s.last[:s.held]) != nil {
+		if !ok || memory.CopyInLast(addr, s.last[:s.held]) != nil {
 			c.breakOff(c.expected, RemoteAccess)
 			return false
 		}
