@@ -18,7 +18,8 @@
  * once it has armed. NO_NUMBER: `armed` does not say which sleep it is. ANY_GENERATION: the word of
  * the generation before will do. ONE_SHORT: the counter lets the tasks go before the last has
  * come. ONE_ROUND (ROUNDS > 1): a task goes after its first round. WEAK only: WORD_RELAXED: words
- * are stored without release. COUNT_RELAXED: the counter is not acquire and release.
+ * are stored without release. COUNT_RELAXED: the counter is not acquire and release. LOAD_RELAXED: words are loaded without
+ * acquire.
  */
 #ifndef TASKS
 #define TASKS 2
@@ -149,11 +150,19 @@ inline arrive() {
 #endif
 }
 
+inline load_word(where) {
+#ifdef LOAD_RELAXED
+	load(where, word)
+#else
+	load_acquire(where, word)
+#endif
+}
+
 /* node_barrier_look. Sets over. */
 inline look() {
 #if ROUNDS > 0
 	do
-	:: load(WORD((me + TASKS - (1 << round)) % TASKS, round), word);
+	:: load_word(WORD((me + TASKS - (1 << round)) % TASKS, round));
 		if
 		:: IS_OVER(word) ->
 			round++;
@@ -171,7 +180,7 @@ inline look() {
 	od;
 	word = 0
 #else
-	load(RELEASED, word);
+	load_word(RELEASED);
 	over = IS_OVER(word);
 	word = 0
 #endif

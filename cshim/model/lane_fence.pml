@@ -11,18 +11,22 @@
  *
  * Defects: HELD_LATE: held is stored after consumed. HELD_FIRST: the sender loads held first: what
  * a load without acquire comes to. WEAK only: CONSUMED_RELAXED, HELD_RELAXED: stores without release.
+ * LOADS_RELAXED: both loads without acquire.
  */
 #ifndef MESSAGES
 #define MESSAGES 3
 #endif
 
-#define PROCESSORS 1
+#define PROCESSORS 2
 #define RECEIVER 0
+#define SENDER 1
 
 #define CONSUMED 0
 #define HELD 1
 #define WRITTEN(i) (2 + i) /* by the handler that accepts message i */
 #define CELLS (2 + MESSAGES)
+#define SOME_EARLY(t) (t == SENDER)
+#define EARLY(t, where) 1
 #include "lane_memory.pml"
 
 bool accepted[MESSAGES]; /* as the receiver knows */
@@ -82,7 +86,7 @@ proctype receiver() {
 }
 
 proctype sender() {
-	byte consumed, held, i;
+	byte me = SENDER, k, consumed, held, written, i;
 
 	do
 	:: sent < MESSAGES ->
@@ -92,11 +96,16 @@ proctype sender() {
 			do
 			::
 #ifdef HELD_FIRST
-				held = cell[HELD];
-				consumed = cell[CONSUMED];
+				load_acquire(HELD, held);
+				load_acquire(CONSUMED, consumed);
 #else
-				consumed = cell[CONSUMED];
-				held = cell[HELD];
+#ifdef LOADS_RELAXED
+				load(CONSUMED, consumed);
+				load(HELD, held);
+#else
+				load_acquire(CONSUMED, consumed);
+				load_acquire(HELD, held);
+#endif
 #endif
 				if
 				:: consumed >= sent && (held == 0 || held > sent) -> break
@@ -105,7 +114,7 @@ proctype sender() {
 			od;
 			i = 0;
 			do
-			:: i < sent -> assert(cell[WRITTEN(i)] == 1); i++
+			:: i < sent -> load(WRITTEN(i), written); assert(written == 1); i++
 			:: else -> break
 			od
 		:: true
@@ -118,6 +127,7 @@ init {
 	atomic {
 		run sender();
 		run receiver();
-		run memory(RECEIVER)
+		run memory(RECEIVER);
+		run memory(SENDER)
 	}
 }

@@ -18,8 +18,7 @@
  * visible. HEAD_FIRST: the head word before the message. EARLY_CONSUMED: consumed before the
  * message was read. CROWDED: room for one slot too many. SKIPPED_KEPT: slots that padding skips
  * keep the head words of earlier rounds (found if sequences repeat soon). WEAK only: HEAD_RELAXED,
- * CONSUMED_RELAXED: stores without release. LOAD_RELAXED: the head word's load without acquire: a
- * load behind it is done before it.
+ * CONSUMED_RELAXED: stores without release. LOAD_RELAXED: the head word's load without acquire.
  */
 #ifndef SLOTS
 #define SLOTS 4
@@ -46,6 +45,8 @@
 #define BODY_AT(index) (SLOTS + (index) % SLOTS) /* what is behind a head word */
 #define CONSUMED (2 * SLOTS)
 #define CELLS (2 * SLOTS + 1)
+#define SOME_EARLY(t) 1
+#define EARLY(t, where) (t == SENDER && where == CONSUMED || t == RECEIVER && where != CONSUMED)
 #include "lane_memory.pml"
 
 /* slots 0: padding */
@@ -92,7 +93,7 @@ inline room(need) {
 	:: tail + need - seen <= ROOM -> break
 	:: else ->
 		cell[CONSUMED] != seen; /* it looks again until then */
-		load(CONSUMED, seen);
+		load_acquire(CONSUMED, seen);
 		assert(seen <= tail)
 	od
 }
@@ -183,10 +184,15 @@ proctype sender() {
 	}
 }
 
-/* A load of the message: its value now, or with WEAK later. */
+/* A load of the message: its value now, or with WEAK earlier or later. */
 inline look(where, what) {
 #ifdef WEAK
-	d_step { expected[where] = what; delayed++ }
+	d_step {
+		if
+		:: early_at[me] == where + 1 -> assert(early[me] == what); early_at[me] = 0; early[me] = 0
+		:: else -> expected[where] = what; delayed++
+		fi
+	}
 #else
 	assert(cell[where] == what)
 #endif
@@ -219,11 +225,7 @@ inline take_message() {
 	store_release(CONSUMED, head + slots);
 	consumed = head + slots;
 #endif
-#ifdef LOAD_RELAXED
-	assert(early == BODY(got));
-#else
 	look(BODY_AT(head), BODY(got));
-#endif
 	i = 1;
 	do
 	:: i < slots -> look(HEAD_AT(head + i), INSIDE(head + i)); i++
@@ -240,16 +242,14 @@ inline take_message() {
 
 proctype receiver() {
 	byte me = RECEIVER, k, i, head, consumed, word, slots;
-#ifdef LOAD_RELAXED
-	byte early;
-#endif
 
 	do
 	::
 #ifdef LOAD_RELAXED
-		load(BODY_AT(head), early);
+		load(HEAD_AT(head), word);
+#else
+		load_acquire(HEAD_AT(head), word);
 #endif
-		load(HEAD_AT(head), word); /* acquire */
 		if
 		:: IS_AT(word, head) && SLOTS_OF(word) == 0 ->
 			assert(head % SLOTS != 0);

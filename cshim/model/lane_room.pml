@@ -33,6 +33,8 @@
 #define WAITING 1
 #define ARMED 2
 #define CELLS 3
+#define SOME_EARLY(t) 1
+#define EARLY(t, where) (where == CONSUMED && t == SENDER || where != CONSUMED && t == RECEIVER)
 #include "lane_memory.pml"
 
 bool bell, other_bell, latest;
@@ -117,7 +119,7 @@ proctype sender() {
 	byte me = SENDER, k, other, now;
 
 	do
-	:: load(CONSUMED, now); /* room */
+	:: load_acquire(CONSUMED, now); /* room */
 		if
 		:: now != seen -> seen = now
 		:: else -> /* Arm */
@@ -132,7 +134,7 @@ proctype sender() {
 #else
 			membarrier();
 #endif
-			load(CONSUMED, now);
+			load_acquire(CONSUMED, now);
 			if
 			:: now != seen
 			:: else ->

@@ -18,7 +18,8 @@
  * looks at the flags before it frees the word. FLAG_LATE: a waiter looks once more before it sets
  * the flag. WAKES_LATE: it reads lock_wakes after it has set the flag. WAKES_FIRST: who releases
  * changes lock_wakes before it takes the flag away. NOT_ANSWERABLE: a waiter that has got the lock
- * forgets those who sleep on. WORD_RELAXED (-DWEAK): a release is no release.
+ * forgets those who sleep on. WEAK only: WORD_RELAXED: a release is no release. TRY_RELAXED: taking the
+ * lock is no acquire.
  */
 #ifndef THREADS
 #define THREADS 2
@@ -46,13 +47,31 @@ bool asymmetric = true;
 byte owners, stored; /* of the model */
 bool asleep[THREADS];
 
+/* A compare-and-swap with acquire alone: where memory is weak, stores before it may come out after it, but
+ * for those to the word. */
+#ifdef WEAK
+#define KEEPS_WORD (kept[me].n > 0 && kept[me].at[0] == WORD || kept[me].n > 1 && kept[me].at[1] == WORD)
+inline begin_try() {
+	do
+	:: KEEPS_WORD -> let_out(me, 0)
+	:: else -> break
+	od;
+#ifndef TRY_RELAXED
+	early_at[me] = 0;
+	early[me] = 0
+#endif
+}
+#else
+inline begin_try() { drain(me) }
+#endif
+
 /* cshim_lock_try. Sets got. */
 inline try() {
 	load(WORD, word);
 	if
 	:: word == 0 ->
 		d_step {
-			drain(me);
+			begin_try();
 			if
 			:: cell[WORD] == 0 -> cell[WORD] = me + 1; got = true
 			:: else

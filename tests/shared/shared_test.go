@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -76,5 +77,36 @@ func TestConditionsOnTheProcessor(t *testing.T) {
 		if condition.MatchString(line) != is {
 			t.Error(line)
 		}
+	}
+}
+
+// docs/memory-order.md names each marked word, and no other, in its tables.
+func TestEachWordHasItsLineInTheDocument(t *testing.T) {
+	words, err := marked("../../cshim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../docs/memory-order.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, line := range strings.Split(string(text), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) < 5 {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`(\\w+\\.\\w+)`").FindAllStringSubmatch(cells[1], -1) {
+			documented[m[1]] = true
+		}
+	}
+	for _, name := range words.names() {
+		if !documented[name] {
+			t.Errorf("%s has no line", name)
+		}
+		delete(documented, name)
+	}
+	for name := range documented {
+		t.Errorf("%s is not marked CSHIM_SHARED", name)
 	}
 }
