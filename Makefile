@@ -55,7 +55,7 @@ C_SOURCES  := $(wildcard cshim/*.[ch] cshim/*/*.[ch] cshim/dat/*/*.[ch] cshim/*.
 
 # Go rebuilds a package of cshim when a file in its own folder has changed. Its parts include each
 # other's headers, so these are part of the flags.
-LIB_CFLAGS = -O2 -g -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h cshim/dat/*/*.h include/*.h include/dat*/*.h include/dat2/parts/*.h | \
+LIB_CFLAGS = -O2 -g $(PRETEND) -DCSHIM_HEADERS=$(shell cat cshim/*.h cshim/*/*.h cshim/dat/*/*.h include/*.h include/dat*/*.h include/dat2/parts/*.h | \
   cksum | cut -d' ' -f1)
 
 # When the library was built, as it says at MP_INFOLEVEL 2. One source gives one library: it is the
@@ -219,7 +219,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   rig-test rig-lapi rig-dat rig-sweep rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
   launch-test storm-test net-test -- \
   host-test kill-test kernel-test hostile-test + \
-  vet model dist-test sim dat-headers-test arm64-test
+  vet model dist-test sim dat-headers-test arm64-test pages-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

@@ -35,7 +35,7 @@ func floorPower(n int) int { return 1 << max(bits.Len(uint(n))-1, 0) }
 
 // groupSlots is how much of the area rank slots take, groupSize all of it.
 func groupSlots(size int) int {
-	return (size*layout.DatRankSlotSize + layout.Page - 1) &^ (layout.Page - 1)
+	return int(layout.Paged(uint64(size * layout.DatRankSlotSize)))
 }
 
 func groupSize(size int) int {

@@ -74,7 +74,7 @@ const (
 )
 
 // railMemory is the size of a rail's memory.
-const railMemory = (layout.DatRailMemSize + layout.Page - 1) &^ (layout.Page - 1)
+var railMemory = int(layout.Paged(layout.DatRailMemSize))
 
 // portOf is the adapter's port for rails; nil: it has none.
 func (g *groupTable) portOf(ia *IA) *railPort {
@@ -159,7 +159,7 @@ func (r *rails) fill(w *rail) (err error) {
 		return err
 	}
 	addr := uint64(memory.AddrOf(w.memory))
-	if w.region, err = d.RegMR(r.pd, addr, railMemory, addr,
+	if w.region, err = d.RegMR(r.pd, addr, uint64(railMemory), addr,
 		ibv.LocalWrite|ibv.RemoteWrite); err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#include <errno.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +24,40 @@ int cshim_processors(void)
 		__atomic_store_n(&answer, known, __ATOMIC_RELAXED);
 	}
 	return known;
+}
+
+uint64_t cshim_page_size(void)
+{
+#ifdef CSHIM_PRETENDED_PAGE /* a build for tests (make pages-test) */
+	return CSHIM_PRETENDED_PAGE;
+#else
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+#endif
+}
+
+static void advise(uint64_t from, uint64_t to, int advice)
+{
+	int saved = errno;
+
+#ifdef CSHIM_PRETENDED_PAGE /* as such a kernel */
+	if (from % CSHIM_PRETENDED_PAGE != 0)
+		return;
+#endif
+	if (from < to)
+		(void)madvise((void *)(uintptr_t)from, to - from, advice);
+	errno = saved;
+}
+
+void cshim_advise_touched(uint64_t address, uint64_t n, int advice)
+{
+	advise(address & ~(cshim_page_size() - 1), address + n, advice);
+}
+
+void cshim_advise_whole(uint64_t address, uint64_t n, int advice)
+{
+	uint64_t rest = cshim_page_size() - 1;
+
+	advise((address + rest) & ~rest, (address + n) & ~rest, advice);
 }
 
 int cshim_membarrier(int command)

@@ -13,6 +13,15 @@ void cshim_cpu_prepare(void);
 /* How many processors are online. */
 int cshim_processors(void);
 
+/* The size of a page, of which addresses for madvise(2) are multiples. */
+uint64_t cshim_page_size(void);
+/*
+ * madvise(2) of what is whole: of the pages that a range touches (for MADV_POPULATE_), or that lie in it
+ * (for MADV_REMOVE). The kernel may refuse. Keeps errno.
+ */
+void cshim_advise_touched(uint64_t address, uint64_t n, int advice);
+void cshim_advise_whole(uint64_t address, uint64_t n, int advice);
+
 /* A short pause of this processor inside a spin loop. On Arm a yield is nothing on most processors;
  * an isb waits until what is under way is done. On POWER the thread's priority falls and comes back. */
 static inline void cshim_pause(void)

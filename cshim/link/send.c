@@ -2,6 +2,7 @@
 #include "link/link.h"
 
 #include "lapi/transfer.h"
+#include "cpu/cpu.h"
 #include "node/guard.h"
 
 #include <string.h>
@@ -151,10 +152,10 @@ static int pack(char *to, const link_head *head, const void *header, size_t head
  */
 static int is_readable(const char *data, size_t size)
 {
-	enum { PAGE = 4096, WORD = 4 };
+	enum { WORD = 4 };
 	const char *last = data + size - WORD;
 
-	for (; data < last; data += PAGE)
+	for (; data < last; data += CSHIM_LEAST_PAGE)
 		if (node_guarded_load(data))
 			return 0;
 	return !node_guarded_load(last);

@@ -1,7 +1,6 @@
 /* chunk.c - messages whose data lies in the sender's chunk area (segment.h): room, sending,
  * finding. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -58,14 +57,10 @@ static int few(const node_link *link)
 }
 
 /* Has the kernel make or map all of this memory now: cheaper than page by page, and few transfers
- * that are timed (route.h) pay for it. Where the kernel cannot, pages come as they are touched.
- * Keeps errno. */
+ * that are timed (route.h) pay for it. Where the kernel cannot, pages come as they are touched. */
 static void touch(uint64_t address, uint64_t n, int how)
 {
-	int saved = errno;
-
-	(void)madvise((void *)(uintptr_t)address, n, how);
-	errno = saved;
+	cshim_advise_touched(address, n, how);
 }
 
 /* Takes more of the area into the circle, for so many units, if there is more: 1. What is new is
@@ -176,7 +171,7 @@ int node_chunks_rest(node_peer *peer)
 
 	if (all == kept || node_is_behind(peer))
 		return 0;
-	/* The kernel may refuse: then the memory stays. Keeps errno. */
+	/* The kernel may refuse: then the memory stays. */
 	node_give_back(peer->out_chunks + kept, all - kept);
 	chunks->used = NODE_CHUNK_LEAST;
 	chunks->next = 0;
@@ -185,17 +180,14 @@ int node_chunks_rest(node_peer *peer)
 
 void node_give_back(uint64_t address, uint64_t n)
 {
-	int saved = errno;
-
-	(void)madvise((void *)(uintptr_t)address, n, MADV_REMOVE);
-	errno = saved;
+	cshim_advise_whole(address, n, MADV_REMOVE);
 }
 
 /* Where few tasks share the node's memory a sender has made what it uses of its area, a power of
  * two, in one piece (grow): so the receiver maps it. */
 static void map_to(node_peer *peer, uint64_t end)
 {
-	uint64_t before = peer->receiver.mapped, all = before ? before : NODE_PAGE;
+	uint64_t before = peer->receiver.mapped, all = before ? before : CSHIM_LEAST_PAGE;
 
 	while (all < end)
 		all *= 2;

@@ -9,7 +9,8 @@ enum { WORD = 4 };
  */
 static size_t next_word(uintptr_t base, size_t at, size_t n)
 {
-	size_t next = at + WORD + NODE_PAGE - 1 - (base + at + WORD - 1) % NODE_PAGE;
+	size_t next = at + WORD + CSHIM_LEAST_PAGE - 1 -
+	              (base + at + WORD - 1) % CSHIM_LEAST_PAGE;
 
 	if (next >= n)
 		return n;

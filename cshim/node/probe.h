@@ -2,6 +2,7 @@
 #ifndef CSHIM_NODE_PROBE_H
 #define CSHIM_NODE_PROBE_H
 
+#include "cpu/cpu.h"
 #include "node/guard.h"
 #include "node/segment.h"
 
@@ -15,13 +16,13 @@ int node_can_write_pages(void *at, size_t n);
 /* Of at most a page the first and the last byte are tried. */
 static inline __attribute__((always_inline)) int node_can_read(const void *at, size_t n)
 {
-	return n <= NODE_PAGE ? node_readable(at) && node_readable((const char *)at + n - 1)
+	return n <= CSHIM_LEAST_PAGE ? node_readable(at) && node_readable((const char *)at + n - 1)
 	                      : node_can_read_pages(at, n);
 }
 
 static inline __attribute__((always_inline)) int node_can_write(void *at, size_t n)
 {
-	return n <= NODE_PAGE ? node_writable(at) && node_writable((char *)at + n - 1)
+	return n <= CSHIM_LEAST_PAGE ? node_writable(at) && node_writable((char *)at + n - 1)
 	                      : node_can_write_pages(at, n);
 }
 

@@ -49,11 +49,12 @@ int node_copy(node_link *link, node_peer *peer, int read, node_transfer *transfe
 /* The message of n bytes moved: NODE_WRITTEN, NODE_READ or NODE_HALF. */
 int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
                      const uint64_t notice[2]);
-/* Bytes of a transfer of n that the origin moves, of two halves: whole pages, as the kernel copies
- * by pages. */
+/* Bytes of a transfer of n that the origin moves, of two halves: a part that both ends know, whatever the
+ * kernel's pages are. */
+#define NODE_HALF_STEP 4096
 static inline uint64_t node_first_half(uint64_t n)
 {
-	return n / 2 & ~(uint64_t)(NODE_PAGE - 1);
+	return n / 2 & ~(uint64_t)(NODE_HALF_STEP - 1);
 }
 
 /*

@@ -6,7 +6,7 @@
  * So no lock is needed, and a sender that dies blocks nobody.
  *
  *	head | node_ring_control[rings] | up to a page | ring of sender 0 | ring of sender 1 | ...
- *	     | chunk area of sender 0 | ...
+ *	     | up to a page | chunk area of sender 0 | ...
  *
  * The layout is the same for every word size and architecture (little-endian): fixed widths, no
  * pointers. Whoever writes a word that another process reads says below what orders it. Nobody
@@ -52,14 +52,13 @@
 #define NODE_MESSAGE_SLOTS 40
 /* Longer data goes in a chunk: a long message in slots leaves little of the ring to others. */
 #define NODE_INLINE_MAX 512
-#define NODE_PAGE 4096
 #define NODE_BARRIER_ROUNDS 7  /* log2 of NODE_MAX_RINGS */
 #define NODE_BARRIER_PLACES 64 /* for processors; more of them share */
 
 #define NODE_CHUNK_UNIT 1024
 /* Of an area, 1 MiB, where few tasks share the node's memory; a sender may use less of it. */
 #define NODE_CHUNK_UNITS 1024
-#define NODE_CHUNK_LEAST 4 /* units, a page: what a sender keeps */
+#define NODE_CHUNK_LEAST 4 /* units: what a sender keeps, but for the page it lies in */
 #define NODE_CHUNK_AREA (NODE_CHUNK_UNIT * NODE_CHUNK_UNITS)
 #define NODE_CHUNK_AREA_RINGS 4           /* with more rings than this, */
 #define NODE_CHUNK_AREA_LEAST (256 << 10) /* so much */

@@ -7,10 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cpu/cpu.h"
 #include "node/guard.h"
 #include "registry/registry.h"
-
-enum { PAGE = 4096 }; /* pages are no smaller */
 
 /* Faults are caught once the block is prepared. */
 static int are_faults_caught(void)
@@ -50,7 +49,7 @@ static int probe(const void *from, size_t n, int (*is_there)(uintptr_t at))
 
 	if (last < at)
 		return 0;
-	for (; at < last; at = (at | (PAGE - 1)) + 1)
+	for (; at < last; at = (at | (CSHIM_LEAST_PAGE - 1)) + 1)
 		if (!is_there(at))
 			return 0;
 	return is_there(last);

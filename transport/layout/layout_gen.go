@@ -810,7 +810,6 @@ const (
 	SlotSize       = 0x40
 	RingSlots      = 0x100
 	MessageSlots   = 0x28
-	Page           = 0x1000
 	Awake          = 0x0
 	Asleep         = 0x1
 	Sleep          = 0x4

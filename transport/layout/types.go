@@ -94,7 +94,6 @@ const (
 	SlotSize       = C.NODE_SLOT_SIZE
 	RingSlots      = C.NODE_RING_SLOTS
 	MessageSlots   = C.NODE_MESSAGE_SLOTS
-	Page           = C.NODE_PAGE
 	Awake          = C.NODE_AWAKE
 	Asleep         = C.NODE_ASLEEP
 	Sleep          = C.NODE_SLEEP

@@ -63,7 +63,7 @@ func TestMemoryOfChunks(t *testing.T) {
 	}
 	pairs := uint64(tasks * (tasks - 1))
 	got := resident(t, links...) - before
-	if most := pairs*(ringSize+layout.Page) + uint64(tasks)*2*layout.Page; got > most {
+	if most := pairs*(ringSize+layout.PageSize()) + uint64(tasks)*2*layout.PageSize(); got > most {
 		t.Errorf("%d tasks take %d KiB, %d KiB for each pair; want %d KiB at most", tasks, got>>10,
 			got>>10/pairs, most>>10)
 	}
@@ -98,7 +98,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 					a.Progress(64)
 				}
 			}
-			if left := resident(t, b) - before; left > ringSize+2*layout.Page {
+			if left := resident(t, b) - before; left > ringSize+2*layout.PageSize() {
 				t.Errorf("sleeps %v: %d KiB are kept", sleeps, left>>10)
 			}
 		}
@@ -146,7 +146,7 @@ func TestDeadPeersMemory(t *testing.T) {
 	if err := b.Reset(0); err != nil {
 		t.Fatal(err)
 	}
-	if left := resident(t, b) - before; left > ringSize+layout.Page {
+	if left := resident(t, b) - before; left > ringSize+layout.PageSize() {
 		t.Errorf("%d KiB are left", left>>10)
 	}
 }

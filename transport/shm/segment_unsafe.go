@@ -31,11 +31,11 @@ type segment struct {
 
 // ringsAt is where the rings of a segment begin.
 func ringsAt(rings int) uint64 {
-	return (headSize + uint64(rings)*controlSize + layout.Page - 1) &^ (layout.Page - 1)
+	return layout.Paged(headSize + uint64(rings)*controlSize)
 }
 
 // chunksAt is where the chunk areas of a segment begin.
-func chunksAt(rings int) uint64 { return ringsAt(rings) + uint64(rings)*ringSize }
+func chunksAt(rings int) uint64 { return layout.Paged(ringsAt(rings) + uint64(rings)*ringSize) }
 
 // segmentSize is the size of a segment with that many rings, in bytes.
 func segmentSize(rings int) uint64 { return chunksAt(rings) + uint64(rings)*chunkArea(rings) }

@@ -39,7 +39,7 @@ static void all_kinds(uint32_t refuses)
 /* Who has moved how much: with a root both ends, in whole pages, else the senders alone. */
 static void who_moves(void)
 {
-	uint32_t i, half = FAKE_PART / 2 / NODE_PAGE * NODE_PAGE;
+	uint32_t i, half = FAKE_PART / 2 / NODE_HALF_STEP * NODE_HALF_STEP;
 	const node_link *link[2] = {&fake_world.member[0].link, &fake_world.member[1].link};
 
 	fake_open_copying(2, NODE_ROUTE_ORIGIN);
@@ -125,7 +125,7 @@ static void half_way(uint32_t refuses)
 	fake_fill();
 	fake_post(1, FAKE_BROADCAST, 1);
 	fake_post(0, FAKE_BROADCAST, 1);
-	CHECK(fake_world.member[0].link.data_received == FAKE_PART / 2 / NODE_PAGE * NODE_PAGE);
+	CHECK(fake_world.member[0].link.data_received == FAKE_PART / 2 / NODE_HALF_STEP * NODE_HALF_STEP);
 	CHECK(!fake_world.member[0].group.failed && fake_events(0) == 0);
 }
 

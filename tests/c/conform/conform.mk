@@ -164,3 +164,17 @@ host-test: conform-build
 
 kill-test: conform-build
 	@BUILD=$(BUILD) bash tests/c/host/kill/run-kill
+
+# A library that takes pages for 64 KiB, as some kernels for Arm and POWER have them: what is given back
+# or asked for in advance is refused where it is no multiple, and shared memory is laid out by them.
+PAGES_PROGRAMS ?= put get amsend vector bulk
+.PHONY: pages-test pages-run
+pages-test:
+	@GOFLAGS=-tags=pages64k $(MAKE) --no-print-directory BUILD=build-64k PRETEND=-DCSHIM_PRETENDED_PAGE=65536 pages-run
+pages-run: $(RUN) $(addprefix $(CONFORM_BUILD)/,$(PAGES_PROGRAMS))
+	CGO_CFLAGS='-O2 -g $(PRETEND)' $(GO) test ./transport/shm
+	@passed=0; failed=0; for program in $(PAGES_PROGRAMS); do \
+	  if timeout 300 $(RUN) -n 2 $(CONFORM_BUILD)/$$program > $(CONFORM_BUILD)/$$program.log 2>&1; then \
+	    passed=$$((passed + 1)); echo "pass $$program: $$(tail -n 1 $(CONFORM_BUILD)/$$program.log)"; \
+	  else failed=$$((failed + 1)); echo "FAIL $$program"; tail -n 10 $(CONFORM_BUILD)/$$program.log; fi; done; \
+	echo "pages of 64 KiB: $$passed passed, $$failed failed, 0 skipped"; [ $$failed = 0 ]

@@ -1,0 +1,5 @@
+//go:build pages64k
+
+package layout
+
+const pretendedPage = 64 << 10
