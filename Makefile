@@ -163,6 +163,9 @@ install: build
 	for page in $(MAN_PAGES); do install -D -m 644 $$page $(INSTALL_DIR)/share/$$page || exit 1; done
 	for file in $(SAMPLES); do [ -x tests/c/samples/$$file ] && mode=755 || mode=644; \
 	  install -D -m $$mode tests/c/samples/$$file $(SAMPLES_DIR)/$$file || exit 1; done
+	for page in $(BOOK); do install -D -m 644 $$page $(INSTALL_DIR)/share/doc/lapi/$${page##*/} || exit 1; done
+	[ ! -e $(BUILD)/html/index.html ] || { install -d $(INSTALL_DIR)/share/doc/lapi/html && \
+	  install -m 644 $(BUILD)/html/*.html $(INSTALL_DIR)/share/doc/lapi/html/; }
 	install -D -m 644 packaging/valgrind.supp $(INSTALL_DIR)/share/lapi/valgrind.supp
 	[ -n "$(M32)" ] || { install -D -m 644 packaging/cmake/lapiConfig.cmake \
 	  $(INSTALL_DIR)/$(LIBDIR)/cmake/lapi/lapiConfig.cmake && \
@@ -194,7 +197,7 @@ install: build
 
 uninstall:
 	rm -rf $(INSTALL_DIR)/include/dat2 $(INSTALL_DIR)/include/dat $(INSTALL_DIR)/$(LIBDIR)/lapi \
-	  $(INSTALL_DIR)/$(LIBDIR)/cmake/lapi $(INSTALL_DIR)/share/lapi/modulefiles
+	  $(INSTALL_DIR)/$(LIBDIR)/cmake/lapi $(INSTALL_DIR)/share/lapi/modulefiles $(INSTALL_DIR)/share/doc/lapi
 	rm -f $(addprefix $(INSTALL_DIR)/share/bash-completion/completions/,lapirun poe)
 	rm -f $(DESTDIR)$(BTL_DIR)/mca_btl_lapi.so
 	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so \
@@ -235,7 +238,7 @@ endif
 # The simulator's seeds take ten times as long with the race detector: `sim` runs all.
 RACE_SEEDS ?= $(if $(WHOLE),20,5)
 TESTED     := ./capi ./cmd/... ./core/... ./descriptor ./transport/... ./cshim/ibv/... \
-  ./tests/bench/... ./tests/mutants/... ./tests/dialect ./tests/shared
+  ./tests/bench/... ./tests/mutants/... ./tests/dialect ./tests/docs ./tests/shared
 # Packages in which something runs at the same time: the race detector finds nothing in the others,
 # and makes them take up to ten times as long. WHOLE=1: all packages have it.
 RACED = $(if $(M32),,$(if $(WHOLE),$(TESTED),$(shell scripts/raced.sh)))
@@ -312,4 +315,5 @@ clean:
 -include tests/fortran/fortran.mk
 -include tests/man.mk
 -include tests/dat.mk
+-include docs/user/book.mk
 -include packaging/package.mk
