@@ -101,12 +101,38 @@ func (g *group) complete(number uint32, r *round) bool {
 			closeFiles(files)
 		}
 	}
+	g.spreadParts(wire.Message{Kind: wire.Parts, Number: number, Data: data, Files: files}, done)
+	return true
+}
+
+// spreadParts sends the parts of a round to all members. The task in whose process a hub by hand is
+// gets them last, once they were written to the others: it may end at once, and the hub with it.
+func (g *group) spreadParts(m wire.Message, done func()) {
+	var host *session
+	others := new(atomic.Int32)
 	for _, s := range g.members {
-		if s != nil {
-			s.send(wire.Message{Kind: wire.Parts, Number: number, Data: data, Files: files}, done)
+		switch {
+		case s == nil:
+		case g.hub.hand != nil && s.task == g.hub.span.task:
+			host = s
+		default:
+			others.Add(1)
 		}
 	}
-	return true
+	written := func() {
+		if done(); others.Add(-1) == 0 && host != nil {
+			host.send(m, done)
+		}
+	}
+	if host != nil && others.Load() == 0 {
+		host.send(m, done)
+		return
+	}
+	for _, s := range g.members {
+		if s != nil && s != host {
+			s.send(m, written)
+		}
+	}
 }
 
 // failWithout tells everybody who waits in an exchange for a task that will not contribute any
