@@ -135,7 +135,7 @@ $(BUILD)/lib/pkgconfig/lapi.pc: Makefile
 # beside the 64-bit one, whose lapirun starts tasks of either kind.
 INSTALL_DIR := $(DESTDIR)$(PREFIX)
 DAT_HEADERS := $(wildcard include/dat/*.h include/dat2/*.h include/dat2/parts/*.h)
-LANGUAGES   := $(notdir $(wildcard nls/*))
+LOCALES     := $(shell awk '/^[a-z]/ { for (i = 3; i <= NF; i++) print $$i }' nls/locales)
 # Compilers under the names that old makefiles use; all are links to the first, whose man page is
 # that of all.
 DRIVERS     := mpcc_r mpCC_r mpxlf_r mpxlf90_r mpxlf95_r mpcc mpCC mpxlf mpxlf90 mpxlf95 \
@@ -174,11 +174,7 @@ install: build
 	  ln -sf lapirun $(INSTALL_DIR)/share/bash-completion/completions/poe && \
 	  install -d $(MODULES) && $(FILLED) packaging/modules/lapi.lua > $(MODULES)/$(VERSION).lua && \
 	  $(FILLED) packaging/modules/lapi.tcl > $(MODULES)/$(VERSION); }
-	@command -v gencat > /dev/null || echo 'install: without gencat, LAPI_Msg_string stays English'
-	command -v gencat > /dev/null || exit 0; for language in $(LANGUAGES); do \
-	  folder=$(INSTALL_DIR)/share/locale/$$language/LC_MESSAGES; \
-	  install -d $$folder && rm -f $$folder/liblapi_r.cat && \
-	  LC_ALL=C.UTF-8 gencat $$folder/liblapi_r.cat nls/$$language/liblapi_r.msg || exit 1; done
+	scripts/catalogues.sh $(INSTALL_DIR)/share/locale
 	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || \
 	  install -m 755 $(RUN) $(TRACE) $(INFO) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
@@ -203,7 +199,7 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_DIR)/$(LIBDIR)/,libdat2.so.2 libdat2.so libdat.so \
 	  libdapllapi.so.2 pkgconfig/dat.pc)
 	rm -f $(MAN_PAGES:%=$(INSTALL_DIR)/share/%) $(DRIVERS:%=$(INSTALL_DIR)/share/man/man1/%.1) \
-	  $(LANGUAGES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
+	  $(LOCALES:%=$(INSTALL_DIR)/share/locale/%/LC_MESSAGES/liblapi_r.cat)
 	rm -f $(addprefix $(INSTALL_DIR)/, \
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/lapi_link.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \

@@ -4,8 +4,8 @@
  *
  * English is built in and serves the locales C, POSIX and en_*. Any other locale (LC_MESSAGES of
  * setlocale, not of the environment: a program that never calls setlocale gets English) needs a
- * message catalogue of X/Open kind named liblapi_r, found through NLSPATH; docs/return-codes.md
- * says what is in it.
+ * message catalogue of X/Open kind named liblapi_r, in a file of that name with or without .cat: the
+ * C library's own search adds no .cat, NLSPATH mostly does. docs/return-codes.md says what is in it.
  */
 #include <locale.h>
 #include <nl_types.h>
@@ -48,6 +48,13 @@ static const char *english(int code)
 	return code > 0 && code < COUNT(errno_texts) ? errno_texts[code] : NULL;
 }
 
+static nl_catd open_catalogue(void)
+{
+	const nl_catd found = catopen(CATALOGUE, NL_CAT_LOCALE);
+
+	return found == (nl_catd)-1 ? catopen(CATALOGUE ".cat", NL_CAT_LOCALE) : found;
+}
+
 static int translate(int code, char *buf)
 {
 	const char *text;
@@ -59,7 +66,7 @@ static int translate(int code, char *buf)
 		snprintf(buf, LAPI_MAX_ERR_STRING, "%s", strerror(code));
 		return LAPI_SUCCESS;
 	}
-	catalogue = catopen(CATALOGUE, NL_CAT_LOCALE);
+	catalogue = open_catalogue();
 	if (catalogue == (nl_catd)-1)
 		return LAPI_ERR_CATALOG_FAIL;
 	text = catgets(catalogue, CATALOGUE_SET, code == LAPI_SUCCESS ? SUCCESS_NUMBER : code,

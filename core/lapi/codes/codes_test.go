@@ -2,7 +2,6 @@ package codes
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -59,34 +58,6 @@ func TestNamesAndNumbersAreTheHeaders(t *testing.T) {
 
 // guideBuffer is the buffer that the guide's error handlers have for a message with its NUL.
 const guideBuffer = 100
-
-// Each language's catalogue has a message for every code, as short as English.
-func TestCataloguesAreWhole(t *testing.T) {
-	files, err := filepath.Glob(tree + "/nls/*/liblapi_r.msg")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	message := regexp.MustCompile(`(?m)^(\d+) (.*)$`)
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lengths := map[int]int{1: 0} // LAPI_SUCCESS: catalogues have no number 0
-		for code := int(First); code <= int(Last); code++ {
-			lengths[code] = 0
-		}
-		for _, m := range message.FindAllSubmatch(source, -1) {
-			code, _ := strconv.Atoi(string(m[1]))
-			lengths[code] = len(m[2])
-		}
-		for code, n := range lengths {
-			if n == 0 || n+1 >= guideBuffer {
-				t.Errorf("%s: the message of %d has %d bytes", file, code, n)
-			}
-		}
-	}
-}
 
 func TestEveryCodeHasText(t *testing.T) {
 	seen := map[string]int{}
