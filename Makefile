@@ -81,7 +81,7 @@ LIB_LDFLAGS := -buildid= $(VERSIONED) -X lapi/core/lapi.built=$(BUILT) -extld=$(
   -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done $(WRAP_MMAP)"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
-all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(INFO) $(BUILD)/bin/poe $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(INFO) $(BUILD)/bin/poe $(BUILD)/bin/lapi_dump $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core scripts/poller-overlay
 	@mkdir -p $(BUILD)/lib
@@ -119,7 +119,7 @@ $(INFO): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -trimpath -ldflags '$(REPORTS)lapi_info' -o $@ ./cmd/lapi_info
 
-$(BUILD)/bin/poe: $(RUN)
+$(BUILD)/bin/poe $(BUILD)/bin/lapi_dump: $(RUN)
 	@ln -sf lapirun $@
 
 # The folder of the word size has lapif.h alone. It comes first, and is also there where pkg-config
@@ -178,6 +178,7 @@ install: build
 	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || \
 	  install -m 755 $(RUN) $(TRACE) $(INFO) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
+	ln -sf lapirun $(INSTALL_DIR)/bin/lapi_dump
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
 	for driver in $(wordlist 2,99,$(DRIVERS)); do \
 	  ln -sf $(firstword $(DRIVERS)) $(INSTALL_DIR)/bin/$$driver && \
@@ -203,7 +204,7 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_DIR)/, \
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/lapi_link.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
-	  bin/lapirun bin/poe bin/lapitrace bin/lapi_info $(DRIVERS:%=bin/%))
+	  bin/lapirun bin/poe bin/lapi_dump bin/lapitrace bin/lapi_info $(DRIVERS:%=bin/%))
 	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%) $(INSTALL_DIR)/share/lapi/valgrind.supp
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 

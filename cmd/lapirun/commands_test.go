@@ -103,8 +103,8 @@ func TestTimeout(t *testing.T) {
 		args = append(args, "-n", "2", "--timeout", "0.3", "sh", "-c", sleepers)
 		begin := time.Now()
 		r := start(t, args...).want(124)
-		if strings.Count(r.err(), "\n") != 1 ||
-			!strings.Contains(r.err(), "has not ended within 300ms") {
+		if strings.Count(r.err(), "has not ended within 300ms\n") != 1 ||
+			!strings.Contains(r.err(), "lapirun: task 1 has not called LAPI_Init") {
 			t.Errorf("%q", r.err())
 		}
 		if time.Since(begin) < 300*time.Millisecond {

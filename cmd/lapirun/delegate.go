@@ -76,6 +76,7 @@ func delegate(name string, o *options, environ []string) int {
 	}
 	d, err := newDelegation(o, environ)
 	if err == nil {
+		d.markJob()
 		err = l.command(d)
 	}
 	if err != nil {
@@ -95,7 +96,7 @@ func delegate(name string, o *options, environ []string) int {
 		}
 	}
 	if o.timeout > 0 {
-		return overseen(name, l.path, argv, d.environment(environ), o)
+		return overseen(name, l, argv, d, environ)
 	}
 	err = unix.Exec(l.path, argv, d.environment(environ))
 	fmt.Fprintf(os.Stderr, "%s: starting %s: %v\n", name, l.path, err)

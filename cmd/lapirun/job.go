@@ -186,7 +186,9 @@ func (j *launch) step() {
 func (j *launch) timedOut() {
 	j.timeout = nil
 	if !j.ending && j.running > 0 {
-		j.say("the job has not ended within %v; ending its tasks", j.o.timeout)
+		j.say("the job has not ended within %v", j.o.timeout)
+		j.explain()
+		j.say("ending its tasks")
 	}
 	j.fail(exitTimeout)
 	j.end()

@@ -55,6 +55,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == listName {
 		os.Exit(list())
 	}
+	if len(os.Args) == 3 && os.Args[1] == dumpHereName {
+		os.Exit(dumpJob(dumpName, dumpOptions{what: os.Args[2], json: true}))
+	}
 	os.Exit(run(os.Args, os.Environ()))
 }
 
@@ -69,6 +72,9 @@ const (
 
 func run(args, environ []string) int {
 	name := filepath.Base(args[0])
+	if name == dumpName {
+		return lapiDump(args[1:])
+	}
 	files := settings.Read(func(name string) (string, bool) {
 		value := lookup(environ, name)
 		return value, value != ""
@@ -86,6 +92,9 @@ func run(args, environ []string) int {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\nTry '%s -h' for the options.\n", name, err, name)
 		return exitUsage
+	}
+	if o.dump != "" {
+		return dumpJob(name, dumpOptions{what: o.dump})
 	}
 	if o.place.away {
 		return delegate(name, o, environ)

@@ -31,6 +31,7 @@ type options struct {
 	keepGoing bool
 	grace     time.Duration
 	timeout   time.Duration     // 0: none
+	dump      string            // the job to explain; "": start one
 	bind      string            // bindCore, bindNone
 	wdir      string            // absolute; "": lapirun's
 	output    string            // pattern for the files of standard output; "": none
@@ -101,6 +102,7 @@ var valued = append([]option{
 		o.timeout, err = seconds(v)
 		return err
 	}},
+	{[]string{"dump"}, "", false, text(func(o *options) *string { return &o.dump })},
 	{[]string{"bind"}, "", false, applyBind},
 	{[]string{"wdir"}, "", false, text(func(o *options) *string { return &o.wdir })},
 	{[]string{"output"}, "", false, text(func(o *options) *string { return &o.output })},
@@ -241,8 +243,8 @@ func parse(args, environ []string) (*options, error) {
 	}
 	args, further := divide(args)
 	rest, all, err := o.leading(args)
-	if err != nil {
-		return nil, err
+	if err != nil || o.dump != "" {
+		return o, err
 	}
 	if !all && len(rest) > 0 {
 		own, err := o.trailing(rest[1:])

@@ -6,16 +6,20 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
+
+	"lapi/core/dump"
 )
 
 // overseen runs a launcher of the field, ends it after --timeout, and returns its status, or
 // exitTimeout. Signals that lapirun gets are passed on. Those of the terminal reach the launcher
 // anyway, which is in lapirun's process group: they are caught, not ignored, since the launcher would
 // inherit that. Should lapirun be killed, so is the launcher.
-func overseen(name, path string, argv, environ []string, o *options) int {
-	cmd := &exec.Cmd{Path: path, Args: argv, Env: environ, Stdin: os.Stdin, Stdout: os.Stdout,
+func overseen(name string, l launcher, argv []string, d *delegation, environ []string) int {
+	o, path := d.o, l.path
+	cmd := &exec.Cmd{Path: path, Args: argv, Env: d.environment(environ), Stdin: os.Stdin, Stdout: os.Stdout,
 		Stderr: os.Stderr, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}}
 	signals := make(chan os.Signal, 16)
 	catch(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -40,8 +44,21 @@ func overseen(name, path string, argv, environ []string, o *options) int {
 		case s := <-signals:
 			_ = cmd.Process.Signal(s)
 		case <-limit:
-			fmt.Fprintf(os.Stderr, "%s: the job has not ended within %v; ending its tasks\n", name,
-				o.timeout)
+			say := func(format string, args ...any) {
+				fmt.Fprintf(os.Stderr, "%s: %s\n", name, fmt.Sprintf(format, args...))
+			}
+			say("the job has not ended within %v", o.timeout)
+			explain(say, func() ([]dump.Task, error) {
+				job, hosts := d.set[dump.JobVariable], d.env[dump.HostsVariable]
+				switch {
+				case job == "":
+					return nil, errors.New("the job has no name")
+				case hosts == "":
+					return dump.Collect(dump.Filter{Job: job})
+				}
+				return collectHosts(l, job, strings.Split(hosts, ","), environ)
+			})
+			say("ending its tasks")
 			late, grace = true, time.After(o.grace)
 			_ = cmd.Process.Signal(syscall.SIGTERM)
 		case <-grace:

@@ -22,7 +22,8 @@ func TestOverseenLauncher(t *testing.T) {
 		"trap 'exit 3' TERM; sleep 1 & wait": {10 * time.Millisecond, exitTimeout},
 	} {
 		o := &options{timeout: k.timeout, grace: 100 * time.Millisecond}
-		if got := overseen("lapirun", "/bin/sh", []string{"sh", "-c", script}, nil, o); got != k.want {
+		if got := overseen("lapirun", launcher{path: "/bin/sh"}, []string{"sh", "-c", script},
+			&delegation{o: o}, nil); got != k.want {
 			t.Errorf("%s: status %d, not %d", script, got, k.want)
 		}
 	}
@@ -39,7 +40,7 @@ func TestOverseenLauncherTakesSignals(t *testing.T) {
 	ignored, _, _ := strings.Cut(after, "\n")
 	argv := []string{"sh", "-c", script, "sh", "SigIgn" + ignored}
 	o := &options{timeout: time.Minute}
-	if got := overseen("lapirun", "/bin/sh", argv, nil, o); got != 0 {
+	if got := overseen("lapirun", launcher{path: "/bin/sh"}, argv, &delegation{o: o}, nil); got != 0 {
 		t.Errorf("the launcher ignores other signals than%s", ignored)
 	}
 }

@@ -55,7 +55,11 @@ Options:
   --output FILE, --error FILE
                          write what a task prints to FILE, in which %t stands
                          for its number. Without --error, --output takes both
-  --timeout SECONDS      end a job that takes longer, with exit status 124
+  --timeout SECONDS      end a job that takes longer, with exit status 124, and
+                         say first what its tasks wait for
+  --dump PROCESS|JOB     say what the tasks of a running job wait for: of the
+                         lapirun, launcher or task with that process number, or
+                         of the job with that name (MP_PARTITION). No program
   -k, --keep-going       when a task dies, leave the others running
   --grace SECONDS        from asking tasks to end until killing them (5)
 

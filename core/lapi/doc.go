@@ -38,6 +38,7 @@
 //	recovery.go    LAPI_Purge_totask, LAPI_Resume_totask
 //	rejoin.go      processes that take a dead task's place
 //	attributes.go  LAPI_Qenv, LAPI_Senv, LAPI_Addr_set
+//	dump.go        what is under way, for a dump
 //	diagnostics.go what MP_INFOLEVEL 2 to 6 add: version, ways to tasks, statistics
 //	group.go       groups of tasks for multicasts
 //	dgsp.go        LAPI_Util's commands about DGSPs

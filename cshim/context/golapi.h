@@ -50,6 +50,11 @@ extern void golapi_disarm(int context);
  */
 extern void golapi_away(int context, int away);
 
+/* Writes at most size bytes of a dump, whole lines, and returns how many. Changes nothing. */
+extern size_t golapi_dump(int context, char *text, size_t size);
+/* Writes a dump of this process in words on stderr. Any thread, without the lock. */
+extern void golapi_dump_print(char *text, size_t size);
+
 /*
  * An error for the user's error handler. 0: none left. handler 0: none registered, text is the
  * message.

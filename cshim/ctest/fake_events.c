@@ -58,6 +58,15 @@ void fake_queue_loss(int context, int patience_ms)
 	core->errors[(core->end_error - 1) % FAKE_TURN].patience_ms = patience_ms;
 }
 
+size_t golapi_dump(int context, char *text, size_t size)
+{
+	return 0;
+}
+
+void golapi_dump_print(char *text, size_t size)
+{
+}
+
 int golapi_next_error(int context, cshim_error *error)
 {
 	fake_core *core = fake_enter(context);

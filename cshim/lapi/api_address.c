@@ -50,7 +50,7 @@ static int exchange(cshim_context *context, const char *call, uint64_t value, vo
 	return cshim_may_wait(context, call)
 	               ?: golapi_address_init_begin(cshim_index_of(context), value,
 	                                            CSHIM_ADDR(table), width, &ticket)
-	                          ?: cshim_wait_ticket(context, ticket);
+	                          ?: cshim_wait_ticket(context, ticket, CSHIM_FOR_ADDRESSES);
 }
 
 int PLAPI_Address_init(lapi_handle_t hndl, void *my_addr, void *add_tab[])

@@ -20,44 +20,45 @@ static uint32_t look_at_rings(cshim_progress *progress, const cshim_goal *goal, 
 
 static const cshim_goal_kind fence_kind = {.over = over, .look = look_at_rings};
 
-static int ask_core(cshim_context *context)
+static int ask_core(cshim_context *context, cshim_ticket_for what)
 {
 	uint64_t ticket = 0;
 	int rc = golapi_fence_begin(cshim_index_of(context), &ticket);
 
 	if (rc == LAPI_SUCCESS && ticket == 0)
 		cshim_satisfied(context);
-	return rc != LAPI_SUCCESS || ticket == 0 ? rc : cshim_wait_ticket(context, ticket);
+	return rc != LAPI_SUCCESS || ticket == 0 ? rc : cshim_wait_ticket(context, ticket, what);
 }
 
 /*
  * Something is outstanding, or core must be asked. Not inline: mostly that is not so, and the call
  * shall be short.
  */
-static __attribute__((noinline)) int wait_for_targets(cshim_context *context, int so_far)
+static __attribute__((noinline)) int wait_for_targets(cshim_context *context, int so_far,
+                                                      cshim_ticket_for what)
 {
 	cshim_fence fence;
 	const cshim_goal goal = {.kind = &fence_kind, .patience = &patience, .object = &fence};
 	int how;
 
 	if (so_far == CSHIM_FENCE_CORE)
-		return ask_core(context);
+		return ask_core(context, what);
 	cshim_fence_begin(context, &fence);
 	how = cshim_wait_soon(&context->progress, &goal);
 	if (how != CSHIM_WAIT_OVER && how != CSHIM_WAIT_NOT_YET)
 		return cshim_wait_code(how);
 	/* Another thread may have changed what core has to say since that last look. */
 	return cshim_fence_look(context, &fence) == CSHIM_FENCE_OVER ? LAPI_SUCCESS
-	                                                             : ask_core(context);
+	                                                             : ask_core(context, what);
 }
 
-/* Waits until all that this task has sent is complete. */
-static inline int own_fence(cshim_context *context)
+/* Waits until all that this task has sent is complete; what: the call. */
+static inline int own_fence(cshim_context *context, cshim_ticket_for what)
 {
 	int so_far = cshim_lane_fenced(context);
 
 	if (so_far != CSHIM_FENCE_OVER)
-		return wait_for_targets(context, so_far);
+		return wait_for_targets(context, so_far, what);
 	cshim_satisfied(context);
 	return LAPI_SUCCESS;
 }
@@ -67,7 +68,7 @@ static int fence_of_core(cshim_context *context)
 	uint64_t ticket = 0;
 
 	return golapi_gfence_begin(cshim_index_of(context), &ticket)
-	               ?: cshim_wait_ticket(context, ticket);
+	               ?: cshim_wait_ticket(context, ticket, CSHIM_FOR_GFENCE);
 }
 
 static int global_fence(cshim_context *context)
@@ -78,12 +79,13 @@ static int global_fence(cshim_context *context)
 		return fence_of_core(context);
 	/* The place among this task's calls is that of the call, not of the end of its fence. */
 	generation = cshim_gfence_begin(context);
-	return own_fence(context) ?: cshim_gfence_wait(context, generation);
+	return own_fence(context, CSHIM_FOR_GFENCE) ?: cshim_gfence_wait(context, generation);
 }
 
 int PLAPI_Fence(lapi_handle_t hndl)
 {
-	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Fence") ?: own_fence(context));
+	return CSHIM_CALL(hndl, cshim_may_wait(context, "LAPI_Fence")
+	                                ?: own_fence(context, CSHIM_FOR_FENCE));
 }
 
 int PLAPI_Gfence(lapi_handle_t hndl)

@@ -1,6 +1,7 @@
 /* api_init.c - LAPI_Init and LAPI_Term. */
 #include "node/guard.h"
 #include "lapi/waits.h"
+#include "progress/dump.h"
 
 /*
  * The guide leaves 0 and negative numbers of completion handler threads open: they mean the
@@ -37,6 +38,7 @@ static int tear_down(cshim_context *context)
 	cshim_threads_stop(&context->progress);
 	rc = golapi_term_end(cshim_index_of(context));
 	cshim_give_back(context);
+	cshim_dump_end();
 	return rc;
 }
 
@@ -90,6 +92,7 @@ static int activate(cshim_context *context, lapi_handle_t *hndl, const lapi_info
 
 static int init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 {
+	cshim_waiting *waiting;
 	cshim_context *context;
 	int rc = cshim_threads_probe();
 
@@ -105,9 +108,13 @@ static int init(lapi_handle_t *hndl, lapi_info_t *lapi_info)
 	if (!context)
 		return LAPI_ERR_ALL_HNDL_IN_USE;
 	clear(context, lapi_info);
+	cshim_dump_begin(golapi_dump_print);
+	waiting = cshim_waiting_begin(NULL, "LAPI_Init", CSHIM_SHOWS_NOTHING, NULL, 0);
 	rc = golapi_init(cshim_index_of(context), CSHIM_ADDR(lapi_info));
+	cshim_waiting_end(waiting);
 	if (rc != LAPI_SUCCESS) {
 		cshim_give_back(context);
+		cshim_dump_end();
 		return rc;
 	}
 	return activate(context, hndl, lapi_info);
@@ -138,7 +145,8 @@ static int finish_sending(cshim_context *context)
 	uint64_t ticket = 0;
 
 	return golapi_term_begin(cshim_index_of(context), &ticket)
-	               ?: (ticket ? cshim_wait_ticket(context, ticket) : LAPI_SUCCESS);
+	               ?: (ticket ? cshim_wait_ticket(context, ticket, CSHIM_FOR_TERM)
+	                          : LAPI_SUCCESS);
 }
 
 int PLAPI_Term(lapi_handle_t hndl)

@@ -55,10 +55,12 @@ look_at_rings(cshim_progress *progress, const cshim_goal *goal, int looks)
 }
 
 /* A counter belongs to no context: another's messages may change it. */
+#define WAITS_FOR_COUNTER(name) \
+	.elsewhere = 1, .cancels = 1, .call = name, .shows = CSHIM_SHOWS_COUNTER
 static const cshim_goal_kind with_rings = {
-	.over = over, .look = look_at_rings, .elsewhere = 1, .cancels = 1};
-static const cshim_goal_kind without_rings = {.over = over, .elsewhere = 1, .cancels = 1};
-static const cshim_goal_kind nopoll = {.over = over, .elsewhere = 1, .cancels = 1};
+	.over = over, .look = look_at_rings, WAITS_FOR_COUNTER("LAPI_Waitcntr")};
+static const cshim_goal_kind without_rings = {.over = over, WAITS_FOR_COUNTER("LAPI_Waitcntr")};
+static const cshim_goal_kind nopoll = {.over = over, WAITS_FOR_COUNTER("LAPI_Nopoll_wait")};
 
 void cshim_satisfied(cshim_context *context)
 {

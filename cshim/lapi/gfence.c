@@ -83,7 +83,7 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 	return barrier->over >= goal->number || barrier->failed;
 }
 
-static const cshim_goal_kind generation_kind = {.over = over};
+static const cshim_goal_kind generation_kind = {.over = over, .call = "LAPI_Gfence"};
 
 static const cshim_patience *patience_of(const cshim_context *context)
 {

@@ -6,6 +6,7 @@
 #include "handlers/handlers.h"
 #include "lane/lane_send.h"
 #include "lapi/waits.h"
+#include "progress/dump.h"
 
 static uint32_t call_core(cshim_context *context, uint64_t ticket)
 {
@@ -64,6 +65,21 @@ static void trace(cshim_progress *progress, const char *what, int32_t how)
 	            what ? what : "", cshim_wait_code(how));
 }
 
+/* The buffer is Go's for the time of the call. */
+static void dump(cshim_progress *progress, cshim_dump *out, int locked)
+{
+	cshim_context *context = cshim_context_of(progress);
+
+	if (!locked)
+		cshim_dump_line(out, "context context=%u api=lapi task=%d tasks=%d polls=%u interrupts=%u",
+		                progress->handle, context->task, context->num_tasks,
+		                __atomic_load_n(&progress->polling, __ATOMIC_RELAXED),
+		                __atomic_load_n(&progress->interrupts, __ATOMIC_RELAXED));
+	else
+		out->used += (size_t)golapi_dump(cshim_index_of(context), out->text + out->used,
+		                                 out->size - out->used);
+}
+
 const cshim_owner cshim_lapi_owner = {
 	.name = "lapi",
 	.call = call,
@@ -74,6 +90,7 @@ const cshim_owner cshim_lapi_owner = {
 	.trace = trace,
 	.handlers = cshim_completion_run,
 	.wake_handlers = cshim_completion_wake,
+	.dump = dump,
 };
 
 int cshim_must_not_wait(cshim_context *context, const char *call)

@@ -88,7 +88,7 @@ cshim_transfer_in(cshim_context *context, uint32_t type, cshim_transfer transfer
 	whole = transfer;
 	rc = golapi_xfer(cshim_index_of(context), type, &whole);
 	if (whole.room)
-		cshim_await_room(context, whole.room);
+		cshim_await_room(context, whole.room, type);
 	return rc;
 }
 

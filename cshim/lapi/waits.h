@@ -64,18 +64,30 @@ void cshim_end_purged_waits(cshim_context *context);
 
 /* ticket.c */
 
+/* What a ticket is for: a dump names the call. ROOM: for more messages to one task. */
+typedef enum cshim_ticket_for {
+	CSHIM_FOR_TERM,
+	CSHIM_FOR_FENCE,
+	CSHIM_FOR_GFENCE,
+	CSHIM_FOR_ADDRESSES,
+	CSHIM_FOR_PUT_ROOM,
+	CSHIM_FOR_GET_ROOM,
+	CSHIM_FOR_AM_ROOM,
+	CSHIM_FOR_ROOM
+} cshim_ticket_for;
+
 /*
  * Waits until a ticket is done and returns its result; LAPI_ERR_HNDL_INVALID if the context ended
  * meanwhile.
  */
-int cshim_wait_ticket(cshim_context *context, uint64_t ticket);
+int cshim_wait_ticket(cshim_context *context, uint64_t ticket, cshim_ticket_for what);
 /* A wait is over before it begins: makes a progress call in one of 16 such cases (counter.c). */
 void cshim_satisfied(cshim_context *context);
 /*
- * Waits until there is room for what a transfer has added to. In a handler of any context it does
+ * Waits until there is room for what a transfer, an lapi_xfer_type_t, has added to. In a handler of any context it does
  * not wait; in one of another context it makes one progress call instead.
  */
-void cshim_await_room(cshim_context *context, uint64_t ticket);
+void cshim_await_room(cshim_context *context, uint64_t ticket, uint32_t type);
 
 /*
  * gfence.c: LAPI_Gfence by the node's barrier (barrier.h), which a context has that has

@@ -5,6 +5,7 @@
 
 #include "progress/futex.h"
 #include "progress/lock.h"
+#include "progress/waiting.h"
 
 enum {
 	/* looks at a taken lock before sleeping: about as long as a progress call of the owner */
@@ -58,6 +59,16 @@ void cshim_lock_add(cshim_progress *progress)
 	if (fenced)
 		__atomic_fetch_or(&progress->lock_after, CSHIM_LOCK_FENCE, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&blocks_mutex);
+}
+
+cshim_progress *cshim_lock_next(const cshim_progress *last)
+{
+	cshim_progress *next;
+
+	pthread_mutex_lock(&blocks_mutex);
+	next = last ? last->next.at : blocks;
+	pthread_mutex_unlock(&blocks_mutex);
+	return next;
 }
 
 /* The rest of a release: CSHIM_LOCK_ flags are set. The lock may have another owner by now. */
@@ -211,15 +222,28 @@ static void wait_in_handler(cshim_progress *progress)
 	}
 }
 
+/* Its look in vain is over: a dump shows that this thread waits for the lock. */
+static void show(cshim_progress *progress, cshim_waiting **shown)
+{
+	if (!*shown)
+		*shown = cshim_waiting_begin(progress, "lock", CSHIM_SHOWS_NOTHING, NULL, 0);
+}
+
 /* Becomes the owner, however long that takes. */
 void cshim_lock_wait(cshim_progress *progress)
 {
+	cshim_waiting *shown = NULL;
+
 	__atomic_add_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST);
 	if (cshim_this_thread.handler)
 		wait_in_handler(progress);
 	else
-		while (!spin_for_lock(progress) && !sleep_for_lock(progress))
-			;
+		while (!spin_for_lock(progress)) {
+			show(progress, &shown);
+			if (sleep_for_lock(progress))
+				break;
+		}
+	cshim_waiting_end(shown);
 	/* A thread that comes into the count later sets the flag itself before it sleeps. */
 	answer_for(progress, __atomic_sub_fetch(&progress->lock_waiters, 1, __ATOMIC_SEQ_CST), 0);
 }

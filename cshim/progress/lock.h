@@ -30,6 +30,8 @@
 /* By progress.c: once in a process, and once for each block. */
 void cshim_lock_prepare(void);
 void cshim_lock_add(cshim_progress *progress);
+/* All blocks, one after the other: the one after last; NULL: the first, and after the last. */
+cshim_progress *cshim_lock_next(const cshim_progress *last);
 
 /* lock.c: the rest of cshim_lock and of a release, where others are in the way. */
 void cshim_lock_wait(cshim_progress *progress);
@@ -190,7 +192,8 @@ static inline void cshim_handler_begins(cshim_progress *progress, cshim_handler 
 	handler->depth = 0;
 	handler->outside = cshim_outside_begins();
 	cshim_this_thread.handler = handler;
-	progress->lock_floor = progress->lock_depth;
+	/* atomic: a dump looks without the lock */
+	__atomic_store_n(&progress->lock_floor, progress->lock_depth, __ATOMIC_RELAXED);
 }
 
 /*
@@ -202,7 +205,7 @@ static inline void cshim_handler_ends(cshim_progress *progress, const cshim_hand
 	cshim_this_thread.handler = handler->outer;
 	cshim_outside_ends(handler->outside);
 	progress->lock_depth = progress->lock_floor;
-	progress->lock_floor = handler->floor;
+	__atomic_store_n(&progress->lock_floor, handler->floor, __ATOMIC_RELAXED);
 }
 
 /* Gives up all levels; the caller owns the lock. Returns how many, for cshim_lock_restore. */

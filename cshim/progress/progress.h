@@ -35,8 +35,9 @@
 #define CSHIM_PROGRESS_ERROR 4u  /* an error waits for the owner to report it */
 
 typedef struct cshim_progress cshim_progress;
+struct cshim_dump;
 
-/* What the owner does. Constant. All but the last two: under the lock. */
+/* What the owner does. Constant. All but the last three: under the lock. */
 typedef struct cshim_owner {
 	const char *name; /* what the names of the library's threads begin with */
 	/*
@@ -68,6 +69,11 @@ typedef struct cshim_owner {
 	void (*handlers)(cshim_progress *progress, uint32_t handle);
 	/* The incarnation has ended: lets handler threads that sleep find that out. */
 	void (*wake_handlers)(cshim_progress *progress);
+	/*
+	 * Adds to a dump (dump.h) what the owner knows: first without the lock, then, if that can be
+	 * had, under it. Changes nothing. NULL: nothing is known.
+	 */
+	void (*dump)(cshim_progress *progress, struct cshim_dump *dump, int locked);
 } cshim_owner;
 
 /* A pointer in a block, as wide in every word size. */

@@ -165,6 +165,15 @@ static void take_owed(cshim_progress *progress, cshim_wait *wait)
 	cshim_lock_restore(progress, depth);
 }
 
+/* A look and a progress call were in vain: from now on a dump shows the wait. */
+static void show(cshim_progress *progress, cshim_wait *wait)
+{
+	const cshim_goal *goal = wait->goal;
+
+	wait->shown = cshim_waiting_begin(progress, goal->kind->call, goal->kind->shows,
+	                                  goal->object, (int64_t)goal->number);
+}
+
 /* Leads, or lets the leader do it, until wait is over. */
 static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t handle)
 {
@@ -195,7 +204,13 @@ static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t 
 			 */
 			idle = 1;
 			cshim_lock_pass(progress);
-		} else if (progress->leader.at != wait) {
+			if (!cshim_alive(progress, handle))
+				return CSHIM_WAIT_ENDED;
+			continue;
+		}
+		if (!wait->shown)
+			show(progress, wait);
+		if (progress->leader.at != wait) {
 			cshim_follow(progress, wait,
 			             wait->goal->patience->sleeps ? 0 : CSHIM_OWN(progress->spin_calls));
 		} else {
@@ -209,6 +224,7 @@ static int wait_until_done(cshim_progress *progress, cshim_wait *wait, uint32_t 
 /* Nobody waits here any more. */
 static void end_wait(cshim_progress *progress, cshim_wait *wait, int how)
 {
+	cshim_waiting_end(wait->shown);
 	unlink_wait(progress, wait);
 	stop_leading(progress, wait);
 	cshim_hand_over(progress);

@@ -10,6 +10,7 @@
 #define CSHIM_WAIT_H
 
 #include "progress/lock.h"
+#include "progress/waiting.h"
 
 typedef struct cshim_goal cshim_goal;
 
@@ -38,6 +39,8 @@ typedef struct cshim_goal_kind {
 	 * nothing is left of the wait then. Of its levels of the lock one is given up: its call's.
 	 */
 	int cancels;
+	const char *call; /* the call that waits, for a dump */
+	uint32_t shows;   /* what the goal's object is: CSHIM_SHOWS_ of waiting.h */
 } cshim_goal_kind;
 
 /* How a thread waits. The numbers are tuned for each kind of goal, where that is defined. */
@@ -88,6 +91,7 @@ typedef struct cshim_wait {
 	uint32_t depth;          /* levels of the lock that it gave up to sleep */
 	uint32_t handle;         /* constant: the incarnation */
 	CSHIM_SHARED uint32_t signal;         /* atomic futex: of sleep.c */
+	cshim_waiting *shown;    /* its thread's own: its record; NULL: not long enough yet */
 	struct cshim_wait *next; /* list of all waits of the block, under the lock */
 } cshim_wait;
 

@@ -118,6 +118,15 @@ func (s *Sender) LastUsed(p *peer.Peer) (codes.ErrType, bool) {
 // Waiting is how many messages wait for room, to any task.
 func (s *Sender) Waiting() int { return s.waiting }
 
+// Queued is how many messages to p do, and what memory they take, bytes.
+func (s *Sender) Queued(p *peer.Peer) (n, bytes int) {
+	q := s.known(p)
+	for e := q.head; e != nil; e = e.next {
+		n++
+	}
+	return n, q.bytes
+}
+
 // Waits says whether messages to p do, and of which kind the oldest is.
 func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
 	if e := s.known(p).head; e != nil {

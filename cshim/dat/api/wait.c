@@ -28,7 +28,8 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 	       __atomic_load_n(&wait->slot->poked, __ATOMIC_RELAXED) != wait->poked;
 }
 
-static const cshim_goal_kind event_kind = {.over = over, .cancels = 1};
+static const cshim_goal_kind event_kind = {
+	.over = over, .cancels = 1, .call = "dat_evd_wait", .shows = CSHIM_SHOWS_EVENTS};
 /* What comes from a peer comes by a progress call, so each look has one. */
 static const cshim_patience patience = {
 	.looks = 64, .looks_per_call = 1, .call_first = 1, .sockets = 1};

@@ -12,7 +12,7 @@ ifdef M32
 CONFORM_PROGRAMS := $(filter-out huge,$(CONFORM_PROGRAMS))
 endif
 CONFORM_FRAME    := $(CONFORM_BUILD)/conform.o $(CONFORM_BUILD)/helpers.o
-HOST_PROGRAMS    := init_env first_call starts full robbed no_threads no_advice crossing own_segv sigwait registered cancel signal_calls owed_signal init_codes catalogue fork_child signals leaks standalone error_ends exits stopped restart rejoin exit_rejoin deserted flood left refused_later many routes unread
+HOST_PROGRAMS    := init_env first_call starts full robbed no_threads no_advice crossing own_segv sigwait registered cancel signal_calls owed_signal init_codes catalogue fork_child signals leaks standalone error_ends hangs exits stopped restart rejoin exit_rejoin deserted flood left refused_later many routes unread
 
 CONFORM_BINARIES := $(addprefix $(CONFORM_BUILD)/,$(CONFORM_PROGRAMS) atexit nopie cxx)
 GUESTS := guest guest_pg $(if $(M32),,guest_address guest_thread)

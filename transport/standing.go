@@ -1,0 +1,19 @@
+package transport
+
+import "time"
+
+// Standing is how a link stands with one peer, for a dump of what a task waits for.
+type Standing struct {
+	State        string        // a word: open, handshaking, left
+	Unit         string        // what the next three count: packets, slots
+	Sent         uint64        // since the session began
+	Acknowledged uint64        // of these
+	Unsent       uint64        // wait for room or for a first transmission
+	Silent       time.Duration // for how long an answer has been due; 0: none is
+	Paths        []string      // the ways to the peer, each without blanks
+}
+
+// Standings is a link that can tell. It changes nothing.
+type Standings interface {
+	Standing(ep Endpoint) Standing
+}
