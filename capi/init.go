@@ -116,6 +116,7 @@ func golapi_init(context C.int, infoAddr C.cshim_addr) (rc C.int) {
 		freeInstance(context)
 		return C.int(code)
 	}
+	debugSignal()
 	info.protocol = C.UDP_DEV
 	errorHandlers[context] = C.cshim_addr(uintptr(unsafe.Pointer(info.err_hndlr)))
 	contexts[context], brokenContexts[context] = c, broken{}

@@ -13,7 +13,7 @@ import (
 	"lapi/core/version"
 )
 
-// What tasks wait for: lapirun --dump, lapi_dump, which is lapirun by another name, and what
+// Dumps of the waits of tasks: lapirun --dump, lapi_dump, which is lapirun by another name, and what
 // --timeout says before it ends a job. docs/dump.md has the rest.
 
 // dumpName is lapirun's name as the command that needs no lapirun's job.

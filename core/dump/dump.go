@@ -7,6 +7,7 @@
 //	ask.go      a task's socket
 //	verdict.go  all tasks together: who waits for whom
 //	text.go     a task in words
+//	own.go      this process in words, for LAPI_DEBUG_SIGNAL
 package dump
 
 import "fmt"

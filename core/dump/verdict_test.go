@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// task is one that has answered, with a main thread in a call.
+// task is a task that has answered, with a main thread.
 func task(id, of int, answer string) Task {
 	t := Task{Job: "4711", Task: id, Tasks: of, Process: 100 + id, Host: "h", Program: "p",
 		State: Answered, Threads: []Thread{{ID: 100 + id, Name: "p", State: 'S'}}}

@@ -13,7 +13,7 @@ const CheckVariable = "LAPI_CHECK_SETTINGS"
 // the launcher's own way to its tasks, and of POE, whose settings mean nothing here.
 var foreign = append([]string{"LAPI_HOME", "LAPI_ROOT", "LAPI_DIR", "LAPI_PREFIX", "LAPI_PATH",
 	"LAPI_BIN", "LAPI_CC", "LAPI_VERSION", "LAPI_CFLAGS", "LAPI_CPPFLAGS", "LAPI_FFLAGS", "LAPI_LDFLAGS",
-	"LAPI_LAUNCHER_FD"}, poe()...)
+	"LAPI_LAUNCHER_FD", "LAPI_LAUNCHER_JOB", "LAPI_LAUNCHER_HOSTS"}, poe()...)
 
 // foreignBeginnings are the same for whole families.
 var foreignBeginnings = []string{"LAPI_INC", "LAPI_LIB", "LAPI_TEST_", "LAPI_INJECT"}

@@ -117,6 +117,8 @@ var diagnosis = []Setting{
 		Tasks | UDAPL | Launcher, site},
 	{"MP_DEBUG_NOTIMEOUT", "any text but no", "TIMEOUT holds",
 		"a task that does not answer never counts as lost", Tasks, site},
+	{"LAPI_DEBUG_SIGNAL", "a signal, such as SIGUSR2", "no signal",
+		"this signal makes a task say what its threads wait for", Tasks, !site},
 	{"MP_LAPI_TRACE_LEVEL", "0 to 5", "0", "what a task's trace records", Tasks, site},
 	{"LAPI_TRACE_DIR", "a folder", "the current one", "folder of the traces", Tasks, site},
 	{"LAPI_TRACE_SIZE", "1 to 1024", "32", "size of each task's trace, MiB", Tasks, site},

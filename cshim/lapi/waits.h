@@ -64,7 +64,7 @@ void cshim_end_purged_waits(cshim_context *context);
 
 /* ticket.c */
 
-/* What a ticket is for: a dump names the call. ROOM: for more messages to one task. */
+/* The purpose of a ticket: a dump names the call. ROOM: for more messages to one task. */
 typedef enum cshim_ticket_for {
 	CSHIM_FOR_TERM,
 	CSHIM_FOR_FENCE,

@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -46,6 +47,9 @@ static int listener = -1, bell = -1; /* constant while the thread runs; bell: at
 static int stopping, signalled;      /* atomic */
 static void (*printer)(char *text, size_t size);
 static char text[TEXT_SIZE]; /* the thread's */
+static int handled;          /* a signal, 0: none; under starting */
+static struct sigaction replaced;
+static void on_signal(int number);
 
 void cshim_dump_line(cshim_dump *dump, const char *format, ...)
 {
@@ -294,6 +298,16 @@ static void ring(void)
 		return; /* it rings already */
 }
 
+/* Gives the signal back, unless the program has a handler for it by now. */
+static void forget_signal(void)
+{
+	struct sigaction now;
+
+	if (handled && sigaction(handled, NULL, &now) == 0 && now.sa_handler == on_signal)
+		sigaction(handled, &replaced, NULL);
+	handled = 0;
+}
+
 void cshim_dump_begin(void (*print)(char *text, size_t size))
 {
 	pthread_mutex_lock(&starting);
@@ -306,7 +320,9 @@ void cshim_dump_begin(void (*print)(char *text, size_t size))
 void cshim_dump_end(void)
 {
 	pthread_mutex_lock(&starting);
-	if (--contexts == 0 && listener >= 0) {
+	if (--contexts == 0)
+		forget_signal();
+	if (contexts == 0 && listener >= 0) {
 		__atomic_store_n(&stopping, 1, __ATOMIC_RELEASE);
 		ring();
 		pthread_join(thread, NULL);
@@ -315,11 +331,32 @@ void cshim_dump_end(void)
 	pthread_mutex_unlock(&starting);
 }
 
-void cshim_dump_by_signal(void)
+static void on_signal(int number)
 {
 	int saved = errno;
 
+	(void)number;
 	__atomic_store_n(&signalled, 1, __ATOMIC_RELAXED);
 	ring();
 	errno = saved;
 }
+
+int cshim_dump_on_signal(int number)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+	struct sigaction before;
+	int refused;
+
+	pthread_mutex_lock(&starting);
+	refused = sigaction(number, NULL, &before) != 0 || before.sa_flags & SA_SIGINFO ||
+	          (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN &&
+	           before.sa_handler != on_signal);
+	if (!refused && before.sa_handler != on_signal && sigaction(number, &action, NULL) == 0) {
+		handled = number;
+		replaced = before;
+	}
+	pthread_mutex_unlock(&starting);
+	return refused;
+}
+
+int cshim_dump_first_signal(void) { return SIGRTMIN; }

@@ -23,7 +23,12 @@ void cshim_dump_line(cshim_dump *dump, const char *format, ...)
  */
 void cshim_dump_begin(void (*print)(char *text, size_t size));
 void cshim_dump_end(void);
-/* Asks for a dump on stderr. In a signal handler. */
-void cshim_dump_by_signal(void);
+/*
+ * Signal number asks for a dump on stderr from now on, until the last end; 0: so it is. Nothing is done
+ * where the program has a handler for it. Between begin and end, any thread.
+ */
+int cshim_dump_on_signal(int number);
+/* The first real-time signal that a program may use. */
+int cshim_dump_first_signal(void);
 
 #endif

@@ -183,6 +183,19 @@ typedef struct cshim_handler {
 	cshim_outside outside;
 } cshim_handler;
 
+/*
+ * By the owner of the lock; a dump looks without the lock. One store: for an atomic one compilers
+ * compute the address apart.
+ */
+static inline void cshim_set_floor(cshim_progress *progress, uint32_t floor)
+{
+#ifdef __SANITIZE_THREAD__
+	__atomic_store_n(&progress->lock_floor, floor, __ATOMIC_RELAXED);
+#else
+	*(volatile uint32_t *)&progress->lock_floor = floor;
+#endif
+}
+
 /* It begins: what is locked now stays locked until it returns, or is lent. */
 static inline void cshim_handler_begins(cshim_progress *progress, cshim_handler *handler)
 {
@@ -192,8 +205,7 @@ static inline void cshim_handler_begins(cshim_progress *progress, cshim_handler 
 	handler->depth = 0;
 	handler->outside = cshim_outside_begins();
 	cshim_this_thread.handler = handler;
-	/* atomic: a dump looks without the lock */
-	__atomic_store_n(&progress->lock_floor, progress->lock_depth, __ATOMIC_RELAXED);
+	cshim_set_floor(progress, progress->lock_depth);
 }
 
 /*
@@ -205,7 +217,7 @@ static inline void cshim_handler_ends(cshim_progress *progress, const cshim_hand
 	cshim_this_thread.handler = handler->outer;
 	cshim_outside_ends(handler->outside);
 	progress->lock_depth = progress->lock_floor;
-	__atomic_store_n(&progress->lock_floor, handler->floor, __ATOMIC_RELAXED);
+	cshim_set_floor(progress, handler->floor);
 }
 
 /* Gives up all levels; the caller owns the lock. Returns how many, for cshim_lock_restore. */

@@ -17,7 +17,7 @@
 /* Records; threads beyond have none, and a dump reports how many these are. */
 enum { CSHIM_WAITING_MOST = 128 };
 
-/* What the object of a record is. */
+/* Kinds of objects of records. */
 enum {
 	CSHIM_SHOWS_NOTHING,
 	CSHIM_SHOWS_COUNTER, /* an int: the wait is over when it is at least wanted */

@@ -68,6 +68,13 @@ OUT="$PWD/$out/dat" tests/c/samples/dat/run-pair Rdma >"$log.dat" 2>&1 ||
 	{ cat "$log.dat"; fail "that was not right"; }
 grep -v ': passed$' "$log.dat" | grep .
 
+heading "A job that hangs by a mistake: lapirun says what its tasks wait for, and ends it"
+printf '%s$ %s --timeout 2 -n 3 %s/demo/hang%s\n' "$dim" $lapirun $out "$off"
+$lapirun --timeout 2 -n 3 $out/demo/hang >"$log.hang" 2>&1 </dev/null
+[ $? = 124 ] && grep -q 'missing: task 0, in LAPI_Waitcntr' "$log.hang" ||
+	{ cat "$log.hang"; fail "that was not right"; }
+cat "$log.hang"
+
 heading "${green}All results were checked and right.${off}${bold} What next?"
 cat <<'END'
   make test                            all tests
