@@ -7,7 +7,9 @@
  * beginning.
  *
  * The socket has an abstract name, lapi-dump.<user>.<process>.<random number>, which goes with the
- * process. A process of another user gets nothing.
+ * process. A process of another user gets nothing. The process wakes the thread by a connection, too:
+ * that needs no descriptor that the program may have closed, or given to a file of its own. The thread
+ * makes sure that the descriptor is its socket before each use, and ends where it is not.
  */
 #define _GNU_SOURCE
 #include "progress/dump.h"
@@ -20,7 +22,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -43,8 +45,10 @@ enum {
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static int contexts; /* under starting */
 static pthread_t thread;
-static int listener = -1, bell = -1; /* constant while the thread runs; bell: atomic */
-static int stopping, signalled;      /* atomic */
+static int listener = -1; /* constant while the thread runs */
+static struct sockaddr_un own_name; /* likewise */
+static uint32_t own_size; /* atomic: its length; 0: there is no thread */
+static int stopping, signalled; /* atomic */
 static void (*printer)(char *text, size_t size);
 static char text[TEXT_SIZE]; /* the thread's */
 static int handled;          /* a signal, 0: none; under starting */
@@ -190,33 +194,43 @@ static void send_all(int client, const char *from, size_t size)
 	}
 }
 
-static void answer(void)
+/* 1 if the listener's number is still that of the socket. */
+static int is_ours(void)
 {
-	int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct sockaddr_un name;
+	socklen_t size = sizeof(name);
 
-	if (client < 0)
-		return;
-	if (may_ask(client))
+	return getsockname(listener, (struct sockaddr *)&name, &size) == 0 && size == own_size &&
+	       memcmp(&name, &own_name, size) == 0;
+}
+
+static void answer(int client)
+{
+	if (__atomic_exchange_n(&signalled, 0, __ATOMIC_RELAXED))
+		printer(text, write_all());
+	else if (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE) && may_ask(client))
 		send_all(client, text, write_all());
-	close(client);
 }
 
 static void *serve(void *unused)
 {
-	struct pollfd both[2] = {{.fd = listener, .events = POLLIN}, {.fd = bell, .events = POLLIN}};
-	uint64_t rings;
+	struct pollfd asked = {.fd = listener, .events = POLLIN};
 
 	(void)unused;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_setname_np(pthread_self(), "lapi-dump");
 	while (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
-		if (poll(both, 2, -1) < 0)
+		int client;
+
+		if (poll(&asked, 1, -1) < 0)
 			continue;
-		if (both[1].revents && read(bell, &rings, sizeof(rings)) > 0 &&
-		    __atomic_exchange_n(&signalled, 0, __ATOMIC_RELAXED))
-			printer(text, write_all());
-		if (both[0].revents & POLLIN)
-			answer();
+		if (!is_ours())
+			break;
+		client = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (client < 0)
+			continue;
+		answer(client);
+		close(client);
 	}
 	return NULL;
 }
@@ -235,18 +249,18 @@ static int above(int fd)
 
 static int listen_there(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = above(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	uint32_t random = 0;
 	int n;
 
-	if (fd < 0 || getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
 		random = (uint32_t)cshim_now_ns();
-	n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "lapi-dump.%u.%d.%08x",
+	memset(&own_name, 0, sizeof(own_name));
+	own_name.sun_family = AF_UNIX;
+	n = snprintf(own_name.sun_path + 1, sizeof(own_name.sun_path) - 1, "lapi-dump.%u.%d.%08x",
 	             (unsigned)geteuid(), (int)getpid(), random);
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
-	                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 &&
-	    listen(fd, 4) == 0)
+	own_size = (uint32_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&own_name, own_size) == 0 && listen(fd, 4) == 0)
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -268,15 +282,12 @@ static int start_thread(void)
 	return error == 0;
 }
 
-static void close_all(void)
+static void close_listener(void)
 {
-	int fd = __atomic_exchange_n(&bell, -1, __ATOMIC_SEQ_CST);
-
-	if (fd >= 0)
-		close(fd);
-	if (listener >= 0)
+	if (listener >= 0 && is_ours())
 		close(listener);
 	listener = -1;
+	__atomic_store_n(&own_size, 0, __ATOMIC_RELAXED);
 }
 
 /* Without the thread, for want of something, all works but dumps. */
@@ -284,18 +295,24 @@ static void start(void)
 {
 	__atomic_store_n(&stopping, 0, __ATOMIC_RELAXED);
 	listener = listen_there();
-	__atomic_store_n(&bell, above(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), __ATOMIC_SEQ_CST);
-	if (listener < 0 || bell < 0 || !start_thread())
-		close_all();
+	if (listener < 0 || !start_thread())
+		close_listener();
 }
 
-static void ring(void)
+/*
+ * Wakes the thread. Also in a signal handler. It does not wait: where others are waiting to be answered,
+ * the thread is awake.
+ */
+static void wake(void)
 {
-	static const uint64_t one = 1;
-	int fd = __atomic_load_n(&bell, __ATOMIC_SEQ_CST);
+	uint32_t size = __atomic_load_n(&own_size, __ATOMIC_RELAXED);
+	int fd = size ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
 
-	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
-		return; /* it rings already */
+	if (fd < 0)
+		return;
+	/* A failure: the thread has ended, or is awake. */
+	(void)!connect(fd, (struct sockaddr *)&own_name, size);
+	close(fd);
 }
 
 /* Gives the signal back, unless the program has a handler for it by now. */
@@ -324,9 +341,9 @@ void cshim_dump_end(void)
 		forget_signal();
 	if (contexts == 0 && listener >= 0) {
 		__atomic_store_n(&stopping, 1, __ATOMIC_RELEASE);
-		ring();
+		wake();
 		pthread_join(thread, NULL);
-		close_all();
+		close_listener();
 	}
 	pthread_mutex_unlock(&starting);
 }
@@ -337,7 +354,7 @@ static void on_signal(int number)
 
 	(void)number;
 	__atomic_store_n(&signalled, 1, __ATOMIC_RELAXED);
-	ring();
+	wake();
 	errno = saved;
 }
 

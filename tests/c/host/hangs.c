@@ -100,13 +100,27 @@ static void room(void)
 		HOST_OK(LAPI_Amsend(h, 1, (void *)2, NULL, 0, data, sizeof data, NULL, NULL, NULL));
 }
 
+/* Task 1 sends to task 0 after that has stopped, too. */
+static void lost(void)
+{
+	int i;
+
+	if (task == 0)
+		raise(SIGSTOP);
+	for (i = 0; i < 30; i++) {
+		HOST_OK(LAPI_Amsend(h, 0, (void *)2, NULL, 0, NULL, 0, NULL, NULL, NULL));
+		usleep(100000);
+	}
+	HOST_OK(LAPI_Fence(h));
+}
+
 static const struct {
 	const char *kind;
 	void (*run)(void);
 } kinds[] = {
 	{"gfence", gfence},     {"counter", counter_alone}, {"stopped", stopped},
 	{"computes", computes}, {"handler", handler},       {"locked", locked},
-	{"room", room},
+	{"room", room},         {"lost", lost},
 };
 
 int main(int argc, char **argv)
