@@ -67,8 +67,8 @@ type Peer struct {
 	Paths                        []string
 }
 
-// library says whether a thread is one of the library's.
-func (t *Thread) library() bool {
+// inside says whether a thread is one of the library's.
+func (t *Thread) inside() bool {
 	for _, name := range []string{"lapi-service", "lapi-compl", "lapi-dump", "dat-service"} {
 		if len(t.Name) >= len(name) && t.Name[:len(name)] == name {
 			return true

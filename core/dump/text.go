@@ -117,7 +117,7 @@ func (t *Task) Text() string {
 	shown, asleep := 0, 0
 	for i := range t.Threads {
 		th := &t.Threads[i]
-		if th.Call == "" && i > 0 && (th.State == 'S' || th.library()) {
+		if th.Call == "" && i > 0 && (th.State == 'S' || th.inside()) {
 			asleep++
 			continue
 		}

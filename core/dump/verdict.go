@@ -21,7 +21,7 @@ func (t *Task) main() *Thread {
 	var best *Thread
 	for i := range t.Threads {
 		th := &t.Threads[i]
-		if th.Call == "" || th.library() {
+		if th.Call == "" || th.inside() {
 			continue
 		}
 		if best == nil || best.Call == "lock" || th.Call != "lock" && th.Millis > best.Millis {
