@@ -48,7 +48,7 @@ typedef struct lapi_link_handle {
 	uint64_t base, size;           /* bytes */
 	uint32_t access;     /* LAPI_LINK_REMOTE_ */
 	uint32_t task;
-	uint64_t key[5];
+	uint64_t key[5];     /* of adapters: with it an operation asks the task for nothing; 0: none */
 } lapi_link_handle_t;
 
 /* The access of other tasks to a region. */
@@ -148,9 +148,10 @@ int lapi_link_endpoint(lapi_link_t *link, uint32_t task, lapi_link_endpoint_t **
 uint32_t lapi_link_task(const lapi_link_endpoint_t *endpoint);
 
 /*
- * Registers [base, base + size): nothing is transferred, and the memory may be used as before until
- * lapi_link_deregister, which may be called when no operation uses it. access is LAPI_LINK_REMOTE_,
- * or'd. *handle is the link's until then.
+ * Registers [base, base + size): nothing is transferred, and the memory may be read and written as
+ * before until lapi_link_deregister, which may be called when no operation uses it. Until then it
+ * stays where it is: it is neither unmapped nor are its pages given back (madvise). access is
+ * LAPI_LINK_REMOTE_, or'd. *handle is the link's until then.
  */
 int lapi_link_register(lapi_link_t *link, void *base, size_t size, uint32_t access,
                        lapi_link_handle_t **handle);

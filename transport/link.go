@@ -60,12 +60,16 @@ type Msg struct {
 // Atomic and Flush on any link, and never Progress.
 type MsgHandler func(m *Msg) Verdict
 
-// Region is a link's registration of local memory; Key is what a peer needs to name it.
+// Region is a link's registration of local memory; Key is what a peer needs to name it, or what
+// saves it to ask (Limits.KeyOptional): then it is empty where the memory cannot be registered.
 type Region struct {
 	Addr Addr
 	N    uint64
 	Key  []byte
 }
+
+// KeyMax is how many bytes a region's key has at most.
+const KeyMax = 40
 
 // Access says what a peer may do with a registered region.
 type Access uint8
@@ -108,7 +112,7 @@ type Op struct {
 	Local   Addr   // memory of this process; readable (Put, Send) or writable (Get) until done
 	Remote  Addr   // memory of the peer
 	N       uint64 // bytes
-	Key     []byte // of the peer's region, where Limits.KeySize > 0
+	Key     []byte // of the peer's region, where Limits.KeySize > 0; empty: see KeyOptional
 	Width   uint8  // of an atomic operation: 4 or 8 bytes
 	Operand uint64 // of an atomic operation
 	Compare uint64 // of AtomicCAS
@@ -187,6 +191,9 @@ type Limits struct {
 	PutAlign, GetAlign uint64    // of Remote, a power of two; 1 if any address will do
 	Atomics            AtomicSet // what Atomic can do on 4- and 8-byte words aligned to their size
 	KeySize            int       // bytes of a region's key; 0: no registration needed
+	// KeyOptional: with a key a Put or Get need not ask the peer first. Without a key, or with
+	// a key that is not valid any more, it does.
+	KeyOptional bool
 }
 
 // Link carries messages and one-sided operations to peers over one medium. Lengths are bytes.

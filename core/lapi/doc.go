@@ -27,6 +27,7 @@
 //	put.go         puts, and puts of vectors: origin and target
 //	get.go         gets likewise, and the operations that wait for an answer
 //	notice.go      puts and gets that a node's link makes by itself
+//	region.go      memory that adapters know, whose keys save puts and gets a question
 //	moves.go       puts and gets of vectors that a link over an adapter makes by itself
 //	reads.go       what targets hear of gets that read their memory without them
 //	rmw.go         read-modify-write

@@ -16,6 +16,7 @@ import (
 type answerOp struct {
 	token.Item
 	op   transport.Op // of one that the link makes by itself
+	key  [transport.KeyMax]byte
 	c    *Context
 	p    *peer.Peer
 	kind codes.ErrType

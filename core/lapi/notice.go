@@ -14,8 +14,12 @@ import (
 func (c *Context) getByLink(p *peer.Peer, x *Transfer, route transport.Route) bool {
 	o := c.newAnswer(p, codes.GetErr, x, x.OrgAddr, x.N)
 	o.op.Local, o.op.Remote, o.op.N, o.op.Done = x.OrgAddr, x.TgtAddr, x.N, getDone
-	o.op.Notice, o.op.Route = transport.Notice{uint64(x.TgtCntr), 0}, route
-	status, err := p.Noticing.GetNotice(p.Ep, &o.op)
+	o.op.Notice, o.op.Route, o.op.Key = transport.Notice{uint64(x.TgtCntr), 0}, route, nil
+	start := p.Noticing.GetNotice
+	if key := c.keyOf(p, x); key != nil {
+		o.op.Key, start = append(o.key[:0], key...), p.Link.Get
+	}
+	status, err := start(p.Ep, &o.op)
 	if err == transport.ErrNotSupported { // the kernel has come to forbid single copies
 		p.SingleCopy = false
 		o.op.Route = transport.RouteMessages

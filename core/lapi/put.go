@@ -4,6 +4,7 @@ import (
 	"lapi/core/lapi/codes"
 	"lapi/core/lapi/peer"
 	"lapi/core/lapi/receive"
+	"lapi/core/lapi/send"
 	"lapi/core/lapi/singlecopy"
 	"lapi/core/lapi/wire"
 	"lapi/transport"
@@ -14,6 +15,12 @@ import (
 func (c *Context) put(p *peer.Peer, x *Transfer) codes.Code {
 	if code := checkMove(x); code != codes.Success {
 		return code
+	}
+	if key := c.keyOf(p, x); key != nil {
+		// The link reports that the data is in place: the target takes no part.
+		c.counters.Issued(p.ID, codes.PutErr, 0)
+		c.out.PutByKey(p, x.TgtAddr, key, x.OrgAddr, x.N, send.After{OrgCntr: x.CmplCntr, User: true})
+		return codes.Success
 	}
 	c.counters.Issued(p.ID, codes.PutErr, x.CmplCntr)
 	h := wire.Put{TgtAddr: x.TgtAddr, TgtCntr: x.TgtCntr, CmplCntr: x.CmplCntr}

@@ -66,6 +66,9 @@ type Transfer struct {
 	Op            uint32 // RMW_ops_t
 	Size          uint32 // of a read-modify-write's words, bits
 	_             uint32
+	// of a put or get without OrgCntr, TgtCntr and Handler: the key of the region that TgtAddr is
+	// in, of transport.KeyMax bytes; 0: none. A get has OrgCntr.
+	Key transport.Addr
 	// the answer: a ticket to wait for, as enough waits for the target; 0: none
 	Room uint64
 }

@@ -104,6 +104,9 @@ typedef struct cshim_transfer {
 	uint32_t flags, tgt, uhdr_len;
 	uint32_t op, size; /* of a read-modify-write: RMW_ops_t, bits */
 	uint32_t reserved;
+	/* of a put that has cmpl_cntr alone, and a get that has org_cntr alone: CSHIM_KEY_SIZE bytes that
+	   golapi_register has given for the target's region; 0: none */
+	cshim_addr key;
 	uint64_t room; /* the answer: a ticket; 0: there is nothing to wait for */
 } cshim_transfer;
 /*
@@ -111,6 +114,19 @@ typedef struct cshim_transfer {
  * that this call should wait for room, transfer->room is its ticket.
  */
 extern int golapi_xfer(int context, uint32_t type, cshim_transfer *transfer);
+
+/*
+ * A region of memory that peers put to and get from; access: CSHIM_REGION_. 1: key is what they may
+ * pass along with operations over adapters, and golapi_deregister gets; the memory must stay where it
+ * is until then. CSHIM_NO_KEYS: there are no adapters.
+ */
+#define CSHIM_NO_KEYS (-1)
+#define CSHIM_KEY_SIZE 40
+#define CSHIM_REGION_READ 1u
+#define CSHIM_REGION_WRITE 2u
+extern int golapi_register(int context, cshim_addr base, uint64_t size, uint32_t access,
+                           uint64_t *key);
+extern void golapi_deregister(int context, cshim_addr base, uint64_t size, uint64_t *key);
 
 /* list: an array of num_tasks uint; *group, a lapi_group_t, gets the name. */
 extern int golapi_group_create(int context, uint32_t num_tasks, cshim_addr list, cshim_addr group);

@@ -42,6 +42,20 @@ int golapi_senv(int context, uint32_t query, int32_t val)
 	return LAPI_SUCCESS;
 }
 
+/* The fake core has no adapters. */
+int golapi_register(int context, cshim_addr base, uint64_t size, uint32_t access, uint64_t *key)
+{
+	fake_enter(context);
+	(void)base, (void)size, (void)access, (void)key;
+	return CSHIM_NO_KEYS;
+}
+
+void golapi_deregister(int context, cshim_addr base, uint64_t size, uint64_t *key)
+{
+	fake_enter(context);
+	(void)base, (void)size, (void)key;
+}
+
 /* The fake core knows no DGSP. */
 int golapi_dgsp_register(cshim_addr descriptor, cshim_addr *handle)
 {

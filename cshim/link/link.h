@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "context/contexts.h"
+#include "context/golapi.h"
 
 #define LINK_EXPORT __attribute__((visibility("default")))
 /* bytes of a put or get: what LAPI takes */
@@ -122,8 +123,14 @@ struct lapi_link_endpoint {
 /* A region, in a ring of all of its link. */
 typedef struct link_region {
 	struct link_region *next, *before;
+	int has_key;
+	uint64_t base, size, key[5]; /* what handle began with, which the program may change */
 	lapi_link_handle_t handle;
 } link_region;
+_Static_assert(sizeof((lapi_link_handle_t){0}.key) == CSHIM_KEY_SIZE, "the key of a region");
+_Static_assert(LAPI_LINK_REMOTE_READ == CSHIM_REGION_READ &&
+                       LAPI_LINK_REMOTE_WRITE == CSHIM_REGION_WRITE,
+               "access");
 
 /*
  * Constant after lapi_link_open: handle to error_context. users: atomic. closed: of the thread in
@@ -147,6 +154,7 @@ struct lapi_link {
 	uint32_t num_free_messages;
 	link_tag tags[LINK_TAGS];
 	link_region regions; /* the ring's beginning, itself none */
+	atomic_int has_no_keys; /* there are no adapters */
 };
 
 /* In the child of a fork the lock may be held for ever, by a thread that is not there. */

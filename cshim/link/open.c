@@ -275,6 +275,23 @@ LINK_EXPORT int lapi_link_set_receive(lapi_link_t *link, uint32_t tag, lapi_link
 	return LAPI_LINK_SUCCESS;
 }
 
+/* Has the adapters know the region, if there are any. */
+static void make_key(lapi_link_t *link, link_region *region)
+{
+	const uint32_t access =
+		region->handle.access & (CSHIM_REGION_READ | CSHIM_REGION_WRITE);
+	cshim_context *context = link->has_no_keys ? NULL : cshim_enter(link->handle);
+
+	if (!context)
+		return;
+	region->has_key = golapi_register(cshim_index_of(context), region->base, region->size, access,
+	                                  region->key);
+	if (region->has_key == CSHIM_NO_KEYS)
+		region->has_key = 0, link->has_no_keys = 1;
+	memcpy(region->handle.key, region->key, sizeof(region->key));
+	cshim_leave(context, LAPI_LINK_SUCCESS);
+}
+
 LINK_EXPORT int lapi_link_register(lapi_link_t *link, void *base, size_t size, uint32_t access,
                                    lapi_link_handle_t **handle)
 {
@@ -290,12 +307,15 @@ LINK_EXPORT int lapi_link_register(lapi_link_t *link, void *base, size_t size, u
 	region = calloc(1, sizeof(*region));
 	if (!region)
 		return LAPI_LINK_OUT_OF_RESOURCE;
+	region->base = (uint64_t)(uintptr_t)base;
+	region->size = size;
 	region->handle = (lapi_link_handle_t){.handle_size = sizeof(region->handle),
 	                                      .version = LAPI_LINK_VERSION,
 	                                      .base = (uint64_t)(uintptr_t)base,
 	                                      .size = size,
 	                                      .access = access,
 	                                      .task = link->task};
+	make_key(link, region);
 	link_lock(link);
 	region->next = link->regions.next;
 	region->before = &link->regions;
@@ -307,6 +327,7 @@ LINK_EXPORT int lapi_link_register(lapi_link_t *link, void *base, size_t size, u
 
 LINK_EXPORT int lapi_link_deregister(lapi_link_t *link, lapi_link_handle_t *handle)
 {
+	cshim_context *context;
 	link_region *region;
 
 	if (!link || !handle)
@@ -318,6 +339,10 @@ LINK_EXPORT int lapi_link_deregister(lapi_link_t *link, lapi_link_handle_t *hand
 	region->next->before = region->before;
 	region->before->next = region->next;
 	link_unlock(link);
+	if (region->has_key && (context = cshim_enter(link->handle))) {
+		golapi_deregister(cshim_index_of(context), region->base, region->size, region->key);
+		cshim_leave(context, LAPI_LINK_SUCCESS);
+	}
 	free(region);
 	return LAPI_LINK_SUCCESS;
 }

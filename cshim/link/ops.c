@@ -94,9 +94,15 @@ static int began(const request *r, link_op *op, int code)
 	return refused ? link_result(code) : LAPI_LINK_SUCCESS;
 }
 
+/* Its first word is 0 where the region has none. */
+static inline uint64_t key_of(const lapi_link_handle_t *h)
+{
+	return h && h->key[0] ? CSHIM_ADDR(h->key) : 0;
+}
+
 static inline int put_or_get(cshim_context *context, const request *r)
 {
-	const uint64_t local = CSHIM_ADDR(r->local);
+	const uint64_t local = CSHIM_ADDR(r->local), key = key_of(r->remote_handle);
 	link_op *op;
 	int *counter, rc;
 
@@ -109,12 +115,14 @@ static inline int put_or_get(cshim_context *context, const request *r)
 	                                                  .org_addr = local,
 	                                                  .tgt_addr = r->remote,
 	                                                  .len = r->size,
+	                                                  .key = key,
 	                                                  .cmpl_cntr = CSHIM_ADDR(counter)})
 	             : cshim_transfer_in(context, LAPI_GET_XFER,
 	                                 (cshim_transfer){.tgt = r->ep->task,
 	                                                  .org_addr = local,
 	                                                  .tgt_addr = r->remote,
 	                                                  .len = r->size,
+	                                                  .key = key,
 	                                                  .org_cntr = CSHIM_ADDR(counter)});
 	return began(r, op, rc);
 }

@@ -55,8 +55,9 @@ func (r *run) regionOf(node transport.Endpoint, n int, access transport.Access) 
 	if err != nil {
 		r.Fatalf("Register: %v", err)
 	}
-	if want := r.Nodes[node].Link.Limits().KeySize; len(region.Key) != want {
-		r.Fatalf("a key of %d bytes, want %d", len(region.Key), want)
+	limits := r.Nodes[node].Link.Limits()
+	if n := len(region.Key); n != limits.KeySize && (n != 0 || !limits.KeyOptional) {
+		r.Fatalf("a key of %d bytes, want %d", n, limits.KeySize)
 	}
 	return b, region.Key
 }
@@ -199,7 +200,7 @@ func testOneSidedFaults(r *run) {
 	some := false
 	for _, surface := range r.surfaces(0) {
 		limits := surface.Limits()
-		if limits.KeySize > 0 {
+		if limits.KeySize > 0 && !limits.KeyOptional {
 			r.Skip("the link registers memory (KeySize): an address without a key cannot be named")
 		}
 		if limits.Caps&anyPut != 0 {
@@ -348,7 +349,7 @@ func testAtomicsTogether(r *run) {
 
 func testAtomicFaults(r *run) {
 	r.over(anyAtomic, "CapAtomicCPU and CapAtomicLink", func(surface oneSided) {
-		if surface.Limits().KeySize > 0 {
+		if l := surface.Limits(); l.KeySize > 0 && !l.KeyOptional {
 			r.Skip("the link registers memory (KeySize): an address without a key cannot be named")
 		}
 		for _, bad := range r.badAddresses() {

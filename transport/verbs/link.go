@@ -19,7 +19,8 @@ import (
 // Link is the transport.Link and transport.Waiter over ports of adapters. Its owner's lock protects
 // it. memory.Guard must have run on the calling goroutine.
 type Link struct {
-	keyless
+	regions
+	nonatomic
 	cfg      Config
 	ports    *paths.Set
 	own      wire.Address
@@ -50,7 +51,7 @@ type Link struct {
 // or that there are too many.
 func New(cfg Config) (*Link, error) {
 	l := &Link{cfg: cfg, roster: roster{peers: make(map[transport.Endpoint]*peer)}}
-	l.sharing.link = l
+	l.sharing.link, l.regions.of = l, l
 	if l.cfg.Clock == nil {
 		start := time.Now()
 		l.cfg.Clock = func() int64 { return int64(time.Since(start)) + 1 }
@@ -111,13 +112,13 @@ func (l *Link) closePorts() error {
 func (l *Link) Limits() transport.Limits {
 	return transport.Limits{Caps: transport.CapPut | transport.CapGet, SendMax: wire.SendMax,
 		HeaderMax: wire.HeaderMax, PutMax: bulk.OneSidedMax,
-		GetMax: bulk.OneSidedMax, PutAlign: 1, GetAlign: 1}
+		GetMax: bulk.OneSidedMax, PutAlign: 1, GetAlign: 1,
+		KeySize: wire.KeySize, KeyOptional: true}
 }
 
 // Address implements transport.Link. It changes when a port is opened again.
 func (l *Link) Address() transport.Address {
-	l.own.Places = l.ports.Places()
-	return transport.Address{Bytes: l.own.Encode()}
+	return transport.Address{Bytes: l.regions.address().Encode()}
 }
 
 // Connect implements transport.Link: it keeps the address, and does nothing else until there is

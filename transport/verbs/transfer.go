@@ -104,20 +104,55 @@ func (q *queue) Fail(refused bool) {
 	q.fail()
 }
 
-// keyless is the part of transport.Link that this one does without.
-type keyless struct{}
+// Contact implements bulk.Task.
+func (p *peer) Contact() {
+	if !p.Works() {
+		p.queue.begin()
+	}
+}
 
-// Register implements transport.Link. The region has no key: a peer that needs one asks for it.
-func (keyless) Register(a transport.Addr, n uint64, _ transport.Access) (transport.Region, error) {
-	return transport.Region{Addr: a, N: n}, nil
+// To implements bulk.Task.
+func (p *peer) To() *wire.Address { return &p.to }
+
+// regions is the part of transport.Link that registers memory.
+type regions struct{ of *Link }
+
+// Register implements transport.Link. The memory must stay where it is until Deregister: not
+// unmapped, nor its pages given back.
+func (r regions) Register(a transport.Addr, n uint64, access transport.Access) (transport.Region,
+	error) {
+	region := transport.Region{Addr: a, N: n}
+	if r.of.closed {
+		return region, transport.ErrClosed
+	}
+	keys := r.of.transfers.Register(a, n, access)
+	if keys != (wire.Keys{}) {
+		region.Key = r.address().EncodeKeys(&keys)
+	}
+	return region, nil
 }
 
 // Deregister implements transport.Link.
-func (keyless) Deregister(transport.Region) error { return nil }
+func (r regions) Deregister(region transport.Region) error {
+	if !r.of.closed {
+		r.of.transfers.Deregister(region.Addr, region.N, wire.RegionKeys(region.Key))
+	}
+	return nil
+}
+
+// address is that of this task now.
+func (r regions) address() *wire.Address {
+	own := &r.of.own
+	own.Places = r.of.ports.Places()
+	return own
+}
+
+// nonatomic is the part of transport.Link that this one does without.
+type nonatomic struct{}
 
 // Atomic implements transport.Link: not supported. An adapter's atomics are not the processor's;
 // transport/emul makes them of messages.
-func (keyless) Atomic(ep transport.Endpoint, _ transport.AtomicKind,
+func (nonatomic) Atomic(ep transport.Endpoint, _ transport.AtomicKind,
 	_ *transport.Op) (transport.Status, error) {
 	return transport.Done, transport.ErrNotSupported
 }

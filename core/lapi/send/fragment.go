@@ -38,7 +38,7 @@ func (s *Sender) freeFragment(f *fragment) {
 	if f.staging != nil && len(s.stagings)*len(f.staging) < stagingsMost {
 		s.stagings = append(s.stagings, f.staging)
 	}
-	f.m, f.hdr, f.staging = nil, nil, nil
+	f.m, f.hdr, f.staging, f.op.Key = nil, nil, nil, nil
 	s.fragments.put(f)
 }
 
@@ -55,6 +55,9 @@ func (f *fragment) send(p *peer.Peer) (transport.Status, error) {
 
 // put lets the link make the transfer. It may say that the kernel has come to forbid single copies.
 func (f *fragment) put(p *peer.Peer) (transport.Status, error) {
+	if f.op.Key != nil {
+		return p.Link.Put(p.Ep, &f.op)
+	}
 	status, err := p.Noticing.PutNotice(p.Ep, &f.op)
 	if err == transport.ErrNotSupported {
 		p.SingleCopy = false
@@ -101,6 +104,7 @@ func nextTransfer(s *Sender, m *Message) (*fragment, error) {
 	f, err := s.piece(m, m.id, nil, m.data, m.n)
 	f.moves, f.by = true, nil
 	f.op.Remote, f.op.Notice, f.op.Route = m.put.TgtAddr, notice(&m.put), m.route
+	f.op.Key = m.key
 	return f, err
 }
 

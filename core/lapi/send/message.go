@@ -68,8 +68,10 @@ type Message struct {
 	allSent  bool // the link has got every fragment, or gets no more
 	failed   bool
 
-	put   wire.Put        // of a put in one message, or that the link makes by itself,
-	route transport.Route // and its way
+	put   wire.Put               // of a put in one message, or that the link makes by itself,
+	route transport.Route        // and its way
+	key   []byte                 // or the key of the target's region,
+	keyed [transport.KeyMax]byte // which is here
 
 	lists  *lists // nil: the data lies in one piece
 	copied []byte // this package's copy of small data
@@ -183,6 +185,16 @@ func (s *Sender) shapePut(m *Message, h *wire.Put, data transport.Addr, n uint64
 		m.id, m.prepare, m.first = wire.MsgPutFragment, nextPutFragment, part
 		m.hdr = f.Encode(m.small[:])
 	}
+}
+
+// PutByKey sends a put of n bytes to tgt, in a region of p's, which needs nothing of p: what after
+// says follows when the data is in place.
+func (s *Sender) PutByKey(p *peer.Peer, tgt transport.Addr, key []byte, data transport.Addr,
+	n uint64, after After) {
+	m := s.newMessage(p, wire.MsgPut, codes.PutErr, nextTransfer)
+	m.After, m.put.TgtAddr, m.data, m.n = after, tgt, data, n
+	m.key = append(m.keyed[:0], key...)
+	s.Start(m)
 }
 
 // PutDirect notifies p of a put whose data is in its memory. Without a counter the put is complete.

@@ -130,7 +130,7 @@ func (s *Sender) wait(m *Message) {
 	}
 	*e = entry{m: m, seq: m.seq}
 	switch {
-	case m.id == wire.MsgPut && !m.started && !m.failed:
+	case m.id == wire.MsgPut && !m.started && !m.failed && m.key == nil:
 		*e = entry{seq: m.seq, after: m.After, put: m.put, data: m.data, n: m.n, route: m.route,
 			single: m.single}
 		if m.ours {

@@ -6,7 +6,7 @@
 
 LINK_DIR      := tests/c/link
 LINK_BUILD    := $(BUILD)/link
-LINK_PROGRAMS := operations messages addresses ends threads beside
+LINK_PROGRAMS := operations messages addresses ends keys threads beside
 LINK_BINARIES := $(addprefix $(LINK_BUILD)/,$(LINK_PROGRAMS) bench)
 
 $(LINK_BINARIES): $(LINK_BUILD)/%: $(LINK_DIR)/%.c $(LINK_DIR)/link_test.c $(LINK_DIR)/link_test.h \

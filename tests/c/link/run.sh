@@ -45,5 +45,16 @@ one 'ends, without the fast lane' 137 env LAPI_FASTLANE=off "$run" -k -n 4 "$bui
 one 'ends, adapters' 137 "$rig/with" -n 3 "$build/rig" env MP_EUILIB=us LAPI_US=only "$run" -k \
 	--on 'env MP_EUIDEVICE=rig1' --on 'env MP_EUIDEVICE=rig2' --on 'env MP_EUIDEVICE=rig3' \
 	"$build/link/ends"
+# The target's packets are its answers to questions for keys: two for each of 400 operations, or none.
+for how in with without stale; do
+	# shellcheck disable=SC2016  # for the inner shell
+	one "adapters, $how a key" 0 "$rig/with" -n 2 "$build/rig" bash -c '
+		out=$(env MP_EUILIB=us LAPI_US=only MP_INFOLEVEL=5 "$1" --on "env MP_EUIDEVICE=rig1" \
+			--on "env MP_EUIDEVICE=rig2" "$2" "$3" 2>&1) || { status=$?; echo "$out"; exit $status; }
+		sent=$(sed -n "s/.*task 1: RDMA: packets sent \([0-9]*\).*/\1/p" <<<"$out")
+		[ "$3" = with ] && wanted=$((sent < 100)) || wanted=$((sent >= 800))
+		[ $wanted = 1 ] && grep "^passed$" <<<"$out" || { echo "task 1 has sent $sent packets"; exit 1; }' \
+		keys "$run" "$build/link/keys" "$how"
+done
 echo "link-test: $passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

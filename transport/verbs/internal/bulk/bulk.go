@@ -6,13 +6,15 @@
 //	call.go    puts and gets of this task
 //	rdma.go    pieces: RDMA requests
 //	list.go    the same between lists of ranges
-//	grant.go   keys that peers have
+//	grant.go   keys that peers have asked for
+//	region.go  keys that the owner gives to peers, and puts and gets by such
 //	answer.go  what peers ask for, and the answers
 //	notice.go  puts and gets whose target's owner is notified
 //	memory.go  the registration of user memory
 package bulk
 
 import (
+	"errors"
 	"slices"
 
 	"lapi/transport"
@@ -62,6 +64,9 @@ type Task interface {
 	LaneAt(i int) *Lane
 	Lanes() int // how many there may be
 	Spread()    // begins those that are not there
+	Contact()   // has the queue pair of the packets be made, if it is not there
+	// To is where the peer is.
+	To() *wire.Address
 	// Ports has a bit for each of the peer's ports that a transfer over one way, or over all lanes,
 	// goes to now.
 	Ports(lanes bool) uint32
@@ -100,7 +105,9 @@ type Set struct {
 	grants    []grant
 	freeGrant []uint32
 	ending    []ending
-	moving    int // RDMA requests under way
+	regions   map[regionID]*region
+	inRegions uint64 // bytes of regions
+	moving    int    // RDMA requests under way
 	limit     int
 	noticed   transport.NoticeHandler
 	faulted   transport.FaultHandler
@@ -114,7 +121,9 @@ type Set struct {
 }
 
 // New makes a Set without ports.
-func New(c Config) *Set { return &Set{cfg: c, segments: segmentsMax} }
+func New(c Config) *Set {
+	return &Set{cfg: c, segments: segmentsMax, regions: map[regionID]*region{}}
+}
 
 // Handle sets the handlers of notices and of bad addresses.
 func (s *Set) Handle(n transport.NoticeHandler, f transport.FaultHandler) {
@@ -138,6 +147,7 @@ type Peer struct {
 	owed    []reply // answers that there was no room for
 	first   int     // of owed, the first that is still there
 	faulty  map[uint64]bool
+	stale   map[wire.Keys]bool // keys of its regions that are not tried
 }
 
 // Init makes p ready for task.
@@ -167,6 +177,9 @@ func (p *Peer) End(err error) {
 	}
 }
 
+// errOver: the put or get is over.
+var errOver = errors.New("over")
+
 // Pump lets p's puts and gets go on.
 func (p *Peer) Pump() {
 	p.finishEnded()
@@ -176,6 +189,8 @@ func (p *Peer) Pump() {
 		switch {
 		case err == transport.ErrBusy:
 			return
+		case err == errOver:
+			c.end(nil)
 		case err != nil:
 			c.end(err) // takes it out of the list, and more if Done says so
 		default:

@@ -23,6 +23,8 @@ type task struct {
 	data  []byte // that went with it
 	full  bool   // nothing goes
 	turns int    // that were asked for
+	to    wire.Address
+	met   int // calls of Contact
 }
 
 func (t *task) Endpoint() transport.Endpoint { return 1 }
@@ -34,6 +36,8 @@ func (t *task) Packets() *Lane               { return &t.lanes[0] }
 func (t *task) LaneAt(i int) *Lane           { return &t.lanes[i] }
 func (t *task) Lanes() int                   { return len(t.lanes) }
 func (t *task) Spread()                      {}
+func (t *task) Contact()                     { t.met++ }
+func (t *task) To() *wire.Address            { return &t.to }
 func (t *task) Ports(lanes bool) uint32      { return 3 }
 
 func (t *task) Control(k wire.Kind, c *wire.Control, at transport.Addr,

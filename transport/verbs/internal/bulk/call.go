@@ -20,7 +20,8 @@ import (
 //	                   ▼                                         │
 //	                finishing ──Finish──> finished ──Finished── over
 //
-// A short one begins with copying. In asking and finishing a packet waits for room.
+// A short one begins with copying. In asking and finishing a packet waits for room. With the key of
+// a region it begins with moving (region.go).
 type call struct {
 	set   *Set
 	op    *transport.Op
@@ -43,6 +44,7 @@ type call struct {
 	lost   uint32 // a bit for each of the peer's ports that a request to it may still be on its way
 	grant  uint64 // the peer's name of the keys
 	keys   wire.Keys
+	region wire.Keys // those of a region by which it moves; none: it asks
 	pieces [PiecesMax]piece
 	length uint64 // of a piece
 	parts  int    // requests under way
@@ -81,6 +83,9 @@ func (p *Peer) Start(op *transport.Op, get, tells bool) (transport.Status, error
 	c.get, c.tells, c.upTo = get, tells, min(op.N, p.set.cfg.KeyMax)
 	if rdma && c.acquirePackets() {
 		c.state, c.length = asking, c.pieceLength()
+		if !tells {
+			c.useKey(op.Key)
+		}
 	}
 	if err := c.advance(); err != nil && err != transport.ErrBusy {
 		c.free()
@@ -141,6 +146,9 @@ func (c *call) advance() (err error) {
 	case moving:
 		err = c.move()
 	case finishing:
+		if c.byRegion() {
+			return c.finishRegion()
+		}
 		end := wire.Control{Token: c.token, Offset: c.grant, Ports: c.lost}
 		if c.tells && !c.retry && c.done == c.op.N {
 			end.Status, end.N, end.Notice = wire.StatusNoticedLast, c.op.N, c.op.Notice

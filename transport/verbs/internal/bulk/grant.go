@@ -67,6 +67,7 @@ func (s *Set) release(name, lost uint32) (ended []discarded) {
 	for i := range g.held {
 		if lost&(1<<i) != 0 {
 			for _, e := range g.held[i] {
+				ended = s.discard(i, e, ended)
 				s.memory[i].cache.Discard(e)
 				ended = append(ended, discarded{s.memory[i].cache, e})
 			}
@@ -107,14 +108,21 @@ type ending struct {
 
 func (p *Peer) onFinish(c *wire.Control) {
 	s := p.set
-	if c.Offset >= uint64(len(s.grants)) || s.grants[c.Offset].peer != p {
-		return // not its own
-	}
 	e := ending{peer: p, kind: transport.NoticePut, Control: *c}
-	if s.grants[c.Offset].reads {
-		e.kind = transport.NoticeGet
+	switch {
+	case c.Status == wire.StatusRegion:
+		p.granted++ // until it is answered, as a grant is
+		e.after = s.withdraw(transport.Addr(c.Addr), c.N, c.Ports)
+		s.attendEnding()
+	case c.Offset >= uint64(len(s.grants)) || s.grants[c.Offset].peer != p:
+		return // not its own
+	default:
+		if s.grants[c.Offset].reads {
+			e.kind = transport.NoticeGet
+		}
+		e.after = s.release(uint32(c.Offset), c.Ports)
 	}
-	if e.after = s.release(uint32(c.Offset), c.Ports); e.ended() {
+	if e.ended() {
 		e.finish()
 		return
 	}

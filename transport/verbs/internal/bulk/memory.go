@@ -42,6 +42,9 @@ func (s *Set) Drop(i int) {
 	for k := range s.grants {
 		s.releaseWith(&s.grants[k], i)
 	}
+	for _, r := range s.regions {
+		s.leavePort(r, i)
+	}
 	for _, c := range s.calls {
 		c.release(i)
 		c.bad &^= 1 << i
@@ -59,8 +62,11 @@ const reachable = transport.AccessRead | transport.AccessWrite
 func (m *keeper) Register(a transport.Addr, n uint64,
 	access transport.Access) (registration.Handle, error) {
 	permits := ibv.LocalWrite
-	if access == reachable {
-		permits |= ibv.RemoteRead | ibv.RemoteWrite
+	if access&transport.AccessRead != 0 {
+		permits |= ibv.RemoteRead
+	}
+	if access&transport.AccessWrite != 0 {
+		permits |= ibv.RemoteWrite
 	}
 	r, err := m.adapter.RegMR(m.pd, uint64(a), n, uint64(a), permits)
 	return registration.Handle{LKey: r.Local, RKey: r.Remote, MR: r.MR}, err

@@ -25,6 +25,7 @@ func (c *call) copyInstead() {
 	}
 	c.releaseMemory()
 	c.state, c.sent, c.done, c.retry, c.over = copying, 0, 0, false, false
+	c.region = wire.Keys{}
 	if err := c.advance(); err != nil && err != transport.ErrBusy {
 		c.end(err)
 	}
@@ -205,8 +206,12 @@ func (s *Set) Moved(q *Lane, request uint64, status ibv.Status) {
 	default:
 		q.Fail(false)
 	}
-	c.settle()
-	c.peer.task.Attend()
+	task := c.peer.task
+	if c.settle(); status == ibv.Success && c.state == finishing && c.byRegion() &&
+		c.finishRegion() == errOver {
+		c.end(nil)
+	}
+	task.Attend()
 	s.cfg.Fed()
 }
 
@@ -271,12 +276,15 @@ func (c *call) settle() {
 // onFinished: the peer has taken its keys back.
 func (c *call) onFinished() {
 	switch {
+	case c.byRegion() && c.done < c.upTo:
+		_ = c.ask()
 	case c.retry:
 		c.copyInstead()
 	case c.done < c.upTo:
 		c.state, c.keys = asking, wire.Keys{}
 		_ = c.advance()
 	case c.done < c.op.N:
+		c.region = wire.Keys{}
 		c.goOn()
 	default:
 		c.end(nil)
@@ -294,6 +302,8 @@ func (c *call) goOn() {
 		c.copyInstead()
 		return
 	}
-	c.state, c.keys = asking, wire.Keys{}
+	if c.state = moving; !c.byRegion() {
+		c.state, c.keys = asking, wire.Keys{}
+	}
 	_ = c.advance() // no room: it goes on when there is
 }

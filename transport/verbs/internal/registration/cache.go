@@ -50,9 +50,7 @@ func New(d Device, config Config) *Cache { return newCache(d, config, join) }
 // newCache has attach give the cache a watcher.
 func newCache(d Device, config Config, attach func(*Cache) error) *Cache {
 	c := &Cache{device: d, config: config, page: uint64(os.Getpagesize())}
-	if c.config.Bytes == 0 {
-		c.config.Bytes = DefaultBytes
-	}
+	c.config.Bytes = c.config.Limit()
 	if c.config.Entries == 0 {
 		c.config.Entries = DefaultEntries
 	}

@@ -36,6 +36,14 @@ type Config struct {
 	Say func(text string)
 }
 
+// Limit is how many bytes may be registered.
+func (c *Config) Limit() uint64 {
+	if c.Bytes == 0 {
+		return DefaultBytes
+	}
+	return c.Bytes
+}
+
 // Defaults of Config.
 const (
 	DefaultBytes   = 1 << 30

@@ -212,6 +212,9 @@ const (
 	// A part of a transfer, or the end of one, whose target's owner is notified.
 	StatusNoticed
 	StatusNoticedLast // the last: the notice comes with it
+	// StatusRegion, of a Finish: no grant has ended, but requests by the key of a region were lost,
+	// over Ports, to N bytes at Addr. Such keys end.
+	StatusRegion
 )
 
 // Encode writes what k says of c, and returns its length.
