@@ -110,11 +110,13 @@ struct lapi_link_endpoint {
 	lapi_link_endpoint_t *next_active;
 	link_list under_way[LINK_KINDS];             /* of link_op */
 	uint64_t begun[LINK_KINDS], ended[LINK_KINDS];
-	/* operations without a callback: that began; that are complete, which LAPI counts; that have
-	   failed; of these, that a flush has reported */
-	uint32_t counted;
-	int complete;
-	uint32_t failed, failed_reported;
+	/* Operations without a callback. A flush has the next one begin a generation as soon as none of
+	   the last but one is under way: so those that it waits for get no more. By the low bit of the
+	   generation: that began; that are complete, which LAPI counts. Then: that have failed and are
+	   in counted, of whichever generation; that have failed; of these, that a flush has reported. */
+	uint32_t generation, counted[2];
+	int complete[2];
+	uint32_t absent, failed, failed_reported;
 	/* bytes of messages, LINK_COST included: that were sent; of these, that the task has
 	   received; that this one has received of its, and has reported so */
 	uint64_t sent, sent_taken, taken, taken_reported;
@@ -197,11 +199,23 @@ int link_result(int code);
 void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status);
 /* Makes the operation of ep end that has failed by an error of LAPI's, under the lock. */
 void link_fail(lapi_link_t *link, lapi_link_endpoint_t *ep, const cshim_error *error);
-/* Operations without a callback that are under way with ep. */
+/* Operations without a callback of a generation, of the last two, that are not complete. */
+static inline uint32_t link_incomplete(const lapi_link_endpoint_t *ep, uint32_t generation)
+{
+	const int i = generation & 1;
+
+	return ep->counted[i] - (uint32_t)__atomic_load_n(&ep->complete[i], __ATOMIC_ACQUIRE);
+}
+/* Those that are under way with ep. */
 static inline uint32_t link_uncounted(const lapi_link_endpoint_t *ep)
 {
-	return ep->counted - ep->failed -
-	       (uint32_t)__atomic_load_n(&ep->complete, __ATOMIC_ACQUIRE);
+	return link_incomplete(ep, 0) + link_incomplete(ep, 1) - ep->absent;
+}
+/* n of them have failed, under the lock. */
+static inline void link_count_failed(lapi_link_endpoint_t *ep, uint32_t n)
+{
+	ep->absent += n;
+	ep->failed += n;
 }
 
 /* The result where a link's context cannot be entered. */

@@ -157,7 +157,7 @@ void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status)
 			if (is_under_way(op))
 				op->status = status;
 	ep->status = status;
-	ep->failed += link_uncounted(ep);
+	link_count_failed(ep, link_uncounted(ep));
 	link->news = 1;
 }
 
@@ -191,6 +191,6 @@ void link_fail(lapi_link_t *link, lapi_link_endpoint_t *ep, const cshim_error *e
 	if (failed)
 		failed->status = LAPI_LINK_ERROR;
 	else if (link_uncounted(ep) > 0)
-		ep->failed++;
+		link_count_failed(ep, 1);
 	link->news = 1;
 }

@@ -57,7 +57,7 @@ static int begin(const request *r, link_op **op, int **counter)
 		if (link_uncounted(ep) >= LINK_OPERATIONS)
 			rc = LAPI_LINK_OUT_OF_RESOURCE;
 		else
-			ep->counted++, *counter = &ep->complete;
+			*counter = &ep->complete[ep->generation & 1], ep->counted[ep->generation & 1]++;
 	} else if (ep->begun[kind] - ep->ended[kind] >= LINK_OPERATIONS ||
 	           !(*op = link_op_new(r->link, 0))) {
 		rc = LAPI_LINK_OUT_OF_RESOURCE;
@@ -79,7 +79,7 @@ static int begin(const request *r, link_op **op, int **counter)
 }
 
 /* LAPI's answer to an operation that was begun. */
-static int began(const request *r, link_op *op, int code)
+static int began(const request *r, link_op *op, const int *counter, int code)
 {
 	int refused = 1;
 
@@ -88,7 +88,7 @@ static int began(const request *r, link_op *op, int code)
 	if (op)
 		refused = link_withdraw(r->link, op);
 	else if (r->ep->status == LAPI_LINK_SUCCESS)
-		r->ep->counted--;
+		r->ep->counted[counter - r->ep->complete]--;
 	else
 		refused = 0; /* it has failed with its endpoint */
 	return refused ? link_result(code) : LAPI_LINK_SUCCESS;
@@ -124,7 +124,7 @@ static inline int put_or_get(cshim_context *context, const request *r)
 	                                                  .len = r->size,
 	                                                  .key = key,
 	                                                  .org_cntr = CSHIM_ADDR(counter)});
-	return began(r, op, rc);
+	return began(r, op, counter, rc);
 }
 
 static int transfer(const request *r, uint32_t flags)
@@ -184,7 +184,7 @@ static int rmw(cshim_context *context, const request *r, uint32_t op, const uint
 				       .op = op,
 				       .size = (uint32_t)r->size * 8,
 			       });
-	return began(r, object, rc);
+	return began(r, object, counter, rc);
 }
 
 static int atomic(const request *r, uint32_t op, uint64_t first, uint64_t second)

@@ -50,6 +50,39 @@ static void *work(void *argument)
 	return NULL;
 }
 
+static int stop;
+
+static void *go_on(void *nothing)
+{
+	uint32_t next = (attr.task + 1) % attr.tasks;
+	uint64_t word = 5;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		MUST(TRY(lapi_link_put(lnk, peer[next], &word, theirs[next].base + 16, NULL, &theirs[next], 8,
+		                       0, NULL, NULL, NULL)));
+	return nothing;
+}
+
+/* A flush waits for what began before it, and not for a thread that goes on to put. */
+static void flush_beside(void)
+{
+	uint32_t next = (attr.task + 1) % attr.tasks;
+	pthread_t thread;
+
+	section = "flush beside a thread that puts";
+	CHECK(pthread_create(&thread, NULL, go_on, NULL) == 0);
+	for (uint64_t i = 1; i <= 100; i++) {
+		MUST(TRY(lapi_link_put(lnk, peer[next], &i, theirs[next].base + 24, NULL, &theirs[next], 8, 0,
+		                       NULL, NULL, NULL)));
+		MUST(lapi_link_flush(lnk, i % 2 ? peer[next] : NULL));
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	MUST(lapi_link_flush(lnk, NULL));
+	barrier();
+	CHECK(memory[2] == 5 && memory[3] == 100);
+}
+
 int main(void)
 {
 	pthread_t threads[THREADS];
@@ -68,6 +101,7 @@ int main(void)
 	barrier();
 	for (int i = 0; i < THREADS; i++)
 		CHECK(memory[i * 64] == ROUNDS - 1 && memory[i * 64 + 1] == ROUNDS);
+	flush_beside();
 	end();
 	return 0;
 }
