@@ -1,7 +1,8 @@
 # The component for Open MPI (docs/mpi.md). Included by the top Makefile.
 #
 #   make btl         builds it, where Open MPI's headers are
-#   make mpi-test    unmodified MPI programs through it, on one host and two, and some of Debian's
+#   make mpi-test    unmodified MPI programs through it, on one host and two, and some of Debian's; a
+#                    selection of about two minutes, WHOLE=1: all of them
 #   make mpi-programs   on demand: all of Debian's MPI programs; ROWS='lammps.*udp'
 #   make mpi-next-test   on demand: the same source for the Open MPI of a newer Debian; SUITE=trixie
 #   make bench-mpi   beside Open MPI's own components, in turn; REPETITIONS=5, PARTS="node net start"

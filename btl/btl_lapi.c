@@ -1,6 +1,7 @@
 /* btl_lapi.c - the module: endpoints, messages, puts, gets, atomic operations. */
 #include "btl_lapi.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,7 @@ static int finalize(mca_btl_base_module_t *module)
 	if (btl_lapi.link)
 		liblapi.lapi_link_close(btl_lapi.link);
 	btl_lapi.link = NULL;
+	btl_lapi_report();
 	for (uint32_t i = 0; i < btl_lapi.attr.tasks; i++)
 		free(btl_lapi.endpoints[i]);
 	free(btl_lapi.endpoints);
@@ -158,11 +160,26 @@ static void over(mca_btl_base_descriptor_t *d, int status, int calls)
 		free_descriptor(&btl_lapi.base, d);
 }
 
+static void report_unsent(btl_lapi_news *news, int quiet)
+{
+	btl_lapi_fragment *f = (btl_lapi_fragment *)(void *)((char *)news - offsetof(btl_lapi_fragment, news));
+
+	(void)quiet;
+	over(&f->base, OPAL_ERR_UNREACH, 1);
+}
+
 static void sent(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local, lapi_link_handle_t *handle,
                  void *context, void *data, int status)
 {
+	btl_lapi_fragment *f = data;
+
 	(void)link, (void)ep, (void)local, (void)handle, (void)context;
-	over(data, btl_lapi_code(status), 1);
+	if (status != LAPI_LINK_UNREACHABLE) {
+		over(data, btl_lapi_code(status), 1);
+		return;
+	}
+	f->news.report = report_unsent;
+	btl_lapi_later(f->endpoint, &f->news);
 }
 
 static int send_descriptor(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep,
@@ -178,7 +195,7 @@ static int send_descriptor(mca_btl_base_module_t *module, mca_btl_base_endpoint_
 	if (rc == LAPI_LINK_SUCCESS)
 		return 0;
 	if (rc != LAPI_LINK_DONE)
-		return btl_lapi_code(rc);
+		return btl_lapi_answer(ep, rc);
 	over(d, OPAL_SUCCESS, d->des_flags & MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
 	return 1;
 }
@@ -284,18 +301,35 @@ static int deregister_memory(mca_btl_base_module_t *module,
 	return btl_lapi_code(liblapi.lapi_link_deregister(btl_lapi.link, &handle->link));
 }
 
+static void end_operation(btl_lapi_operation *o, int code)
+{
+	const btl_lapi_operation it = *o;
+
+	free(o);
+	if (!btl_lapi.ends)
+		it.done(&btl_lapi.base, it.endpoint, it.local, it.handle, it.context, it.data, code);
+}
+
+static void report_failed(btl_lapi_news *news, int quiet)
+{
+	(void)quiet;
+	end_operation((btl_lapi_operation *)news, OPAL_ERR_UNREACH);
+}
+
 static void complete(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
                      lapi_link_handle_t *handle, void *context, void *data, int status)
 {
 	btl_lapi_operation *o = context;
-	const btl_lapi_operation it = *o;
 
 	(void)link, (void)ep, (void)data;
-	free(o);
-	if (!btl_lapi.ends)
-		it.done(&btl_lapi.base, it.endpoint, local,
-		        (struct mca_btl_base_registration_handle_t *)handle, it.context, it.data,
-		        btl_lapi_code(status));
+	o->local = local;
+	o->handle = (struct mca_btl_base_registration_handle_t *)handle;
+	if (status == LAPI_LINK_UNREACHABLE) {
+		o->news.report = report_failed;
+		btl_lapi_later(o->endpoint, &o->news);
+	} else {
+		end_operation(o, btl_lapi_code(status));
+	}
 }
 
 /* The callback of an operation: NULL without one, or without memory, *rc is then not success. */
@@ -307,15 +341,15 @@ static btl_lapi_operation *operation(mca_btl_base_endpoint_t *ep,
 
 	*rc = done && !o ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_SUCCESS;
 	if (o)
-		*o = (btl_lapi_operation){ep, done, context, data};
+		*o = (btl_lapi_operation){.endpoint = ep, .done = done, .context = context, .data = data};
 	return o;
 }
 
-static int begun(btl_lapi_operation *o, int result)
+static int begun(mca_btl_base_endpoint_t *ep, btl_lapi_operation *o, int result)
 {
 	if (result != LAPI_LINK_SUCCESS)
 		free(o);
-	return btl_lapi_code(result);
+	return btl_lapi_answer(ep, result);
 }
 
 #define LINK_HANDLE(h) ((h) ? &(h)->link : NULL)
@@ -335,7 +369,7 @@ static int transfer(int (*how)(lapi_link_t *, lapi_link_endpoint_t *, void *, ui
 
 	return rc != OPAL_SUCCESS
 	               ? rc
-	               : begun(o, how(btl_lapi.link, ep->link, local, remote,
+	               : begun(ep, o, how(btl_lapi.link, ep->link, local, remote,
 	                              LINK_HANDLE(local_handle), LINK_HANDLE(remote_handle), size, 0,
 	                              COMPLETE(o)));
 }
@@ -401,7 +435,7 @@ static int atomic_op(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep,
 	(void)module, (void)order;
 	return rc != OPAL_SUCCESS
 	               ? rc
-	               : begun(o, liblapi.lapi_link_atomic_op(btl_lapi.link, ep->link, remote,
+	               : begun(ep, o, liblapi.lapi_link_atomic_op(btl_lapi.link, ep->link, remote,
 	                                              LINK_HANDLE(remote_handle), atomic_of(op),
 	                                              operand, flags_of(flags), COMPLETE(o)));
 }
@@ -418,7 +452,7 @@ static int atomic_fop(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep
 	(void)module, (void)order;
 	return rc != OPAL_SUCCESS
 	               ? rc
-	               : begun(o, liblapi.lapi_link_atomic_fop(btl_lapi.link, ep->link, local, remote,
+	               : begun(ep, o, liblapi.lapi_link_atomic_fop(btl_lapi.link, ep->link, local, remote,
 	                                               LINK_HANDLE(local_handle),
 	                                               LINK_HANDLE(remote_handle), atomic_of(op),
 	                                               operand, flags_of(flags), COMPLETE(o)));
@@ -436,7 +470,7 @@ static int atomic_cswap(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *
 	(void)module, (void)order;
 	return rc != OPAL_SUCCESS
 	               ? rc
-	               : begun(o, liblapi.lapi_link_atomic_cswap(btl_lapi.link, ep->link, local, remote,
+	               : begun(ep, o, liblapi.lapi_link_atomic_cswap(btl_lapi.link, ep->link, local, remote,
 	                                                 LINK_HANDLE(local_handle),
 	                                                 LINK_HANDLE(remote_handle), compare, value,
 	                                                 flags_of(flags), COMPLETE(o)));
@@ -445,7 +479,7 @@ static int atomic_cswap(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *
 static int flush(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep)
 {
 	(void)module;
-	return btl_lapi_code(liblapi.lapi_link_flush(btl_lapi.link, ep ? ep->link : NULL));
+	return btl_lapi_flushed(ep, liblapi.lapi_link_flush(btl_lapi.link, ep ? ep->link : NULL));
 }
 
 void btl_lapi_set_functions(mca_btl_base_module_t *m)

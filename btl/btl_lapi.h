@@ -6,6 +6,7 @@
 #define BTL_LAPI_H
 
 #include <lapi_link.h>
+#include <time.h>
 
 #include "opal_config.h"
 
@@ -24,11 +25,20 @@ typedef struct mca_btl_base_endpoint_t mca_btl_base_endpoint_t;
 struct mca_btl_base_endpoint_t {
 	lapi_link_endpoint_t *link;
 	opal_proc_t *proc;
+	time_t lost; /* when it was noticed that the process is lost; 0: it is not; atomic */
 };
+
+/* What Open MPI learns later: first of what it is about. report frees it; quiet: nobody is to learn it. */
+typedef struct btl_lapi_news {
+	struct btl_lapi_news *next;
+	time_t when;
+	void (*report)(struct btl_lapi_news *, int quiet);
+} btl_lapi_news;
 
 /* A descriptor with its memory behind it. */
 typedef struct btl_lapi_fragment {
 	mca_btl_base_descriptor_t base;
+	btl_lapi_news news; /* it was not sent */
 	mca_btl_base_segment_t segment;
 	struct mca_btl_base_endpoint_t *endpoint;
 	char memory[];
@@ -36,9 +46,11 @@ typedef struct btl_lapi_fragment {
 
 /* The callback of an operation, between its begin and its end. */
 typedef struct btl_lapi_operation {
+	btl_lapi_news news; /* it has failed */
 	struct mca_btl_base_endpoint_t *endpoint;
 	mca_btl_base_rdma_completion_fn_t done;
-	void *context, *data;
+	void *context, *data, *local;
+	struct mca_btl_base_registration_handle_t *handle;
 } btl_lapi_operation;
 
 /* Changed by MPI_Init and MPI_Finalize, and endpoints by add_procs; Open MPI calls these one at a time. */
@@ -91,9 +103,17 @@ int btl_lapi_listen(void);
 int btl_lapi_code(int result);
 /* btl_lapi_library.c: sets liblapi, or fails with one line of room bytes in why. */
 int btl_lapi_load(char *why, size_t room);
-/* btl_lapi_failures.c: the link's error callback; what Open MPI's progress makes of it, how many. */
+/*
+ * btl_lapi_failures.c: the link's error callback; what Open MPI's progress makes of it, how many. All
+ * ways by which Open MPI learns that a process is lost go through these: btl_lapi_later for what has
+ * ended with its process, whose report runs in btl_lapi_report; btl_lapi_answer for the result of a
+ * call that starts something, and btl_lapi_flushed for that of a flush.
+ */
 lapi_link_error_t btl_lapi_failed;
 int btl_lapi_report(void);
+void btl_lapi_later(struct mca_btl_base_endpoint_t *endpoint, btl_lapi_news *news);
+int btl_lapi_answer(struct mca_btl_base_endpoint_t *endpoint, int result);
+int btl_lapi_flushed(struct mca_btl_base_endpoint_t *endpoint, int result);
 /* btl_lapi_component.c: 1 if a process takes part; then *task is its task. */
 int btl_lapi_offered(opal_proc_t *proc, uint32_t *task);
 

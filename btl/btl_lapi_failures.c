@@ -11,14 +11,16 @@
 #include "opal/util/output.h"
 
 /*
- * How long Open MPI does not learn of a failure, in seconds. Where a process was killed mpirun sees that
+ * How long Open MPI does not learn of a loss, in seconds. Where a process was killed mpirun sees that
  * itself, and ends the job with the status that tells it; another process's abort must not come first.
+ * One rule for all ways: the link's error callback and operations that end with the process are
+ * reported so late; what is to begin finds no room meanwhile, so that Open MPI tries again; a flush
+ * lasts so long.
  */
 enum { GRACE = 2 };
 
 typedef struct failure {
-	struct failure *next;
-	time_t when;
+	btl_lapi_news news;
 	int status;
 	opal_proc_t *proc;
 	char text[];
@@ -29,12 +31,59 @@ static time_t now(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return t.tv_sec + 1; /* never 0 */
 }
 
-/* The list, the oldest first, is under lock. */
+/* When it was noticed that an endpoint's process is lost: now, if it is new. */
+static time_t lost(struct mca_btl_base_endpoint_t *ep)
+{
+	time_t before = 0, at = now();
+
+	if (!ep || __atomic_compare_exchange_n(&ep->lost, &before, at, 0, __ATOMIC_RELAXED,
+	                                       __ATOMIC_RELAXED))
+		return at;
+	return before;
+}
+
+/* When the latest loss was noticed: of a flush of all. */
+static time_t latest(void)
+{
+	time_t at = 0, one;
+
+	for (uint32_t i = 0; i < btl_lapi.attr.tasks; i++) {
+		one = btl_lapi.endpoints[i] ? __atomic_load_n(&btl_lapi.endpoints[i]->lost, __ATOMIC_RELAXED) : 0;
+		at = one > at ? one : at;
+	}
+	return at ? at : now();
+}
+
+static int is_over(time_t lost_at) { return now() - lost_at > GRACE; }
+
+/* The list, about in the order of the losses, is under lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static failure *first, **last = &first;
+static btl_lapi_news *first, **last = &first;
+
+void btl_lapi_later(struct mca_btl_base_endpoint_t *ep, btl_lapi_news *news)
+{
+	news->next = NULL;
+	news->when = lost(ep);
+	pthread_mutex_lock(&lock);
+	*last = news;
+	last = &news->next;
+	pthread_mutex_unlock(&lock);
+	__atomic_store_n(&btl_lapi.has_failures, 1, __ATOMIC_RELEASE);
+}
+
+static void report_failure(btl_lapi_news *news, int quiet)
+{
+	failure *f = (failure *)news;
+
+	if (!quiet)
+		opal_output(0, "btl lapi: %s", f->text);
+	if (!quiet && btl_lapi.error && f->status == LAPI_LINK_UNREACHABLE)
+		btl_lapi.error(&btl_lapi.base, MCA_BTL_ERROR_FLAGS_FATAL, f->proc, (char *)"lapi");
+	free(f);
+}
 
 /*
  * In any thread, at any time: as late as when Open MPI has unloaded the component whose function gets
@@ -52,16 +101,11 @@ void btl_lapi_failed(lapi_link_t *link, lapi_link_endpoint_t *ep, int status, co
 		return;
 	if (ep && btl_lapi.endpoints)
 		mine = btl_lapi.endpoints[liblapi.lapi_link_task(ep)];
-	f->next = NULL;
-	f->when = now();
+	f->news.report = report_failure;
 	f->status = status;
 	f->proc = mine ? mine->proc : NULL;
 	memcpy(f->text, text, n);
-	pthread_mutex_lock(&lock);
-	*last = f;
-	last = &f->next;
-	pthread_mutex_unlock(&lock);
-	__atomic_store_n(&btl_lapi.has_failures, 1, __ATOMIC_RELEASE);
+	btl_lapi_later(status == LAPI_LINK_UNREACHABLE ? mine : NULL, &f->news);
 }
 
 /*
@@ -77,30 +121,45 @@ static int is_finalizing(void)
 	return state && __atomic_load_n(state, __ATOMIC_ACQUIRE) >= FINALIZE_STARTED;
 }
 
+int btl_lapi_answer(struct mca_btl_base_endpoint_t *ep, int result)
+{
+	if (result == LAPI_LINK_UNREACHABLE && !is_finalizing() && !is_over(lost(ep)))
+		return OPAL_ERR_OUT_OF_RESOURCE;
+	return btl_lapi_code(result);
+}
+
+int btl_lapi_flushed(struct mca_btl_base_endpoint_t *ep, int result)
+{
+	const struct timespec pause = {0, 1000000};
+	time_t at = 0;
+
+	if (result == LAPI_LINK_UNREACHABLE)
+		at = ep ? lost(ep) : latest();
+	while (at && !is_finalizing() && !is_over(at)) {
+		liblapi.lapi_link_progress(btl_lapi.link);
+		nanosleep(&pause, NULL);
+	}
+	return btl_lapi_code(result);
+}
+
 int btl_lapi_report(void)
 {
 	int n = 0, quiet = btl_lapi.ends || is_finalizing();
-	time_t until = now() - GRACE;
-	failure *f;
+	btl_lapi_news *news;
 
 	for (;; n++) {
 		pthread_mutex_lock(&lock);
-		f = first;
-		if (f && !quiet && f->when >= until)
-			f = NULL;
-		if (f)
-			first = f->next;
+		news = first;
+		if (news && !quiet && !is_over(news->when))
+			news = NULL;
+		if (news)
+			first = news->next;
 		if (!first)
 			last = &first;
 		__atomic_store_n(&btl_lapi.has_failures, first != NULL, __ATOMIC_RELAXED);
 		pthread_mutex_unlock(&lock);
-		if (!f)
+		if (!news)
 			return n;
-		if (!quiet)
-			opal_output(0, "btl lapi: %s", f->text);
-		if (!quiet && btl_lapi.error && f->status == LAPI_LINK_UNREACHABLE)
-			btl_lapi.error(&btl_lapi.base, MCA_BTL_ERROR_FLAGS_FATAL, f->proc,
-			               (char *)"lapi");
-		free(f);
+		news->report(news, quiet);
 	}
 }

@@ -3,7 +3,8 @@
  * lengths each way, collectives, one-sided operations on memory of the program, in several threads.
  * Rank 0 prints "passed".
  *
- * usage: everything [die|plain|wait|loop]    die: the last rank kills itself in the middle; plain:
+ * usage: everything [die|die-MEANS|plain|wait|loop]    die: the last rank kills itself in the middle, while
+ * the others send to it, put, get or add, as MEANS says: send, put, get, add; plain:
  * nothing one-sided, and one thread; wait: MPI_Init begins two seconds later in rank 2; loop: until killed
  */
 #include <mpi.h>
@@ -138,6 +139,35 @@ static void *thread(void *number)
 	return NULL;
 }
 
+/* The last rank is killed while the others move data to or from it. */
+static void lose(const char *means)
+{
+	long one = 1, old;
+	MPI_Win w;
+
+	MPI_Win_create(in, MOST, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+	MPI_Win_lock_all(0, w);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == ranks - 1) {
+		for (double until = MPI_Wtime() + 0.2; strcmp(means, "send") && MPI_Wtime() < until;)
+			MPI_Win_flush_all(w); /* makes progress */
+		if (!strcmp(means, "send"))
+			MPI_Recv(out, MOST, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		raise(SIGKILL);
+	}
+	for (;;) {
+		if (!strcmp(means, "put"))
+			MPI_Put(out, 65536, MPI_CHAR, ranks - 1, 8, 65536, MPI_CHAR, w);
+		else if (!strcmp(means, "get"))
+			MPI_Get(out, 65536, MPI_CHAR, ranks - 1, 8, 65536, MPI_CHAR, w);
+		else if (!strcmp(means, "add"))
+			MPI_Fetch_and_op(&one, &old, MPI_LONG, ranks - 1, 0, MPI_SUM, w);
+		else
+			MPI_Send(out, 1 << 20, MPI_CHAR, ranks - 1, 1, MPI_COMM_WORLD);
+		MPI_Win_flush(ranks - 1, w);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
@@ -153,6 +183,8 @@ int main(int argc, char **argv)
 	CHECK(out && in);
 	while (argc > 1 && strcmp(argv[1], "loop") == 0)
 		MPI_Barrier(MPI_COMM_WORLD);
+	if (argc > 1 && strncmp(argv[1], "die-", 4) == 0)
+		lose(argv[1] + 4);
 	messages();
 	collectives();
 	if (argc > 1 && strcmp(argv[1], "die") == 0 && rank == ranks - 1)
