@@ -48,22 +48,6 @@ func listeningAncestor(port uint16) *os.File {
 	return nil
 }
 
-// listening is the sockets that listen at a port, as links in /proc name them.
-func listening(port uint16) map[string]bool {
-	const listens = "0A"
-	sockets, end := make(map[string]bool), fmt.Sprintf(":%04X", port)
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		b, _ := os.ReadFile(table) // no IPv6, perhaps
-		for line := range strings.Lines(string(b)) {
-			f := strings.Fields(line)
-			if len(f) > 9 && f[3] == listens && strings.HasSuffix(f[1], end) {
-				sockets["socket:["+f[9]+"]"] = true
-			}
-		}
-	}
-	return sockets
-}
-
 // holds says whether a process has one of these sockets.
 func holds(pid int, sockets map[string]bool) bool {
 	folder := fmt.Sprintf("/proc/%d/fd/", pid)
