@@ -3,13 +3,17 @@
  * its flags; that atomic operations on a word and the processor's own do not lose one another; that
  * no lock is held while a callback runs. Rank 0 prints "passed".
  *
- * usage: component [absent]     absent: liblapi_r is not in the process, and the component not in use
+ * usage: component [absent|lost]   absent: liblapi_r is not in the process, and the component not in use;
+ * lost: the last rank is killed: whichever way its loss shows, the error callback is first. Then
+ * FILE.RANK is made, FILE as LOST_FILE says, and the ranks wait for mpirun to end them.
  */
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "opal_config.h"
 
@@ -266,6 +270,54 @@ static void without_lock(void)
 	mca_btl_base_active_message_trigger[TAG].cbfunc = NULL;
 }
 
+static int errors, early; /* early: ways by which the loss has shown before the error callback */
+
+static void failed(mca_btl_base_module_t *module, int32_t how, opal_proc_t *proc, char *text)
+{
+	(void)module, (void)how, (void)proc, (void)text;
+	errors++;
+}
+
+static void note(int result) { early += result == OPAL_ERR_UNREACH && !errors; }
+
+static void over(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *ep, void *at,
+                 struct mca_btl_base_registration_handle_t *h, void *context, void *data, int status)
+{
+	(void)module, (void)ep, (void)at, (void)h, (void)context, (void)data;
+	note(status);
+}
+
+static void lost(void)
+{
+	static int64_t words[2];
+	int last = ranks - 1;
+	char file[4096];
+
+	CHECK(lapi->btl_register_error(lapi, failed) == OPAL_SUCCESS && getenv("LOST_FILE"));
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == last)
+		raise(SIGKILL);
+	while (!errors) {
+		note(lapi->btl_put(lapi, endpoints[last], &words[0], address(last, 16), NULL, handle(last), 8,
+		                   0, MCA_BTL_NO_ORDER, over, NULL, NULL));
+		note(lapi->btl_get(lapi, endpoints[last], &words[1], address(last, 16), NULL, handle(last), 8,
+		                   0, MCA_BTL_NO_ORDER, over, NULL, NULL));
+		note(lapi->btl_flush(lapi, endpoints[last]));
+		opal_progress();
+	}
+	/* The seconds that it waits may be over between two calls. */
+	if (early > 4)
+		fprintf(stderr, "rank %d: %d results, and no error\n", rank, early);
+	CHECK(early <= 4);
+	if (rank == 0)
+		printf("passed\n");
+	fflush(stdout);
+	snprintf(file, sizeof file, "%s.%d", getenv("LOST_FILE"), rank);
+	fclose(fopen(file, "w"));
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	int level, absent = argc > 1 && strcmp(argv[1], "absent") == 0;
@@ -280,6 +332,8 @@ int main(int argc, char **argv)
 		CHECK(level == MPI_THREAD_MULTIPLE);
 		flags();
 		meet();
+		if (argc > 1 && strcmp(argv[1], "lost") == 0)
+			lost();
 		coherent();
 		without_lock();
 	}
