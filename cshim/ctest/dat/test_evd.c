@@ -414,6 +414,32 @@ static void collects(void)
 	fake_dat_close();
 }
 
+/* A wait for one event of several that are there takes the oldest, and counts no wait that blocked. */
+static void takes_at_once(void)
+{
+	evd_event sent = {.number = DAT_DTO_COMPLETION_EVENT};
+	const uint64_t *counters;
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	fake_dat_open(1);
+	evd = (DAT_EVD_HANDLE)fake_dat[0].recv;
+	counters = dat_queue_of(fake_dat[0].recv)->counters;
+	dat_the_lane.num_links = 0; /* so it looks in place */
+	sent.evd = (uintptr_t)evd;
+	CHECK(evd_post((uintptr_t)evd, &sent, 0) && evd_post((uintptr_t)evd, &sent, 0));
+	CHECK(dat_evd_wait(evd, 0, 1, &event, &more) == DAT_SUCCESS && more == 1);
+	CHECK(dat_evd_wait(evd, 0, 1, &event, &more) == DAT_SUCCESS && more == 0);
+	CHECK(counters[DCNT_EVD_WAIT] == 2 && counters[DCNT_EVD_WAIT_BLOCKED] == 0);
+	CHECK(counters[DCNT_EVD_DEQUEUE] == 0);
+	CHECK(evd_post((uintptr_t)evd, &sent, 0));
+	evd_set_waitable((uintptr_t)evd, 0);
+	CHECK(DAT_GET_TYPE(dat_evd_wait(evd, 0, 1, &event, &more)) == DAT_INVALID_STATE);
+	dat_the_lane.num_links = 1;
+	fake_dat_close();
+}
+
 /* With a CNO events are news though no thread waits: the peers see it. */
 static void watches(void)
 {
@@ -463,6 +489,7 @@ void test_evd(void)
 	calls_agents();
 	places();
 	collects();
+	takes_at_once();
 	watches();
 	refuses_arguments();
 }

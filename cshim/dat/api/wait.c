@@ -158,17 +158,6 @@ static DAT_RETURN wait_by(const dat_wait *wait)
 	return result != DAT_SUCCESS && dat_is_broken ? ABORTED : result;
 }
 
-DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-                        DAT_EVENT *event, DAT_COUNT *n_more)
-{
-	DAT_PROVIDED(evd_wait, evd_handle, timeout, threshold, event, n_more);
-	const dat_wait wait = {evd_handle, timeout, threshold, event, n_more};
-
-	if (!dat_enter())
-		return dat_refused();
-	return dat_leave(wait_by(&wait));
-}
-
 static DAT_RETURN wait_for_cno(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
 {
 	uint64_t evd;
@@ -339,4 +328,59 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	}
 	dat_leave_with_events();
 	return result;
+}
+
+/* As a whole; begun as dat_enter_quickly has it. */
+static __attribute__((noinline, cold)) DAT_RETURN slow_wait(const dat_wait *wait, int begun)
+{
+	if (begun == DAT_NOT_BEGUN)
+		DAT_PROVIDED(evd_wait, wait->evd, wait->timeout, wait->threshold, wait->event,
+		             wait->n_more);
+	return dat_enter_after(begun) ? dat_leave(wait_by(wait)) : dat_refused();
+}
+
+/*
+ * Takes the event that a wait is for, if one is there, or the adapters have a completion for it, and
+ * nothing is unusual. 0: nothing was done.
+ */
+static inline int wait_quickly(dat_slot *slot, const dat_wait *wait)
+{
+	int found;
+
+	if (!looks_quickly(slot) ||
+	    dat_queue_of(slot)->flags & (DAT_QUEUE_UNWAITABLE | DAT_QUEUE_SOLICITED) ||
+	    wait->threshold != 1 || !wait->event || !wait->n_more ||
+	    !node_can_write(wait->event, sizeof *wait->event) ||
+	    !node_can_write(wait->n_more, sizeof *wait->n_more))
+		return 0;
+	cshim_poll_note(&dat_progress);
+	if (slot->length > 0) {
+		evd_wait_begins((uintptr_t)slot, 1, 0);
+		evd_wait_ends((uintptr_t)slot, 1, (evd_event *)(void *)wait->event, wait->n_more);
+		return 1;
+	}
+	found = rc_poll_adapters((uintptr_t)slot, wait->event);
+	if (!(found & 1))
+		return 0;
+	if (found & RC_CORE_CALLED) /* it may have let in a thread that has freed the EVD */
+		slot = handle_find(wait->evd, DAT_HANDLE_TYPE_EVD);
+	*wait->n_more = 0;
+	if (slot) {
+		*wait->n_more = (int32_t)slot->length;
+		evd_waited(dat_queue_of(slot));
+	}
+	return 1;
+}
+
+DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+                        DAT_EVENT *event, DAT_COUNT *n_more)
+{
+	const dat_wait wait = {evd_handle, timeout, threshold, event, n_more};
+	int begun = dat_enter_quickly();
+
+	if (__builtin_expect(begun != DAT_ENTERED, 0) ||
+	    !wait_quickly(handle_find(evd_handle, DAT_HANDLE_TYPE_EVD), &wait))
+		return slow_wait(&wait, begun);
+	dat_leave_with_events();
+	return DAT_SUCCESS;
 }

@@ -53,6 +53,7 @@ typedef struct evd_event {
 #define DAT_QUEUE_SOFTWARE 512u  /* constant: DAT_EVD_SOFTWARE_FLAG */
 
 #define DAT_QUEUE_COUNTERS 10 /* DAT_EVD_COUNTERS, of which these are */
+#define EVD_WAITS 0
 #define EVD_DEQUEUES 3
 #define EVD_DEQUEUES_FOUND 4
 #define EVD_DEQUEUES_IN_VAIN 5
@@ -179,6 +180,12 @@ static inline void evd_not_taken(dat_queue *queue)
 {
 	queue->counters[EVD_DEQUEUES]++;
 	queue->counters[EVD_DEQUEUES_IN_VAIN]++;
+}
+
+/* dat_evd_wait has found an event without a wait, and taken it. */
+static inline void evd_waited(dat_queue *queue)
+{
+	queue->counters[EVD_WAITS]++;
 }
 
 /* A look for events, where none were; and that it has found some. */

@@ -5,7 +5,8 @@
 #include "dat/evd/room.h"
 
 /* 32-bit programs open no adapter (docs/dat.md). */
-_Static_assert((int)EVD_DEQUEUES == (int)DCNT_EVD_DEQUEUE &&
+_Static_assert((int)EVD_WAITS == (int)DCNT_EVD_WAIT &&
+                       (int)EVD_DEQUEUES == (int)DCNT_EVD_DEQUEUE &&
                        (int)EVD_DEQUEUES_FOUND == (int)DCNT_EVD_DEQUEUE_FOUND &&
                        (int)EVD_DEQUEUES_IN_VAIN == (int)DCNT_EVD_DEQUEUE_NOT_FOUND &&
                        (int)EVD_LOOKS == (int)DCNT_EVD_DEQUEUE_POLL &&
