@@ -40,6 +40,13 @@ ifneq ($(ARCH),)
   export NM := $(CROSS)nm
   export CC
 endif
+# The library's layout, guarded accesses and atomics are for little-endian words of these.
+MACHINE := $(shell $(CC) -dumpmachine 2> /dev/null)
+ifeq ($(MACHINE)$(filter x86_64-% i386-% i486-% i586-% i686-% aarch64-% powerpc64le-% ppc64le-%,$(MACHINE)),$(MACHINE))
+ifneq ($(MACHINE),)
+  $(error $(MACHINE): this library is for x86-64, i386, 64-bit Arm and POWER, all little-endian)
+endif
+endif
 LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
@@ -219,7 +226,7 @@ TEST_TARGETS ?= build abi headers conform-build -- \
   rig-test rig-lapi rig-dat rig-sweep rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
   launch-test storm-test net-test -- \
   host-test kill-test kernel-test hostile-test + \
-  vet model dist-test sim dat-headers-test arm64-test pages-test
+  vet model dist-test sim dat-headers-test machines-test arm64-test pages-test
 test:
 	@scripts/test.sh $(TEST_TARGETS)
 

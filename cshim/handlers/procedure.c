@@ -165,7 +165,12 @@ static int find(search *s)
  * Whether an address is in no loaded file at all, as stacks and heaps are; newer C libraries know
  * it without a lock.
  */
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 35)
+#define HAS_FINDER
+#endif
+#endif
+#ifdef HAS_FINDER
 static __typeof__(_dl_find_object) *find_object;
 
 static int in_no_file(const void *address)

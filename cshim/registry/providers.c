@@ -20,7 +20,22 @@
 
 enum { TABLES_MAX = 1024 };
 
+#ifdef PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
 pthread_mutex_t dat_providers_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+#else
+pthread_mutex_t dat_providers_lock;
+
+/* Before the constructors of providers, which may register themselves. */
+__attribute__((constructor(101))) static void init_lock(void)
+{
+	pthread_mutexattr_t recursive;
+
+	pthread_mutexattr_init(&recursive);
+	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&dat_providers_lock, &recursive);
+	pthread_mutexattr_destroy(&recursive);
+}
+#endif
 /* Under the lock. */
 static dat_provider *providers;
 static int inside; /* init or fini of a provider runs, in the thread that has the lock */
