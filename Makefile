@@ -286,6 +286,11 @@ dialect:
 compilers-test:
 	@scripts/compilers.sh $(COMPILERS)
 
+# With musl in place of glibc: scripts/musl.sh. On demand.
+.PHONY: musl-test
+musl-test:
+	@scripts/musl.sh
+
 race:
 	SIM_SEEDS=$(RACE_SEEDS) $(GO) test -race -shuffle=on -count=5 -timeout 60m $(TESTED)
 

@@ -6,6 +6,7 @@
 # rpm-test   unpacks and uses them; then CMake, modules, completion and the recipes for Spack and EasyBuild
 # deb        Debian's packages, from that archive, in build/deb; lintian looks at them
 # debian-test  builds and tries it in another release of Debian: SUITE=trixie
+# upgrade-test  packages of 0.1.0, a program compiled with them, the packages of this release: it runs
 # deb-test   installs them in a clean Debian, builds and runs programs there, removes them
 
 DIST := $(BUILD)/lapi-$(VERSION).tar.xz
@@ -22,6 +23,10 @@ deb: dist
 
 deb-test: deb
 	packaging/deb-test.sh $(BUILD)/deb
+
+.PHONY: upgrade-test
+upgrade-test: deb
+	packaging/upgrade-test.sh $(BUILD)/deb
 
 # The same sources in another release of Debian, with its Go and compilers: SUITE=trixie.
 .PHONY: debian-test

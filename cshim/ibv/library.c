@@ -20,6 +20,15 @@ struct opened {
 	char *why;
 };
 
+#ifndef __GLIBC__
+/* musl's loader knows no versions. */
+static void *dlvsym(void *file, const char *name, const char *version)
+{
+	(void)version;
+	return dlsym(file, name);
+}
+#endif
+
 static int find(const struct opened *o, const char *name, const char *version, void *to, char *why)
 {
 	void *found = dlvsym(o->file, name, version);

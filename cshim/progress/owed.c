@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -73,6 +74,17 @@ int cshim_owed_due(void)
 	       sigismember(&blocked, cshim_this_thread.owed) == 0;
 }
 
+/* Where this thread is; musl has no such function, and the handler gets zeros. 0: unknown. */
+static int read_context(ucontext_t *context)
+{
+#ifdef __GLIBC__
+	return getcontext(context) == 0;
+#else
+	memset(context, 0, sizeof(*context));
+	return 1;
+#endif
+}
+
 /*
  * Calls the handler as the system does, but on the stack in use, and not through the system: a
  * handler with SA_ONSTACK would run on an alternate stack of the program's, from which core cannot
@@ -91,7 +103,7 @@ void cshim_pay_signal(void)
 		return;
 	cshim_this_thread.owed = 0;
 	if (sigaction(signal, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
-	    action.sa_handler == SIG_IGN || getcontext(&context) != 0)
+	    action.sa_handler == SIG_IGN || !read_context(&context))
 		return;
 	sigaddset(&action.sa_mask, signal);
 	pthread_sigmask(SIG_BLOCK, &action.sa_mask, &before);

@@ -121,11 +121,11 @@ int cshim_limits_allow(const char *api)
 
 void cshim_limits_save(struct rlimit *limit)
 {
-	struct rlimit space;
-
 	if (getrlimit(RLIMIT_NOFILE, limit) != 0)
 		limit->rlim_cur = limit->rlim_max = 0;
 #ifdef __GLIBC__
+	struct rlimit space;
+
 	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < TIGHT)
 		mallopt(M_ARENA_MAX, 2);
 #endif
