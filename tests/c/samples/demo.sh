@@ -75,6 +75,10 @@ $lapirun --timeout 2 -n 3 $out/demo/hang >"$log.hang" 2>&1 </dev/null
 	{ cat "$log.hang"; fail "that was not right"; }
 cat "$log.hang"
 
+heading "What this machine offers to LAPI, and what is missing: lapi_info"
+$out/bin/lapi_info >"$log.info" 2>&1 || { cat "$log.info"; fail "that was not right"; }
+sed -n '/^Links$/,/^$/p;/^Limits$/,/^$/p' "$log.info"
+
 heading "${green}All results were checked and right.${off}${bold} What next?"
 cat <<'END'
   make test                            all tests
@@ -83,5 +87,5 @@ cat <<'END'
   make install PREFIX=$HOME/lapi       then, for a program of your own:
     gcc prog.c $(PKG_CONFIG_PATH=$HOME/lapi/lib/pkgconfig pkg-config --cflags --libs lapi) -Wl,-rpath,$HOME/lapi/lib
     $HOME/lapi/bin/lapirun -n 4 ./a.out
-  less README.md                       your own programs, what works, where to read on
+  less docs/user/README.md             the user's book: running, tuning, troubleshooting
 END
