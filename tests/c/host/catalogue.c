@@ -63,7 +63,7 @@ static void expect(int want, int code, const char *text, int same)
 }
 
 #define CODES (LAPI_ERR_LASTCODE - LAPI_ERR_FIRSTCODE + 2)
-#define COLUMNS 16
+#define COLUMNS 24
 
 static char *table[1 + CODES][COLUMNS]; /* of nls/messages.tsv; row 0 has the headings */
 
