@@ -72,8 +72,7 @@ func collectHosts(l launcher, job string, hosts, environ []string) ([]dump.Task,
 	if err != nil && len(all) == 0 {
 		return nil, withOutput(fmt.Sprintf("%s: %v", l.path, err), said.String())
 	}
-	dump.Sort(all)
-	return all, nil
+	return dump.Merge(all), nil
 }
 
 // collectMeant asks the tasks of a running job, wherever they are.

@@ -248,7 +248,20 @@ func threads(id int) (all []Thread) {
 		number, _ := strconv.Atoi(e.Name())
 		all = append(all, Thread{ID: number, Name: string(stat[from+1 : to]), State: stat[to+2]})
 	}
+	slices.SortFunc(all, func(a, b Thread) int { return a.ID - b.ID }) // the main thread first
 	return all
+}
+
+// Merge is Sort, and of a task that several hosts show, as nodes with common process numbers do, leaves
+// the entry that has answered.
+func Merge(all []Task) []Task {
+	Sort(all)
+	from := slices.Clone(all)
+	return slices.DeleteFunc(all, func(t Task) bool {
+		return t.Task >= 0 && t.State == Outside && slices.ContainsFunc(from, func(o Task) bool {
+			return o.Job == t.Job && o.Task == t.Task && o.State != Outside && o.State != ""
+		})
+	})
 }
 
 // HostsVariable is, in the environment of a launcher of several hosts, their names.

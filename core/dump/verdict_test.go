@@ -122,3 +122,12 @@ func TestChoosesOneProcessForEachTask(t *testing.T) {
 		}
 	}
 }
+
+// TestMergeKeepsTheAnswer: of a task that two hosts show the entry that has answered stays.
+func TestMergeKeepsTheAnswer(t *testing.T) {
+	all := Merge([]Task{{Job: "a", Task: 1, State: Outside, Host: "m"}, {Job: "a", Task: 0,
+		State: Outside}, {Job: "a", Task: 1, State: Answered, Host: "n"}})
+	if len(all) != 2 || all[0].Task != 0 || all[1].Host != "n" {
+		t.Errorf("%+v", all)
+	}
+}
