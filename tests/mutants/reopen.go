@@ -103,7 +103,7 @@ var reopened = []mutation{
 		old:    "\t\tp.movedTo(int(h.Own), &h.At)\n",
 		new:    "",
 		broken: "Hello is answered to where the port was",
-		kill:   "go ./transport/verbs TestReopenedUnknown"},
+		kill:   "go ./transport/verbs TestHelloSaysWhereItComesFrom"},
 	{name: "reopen-dead",
 		file:   "transport/verbs/internal/paths/reopen.go",
 		old:    "pt.refused, s.dead = \"\", false",

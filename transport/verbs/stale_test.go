@@ -72,3 +72,25 @@ func TestLimit(t *testing.T) {
 	}
 	n.close(t)
 }
+
+// TestHelloSaysWhereItComesFrom: where nothing publishes that a port was opened again, its Hellos
+// say where it is.
+func TestHelloSaysWhereItComesFrom(t *testing.T) {
+	s := newPlugs()
+	s.n = newNetOfPorts(t, []int{1, 1}, 1, func(f *fake.Fabric, c *Config) {
+		s.set(f, c)
+		c.Moved = nil
+	})
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.pull(0, 1)
+	l, there := s.n.links[0], s.n.links[1].peers[0]
+	s.n.until(t, "it is gone", func() bool { return l.ports.Ports()[1].State() == PortGone })
+	s.plug(0, 1)
+	s.n.until(t, "it is back", func() bool { return s.isBack(0, 1) })
+	s.n.sendNumbers(t, 10, func(int) {})
+	s.n.transfer(t, false, 1<<20, func() {})
+	s.n.until(t, "the peer knows the new place", func() bool {
+		return there.to.Places[1] == l.ports.Places()[1]
+	})
+	s.n.close(t)
+}
