@@ -2,7 +2,6 @@ package main
 
 import (
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -63,14 +62,5 @@ func (w wordSet) names() []string {
 		}
 	}
 	slices.Sort(all)
-	return all
-}
-
-// members are the members of all structs.
-func (w wordSet) members() map[string]bool {
-	all := map[string]bool{}
-	for _, m := range w {
-		maps.Copy(all, m)
-	}
 	return all
 }
