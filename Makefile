@@ -51,6 +51,7 @@ LIB     := $(BUILD)/lib/liblapi_r.so
 RUN     := $(BUILD)/bin/lapirun
 TRACE   := $(BUILD)/bin/lapitrace
 INFO    := $(BUILD)/bin/lapi_info
+PERF    := $(BUILD)/bin/lapi_perf
 # What another uDAPL registry loads. There is none for 32-bit programs, which have no uDAPL.
 DAPL    := $(if $(M32),,$(BUILD)/lib/libdapllapi.so.2)
 
@@ -88,7 +89,7 @@ LIB_LDFLAGS := -buildid= $(VERSIONED) -X lapi/core/lapi.built=$(BUILT) -extld=$(
   -Wl,-z,relro -Wl,-z,now -Wl,--wrap=_cgo_wait_runtime_init_done $(WRAP_MMAP)"
 
 .PHONY: all build install uninstall test go-test m32-test vet race fuzz clean
-all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(INFO) $(BUILD)/bin/poe $(BUILD)/bin/lapi_dump $(BUILD)/lib/pkgconfig/lapi.pc
+all build: $(LIB) $(DAPL) $(RUN) $(TRACE) $(INFO) $(PERF) $(BUILD)/bin/poe $(BUILD)/bin/lapi_dump $(BUILD)/lib/pkgconfig/lapi.pc
 
 $(LIB): $(GO_SOURCES) $(C_SOURCES) go.mod scripts/link-core scripts/poller-overlay
 	@mkdir -p $(BUILD)/lib
@@ -125,6 +126,14 @@ $(TRACE): $(GO_SOURCES) go.mod
 $(INFO): $(GO_SOURCES) $(C_SOURCES) go.mod
 	@mkdir -p $(BUILD)/bin
 	CC='$(CC)' CGO_CFLAGS='$(LIB_CFLAGS)' $(GO) build -trimpath -ldflags '$(REPORTS)lapi_info' -o $@ ./cmd/lapi_info
+
+# C, as it measures what C programs call; linked as they are. In the system's folders it needs no
+# run path.
+PERF_RPATH = -Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../$(LIBDIR)',--enable-new-dtags
+$(PERF): $(wildcard cmd/lapi_perf/*.[ch]) include/lapi.h core/version/VERSION | $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -Iinclude -DLAPI_PERF_VERSION='"$(VERSION)$(COMMIT)"' \
+	  $(wildcard cmd/lapi_perf/*.c) -L$(BUILD)/lib -llapi_r -Wl,-z,relro,-z,now $(PERF_RPATH) -o $@
 
 $(BUILD)/bin/poe $(BUILD)/bin/lapi_dump: $(RUN)
 	@ln -sf lapirun $@
@@ -183,7 +192,7 @@ install: build
 	  $(FILLED) packaging/modules/lapi.tcl > $(MODULES)/$(VERSION); }
 	scripts/catalogues.sh $(INSTALL_DIR)/share/locale
 	[ -n "$(M32)" ] && [ -e $(INSTALL_DIR)/bin/lapirun ] || \
-	  install -m 755 $(RUN) $(TRACE) $(INFO) $(INSTALL_DIR)/bin/
+	  install -m 755 $(RUN) $(TRACE) $(INFO) $(PERF) $(INSTALL_DIR)/bin/
 	ln -sf lapirun $(INSTALL_DIR)/bin/poe
 	ln -sf lapirun $(INSTALL_DIR)/bin/lapi_dump
 	install -m 755 drivers/lapi-compiler $(INSTALL_DIR)/bin/$(firstword $(DRIVERS))
@@ -211,7 +220,7 @@ uninstall:
 	rm -f $(addprefix $(INSTALL_DIR)/, \
 	  $(foreach l,lib lib32,$l/liblapi_r.so.1 $l/liblapi_r.so $l/liblapi.so $l/pkgconfig/lapi.pc) \
 	  include/lapi.h include/lapi_link.h include/css_shared.h include/lapif.h include64/lapif.h include32/lapif.h \
-	  bin/lapirun bin/poe bin/lapi_dump bin/lapitrace bin/lapi_info $(DRIVERS:%=bin/%))
+	  bin/lapirun bin/poe bin/lapi_dump bin/lapitrace bin/lapi_info bin/lapi_perf $(DRIVERS:%=bin/%))
 	rm -f $(SAMPLES:%=$(SAMPLES_DIR)/%) $(INSTALL_DIR)/share/lapi/valgrind.supp
 	[ ! -d $(INSTALL_DIR)/share/lapi ] || find $(INSTALL_DIR)/share/lapi -type d -empty -delete
 
@@ -222,7 +231,7 @@ uninstall:
 TEST_TARGETS ?= build abi headers conform-build -- \
   go-test cshim-test dat-test mpi-test + \
   coll-nodes-test dat-hosts-test dat-ofed-test verbs-short-test conform-lane conform-routes \
-  conform-gso samples install-test trace-test test-dat conform man-test m32-test fortran-test \
+  conform-gso samples install-test trace-test perf-test test-dat conform man-test m32-test fortran-test \
   rig-test rig-lapi rig-dat rig-sweep rig-statuses rig-faults-short rig-coll rig-matrix rig-scale link-test + \
   launch-test storm-test net-test -- \
   host-test kill-test kernel-test hostile-test + \
@@ -315,6 +324,7 @@ clean:
 -include tests/bench/bench.mk
 -include tests/mutants/mutants.mk
 -include tests/c/trace/trace.mk
+-include tests/c/perf/perf.mk
 -include tests/verbs/verbs.mk
 -include tests/qemu/qemu.mk
 -include tests/c/hostile/hostile.mk

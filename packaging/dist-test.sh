@@ -46,7 +46,7 @@ tar -C "$again" --strip-components=1 -xf "$archive" || exit 1
 [ -z "${WHOLE:-}" ] || cache=$scratch/cache
 if (umask 022 && cd "$again" && $alone env GOFLAGS=-mod=vendor GOPROXY=off GOTOOLCHAIN=local GOCACHE="$cache" \
 	GOMODCACHE="$scratch/modules" make build &&
-	for file in lib/liblapi_r.so.1 lib/libdapllapi.so.2 bin/lapirun bin/lapitrace bin/lapi_info; do
+	for file in lib/liblapi_r.so.1 lib/libdapllapi.so.2 bin/lapirun bin/lapitrace bin/lapi_info bin/lapi_perf; do
 		cmp "$first/build/$file" "build/$file" || exit 1
 	done) >"$scratch/log" 2>&1; then
 	passed=$((passed + 1))

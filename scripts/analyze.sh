@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 gcc --version > /dev/null 2>&1 || { echo "analyze: gcc is missing" >&2; exit 1; }
-[ $# -gt 0 ] || set -- $(find capi cshim transport tests fortran -name '*.c' \
+[ $# -gt 0 ] || set -- $(find capi cmd cshim transport tests fortran -name '*.c' \
 	-not -path 'tests/c/conform/*')
 folders="-Icshim -Ibuild/dat $(find tests/c -name '*.h' -printf '-I%h\n' 2> /dev/null | sort -u)"
 export folders
@@ -19,7 +19,7 @@ look() { # FILE
 	# cgo's header is there while Go builds the package.
 	grep -q '"_cgo_export.h"' "$1" && return
 	if gcc -fanalyzer -O1 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror \
-		-DHOST_FOLDER='""' -Iinclude $folders -c "$1" -o /dev/null; then
+		-DHOST_FOLDER='""' -DLAPI_PERF_VERSION='""' -Iinclude $folders -c "$1" -o /dev/null; then
 		echo "analyze: looked"
 	else
 		echo "analyze: $1"
