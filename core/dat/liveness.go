@@ -86,13 +86,17 @@ func (h *neighbourhood) tick(now int64) {
 		h.pingAt = now + pingTicks*tickPause
 	}
 	for _, d := range h.links {
-		left, _ := d.link.(leaver)
+		link, _ := d.link.(leaver)
 		for _, p := range d.peers[:d.made] {
+			if p == nil || !p.opened {
+				continue
+			}
+			// A peer may leave at any moment, so the link is asked once for both cases.
+			left := link != nil && link.HasLeft(p.ep)
 			switch {
-			case p == nil || !p.opened:
-			case left != nil && left.HasLeft(p.ep) && d.node != nil:
+			case left && d.node != nil:
 				h.part(d.node)
-			case left != nil && left.HasLeft(p.ep):
+			case left:
 				h.users.gone(p, true)
 				h.failed(d, p.ep)
 			case p.conns > 0 && (d.node == nil && h.ticks%pingTicks == 0 ||
