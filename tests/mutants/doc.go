@@ -10,7 +10,7 @@
 //	kill.go      the commands that must fail
 //	tree.go      copies of the tree
 //	run.go       the run
-//	report.go    docs/mutants.md, and what is printed
+//	report.go    the table of all, and what is printed
 //
 // `make test` holds only that the table fits the sources (table_test.go).
 package main

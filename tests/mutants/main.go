@@ -19,7 +19,7 @@ func main() {
 	build := flag.Duration("build", 10*time.Minute, "the longest time of a build")
 	most := flag.Duration("test", 5*time.Minute, "the longest time of a test")
 	other := flag.String("kill", "", "a test to run in place of the table's, to look for one")
-	doc := flag.Bool("doc", false, "write docs/mutants.md to standard output, and end")
+	doc := flag.Bool("doc", false, "print the table of all mutants, and end")
 	with := flag.String("with", "", "a command in front of each build and test, such as nice")
 	logs := flag.Bool("v", false, "show the output of each failing test")
 	flag.Parse()

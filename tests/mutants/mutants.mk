@@ -1,10 +1,12 @@
-# Defects, and the tests that must notice them (docs/mutants.md). Included by the top Makefile.
+# Defects, and the tests that must notice them (make mutants-list). Included by the top Makefile.
 #
 #   make mutants                      all; it takes long
 #   make mutants ONLY='lane|udp' J=2  some, in two copies of the tree at once
 
 J ?= 1
-.PHONY: mutants
+.PHONY: mutants mutants-list
+mutants-list:
+	@$(GO) run ./tests/mutants -doc
 mutants:
 	@$(GO) run ./tests/mutants -j $(J) -only '$(ONLY)' $(MUTANTS_FLAGS)
 

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// head stands above the table of docs/mutants.md.
+// head stands above the table that `make mutants-list` prints.
 var head = strings.ReplaceAll(`# Mutants
 
 Each line is a defect that somebody could make in one place, and the test that then fails.
 "make mutants" makes them one after the other in a copy of the tree and sees that this is so. That
 takes long, so it is not part of "make test"; "go test ./tests/mutants" is, and holds that each
-mutation still fits its file, that its test is there, and that this page is up to date.
+mutation still fits its file and that its test is there.
 
     make mutants                       # all
     make mutants ONLY='lane|udp' J=2   # those whose name, file or test matches, in two copies
-    go run ./tests/mutants -doc > docs/mutants.md
+    make mutants-list                  # this page
 
 A mutation counts as killed only if it compiles, the test passes without it, and fails, or does not
 end within its time, with it. When you mend a fault add the mutation that brings it back: an entry
@@ -28,7 +28,7 @@ The test is named as one runs it: "go PACKAGE TEST" is a Go test, "c TEST" one o
 tests/c/host, "dat PROGRAM" one of make dat-test.
 `, `"`, "`")
 
-// document writes docs/mutants.md.
+// document writes the table of all mutants as Markdown.
 func document(w io.Writer) {
 	fmt.Fprint(w, head)
 	for _, a := range areas {

@@ -1,7 +1,7 @@
 /*
  * test_looks.c - the looks of a task that is about to sleep, and what a ring keeps of a message:
  * each by itself, both ends in one thread. What may happen between them is cshim/model's. Each case
- * is one of the defects of docs/mutants.md.
+ * is one of the defects of tests/mutants.
  */
 #include <string.h>
 #include <time.h>

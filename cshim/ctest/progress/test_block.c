@@ -1,6 +1,6 @@
 /*
  * test_block.c - rules of a block's lock and of its poller, one at a time, without chance: what
- * interleavings they are for is cshim/model's. Each case is one of the defects of docs/mutants.md.
+ * interleavings they are for is cshim/model's. Each case is one of the defects of tests/mutants.
  */
 #include "ctest/fake.h"
 
