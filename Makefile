@@ -240,7 +240,7 @@ test:
 	@scripts/test.sh $(TEST_TARGETS)
 
 # `make test` is a selection, which repeats less; `make test-whole`, or WHOLE=1 with any of its
-# suites, runs all (docs/testing.md).
+# suites, runs all (docs/dev/testing.md).
 .PHONY: test-whole
 test-whole:
 	@$(MAKE) WHOLE=1 test

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestEndsTable: in docs/ends.md, each row of the table of what waits for a peer that ends has a row
+// TestEndsTable: in docs/dev/ends.md, each row of the table of what waits for a peer that ends has a row
 // in the table of tests, and each cell of that names tests, all of which are in the tree.
 func TestEndsTable(t *testing.T) {
-	text, err := os.ReadFile("../docs/ends.md")
+	text, err := os.ReadFile("../docs/dev/ends.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package core holds no code: this test keeps the layers of docs/architecture.md as they are.
+// Package core holds no code: this test keeps the layers of docs/dev/architecture.md as they are.
 package core
 
 import (

@@ -48,10 +48,10 @@ func functions(t *testing.T) (all map[string]map[string]bool) {
 	return all
 }
 
-// TestFuzzTable: the table of docs/threat-model.md has the tree's fuzz targets, each once, and no
+// TestFuzzTable: the table of docs/dev/threat-model.md has the tree's fuzz targets, each once, and no
 // others.
 func TestFuzzTable(t *testing.T) {
-	text, err := os.ReadFile("../docs/threat-model.md")
+	text, err := os.ReadFile("../docs/dev/threat-model.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,10 +78,10 @@ func TestFuzzTable(t *testing.T) {
 	}
 }
 
-// TestThreatModelNamesTests: each test that docs/threat-model.md names exists, in the folder that
+// TestThreatModelNamesTests: each test that docs/dev/threat-model.md names exists, in the folder that
 // stands before it, if one does.
 func TestThreatModelNamesTests(t *testing.T) {
-	b, err := os.ReadFile("../docs/threat-model.md")
+	b, err := os.ReadFile("../docs/dev/threat-model.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestThreatModelNamesTests(t *testing.T) {
 	test := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*|\btest_\w+`)
 	for _, name := range test.FindAllString(text, -1) {
 		if !known[name] {
-			t.Errorf("docs/threat-model.md names %s, which is no test", name)
+			t.Errorf("docs/dev/threat-model.md names %s, which is no test", name)
 		}
 	}
 	placed := regexp.MustCompile("([a-z]+(?:/[a-z]+)+) ((?:`?(?:Test|Fuzz)[A-Z]\\w*`?(?:, )?)+)")
@@ -104,7 +104,7 @@ func TestThreatModelNamesTests(t *testing.T) {
 	for _, m := range placed.FindAllStringSubmatch(text, -1) {
 		for _, name := range test.FindAllString(m[2], -1) {
 			if n++; !all[m[1]][name] {
-				t.Errorf("docs/threat-model.md names %s in %s, where it is not", name, m[1])
+				t.Errorf("docs/dev/threat-model.md names %s in %s, where it is not", name, m[1])
 			}
 		}
 	}

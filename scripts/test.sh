@@ -105,7 +105,7 @@ for target in "${all[@]}"; do
 	table="$table${line:-$target broke off}"$'\n'
 done
 printf '\n%s\n' "$table"
-# The table of docs/testing.md: seconds, and processor seconds.
+# The table of docs/dev/testing.md: seconds, and processor seconds.
 for target in "${all[@]}"; do
 	cpu=$(awk '{ printf "%.0f", $1 + $2 }' "$logs/$target.cpu")
 	sed -nE 's/^([^ ]+) +[A-Za-z]+ +([0-9]+) s .*/| `\1` | \2 | '"$cpu |/p" "$logs/$target.line"

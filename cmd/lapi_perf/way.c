@@ -1,7 +1,7 @@
 /*
  * way.c - over which link operations went and how, by the packets that LAPI_Qenv counts. A single
  * copy counts as a packet, whatever its length; copies through shared memory go in chunks, each a
- * packet (docs/bulk.md).
+ * packet (docs/dev/bulk.md).
  */
 #include "perf.h"
 

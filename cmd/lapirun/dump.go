@@ -14,7 +14,7 @@ import (
 )
 
 // Dumps of the waits of tasks: lapirun --dump, lapi_dump, which is lapirun by another name, and what
-// --timeout says before it ends a job. docs/dump.md has the rest.
+// --timeout says before it ends a job. docs/dev/dump.md has the rest.
 
 // dumpName is lapirun's name as the command that needs no lapirun's job.
 const dumpName = "lapi_dump"

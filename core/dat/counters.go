@@ -5,7 +5,7 @@ import (
 	"lapi/core/dat/rc"
 )
 
-// counters count what an object has done, by the numbers of dat_ib_extensions.h. docs/dat.md says
+// counters count what an object has done, by the numbers of dat_ib_extensions.h. docs/dev/dat.md says
 // which of them stay 0, and why.
 type counters [numIACounters]uint64
 

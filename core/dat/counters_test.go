@@ -13,7 +13,7 @@ import (
 	"lapi/transport/simnet"
 )
 
-// never are the counters that stay 0, with the reason as docs/dat.md has it.
+// never are the counters that stay 0, with the reason as docs/dev/dat.md has it.
 var never = map[string]string{
 	"DCNT_IA_CM_DREP_TX": "no answer", "DCNT_IA_CM_DREP_RX": "no answer",
 	"DCNT_IA_CM_REQ_FULLQ_POLL": "no poll", "DCNT_IA_CM_ERR_RESET": "no stream",

@@ -1,4 +1,4 @@
-// Package dat is uDAPL: adapters, endpoints, event dispatchers, memory, connections. docs/dat.md
+// Package dat is uDAPL: adapters, endpoints, event dispatchers, memory, connections. docs/dev/dat.md
 // has the whole picture.
 //
 //	library.go        Library: what all adapters of the process share; progress

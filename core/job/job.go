@@ -25,7 +25,7 @@ const (
 )
 
 // Route is which way LAPI_ROUTE forces for data that is too long for slots, between tasks of a node
-// that poll (docs/bulk.md).
+// that poll (docs/dev/bulk.md).
 type Route uint8
 
 // The values of Route.
@@ -40,7 +40,7 @@ const (
 	RouteStreaming
 )
 
-// Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/threat-model.md). All
+// Auth is LAPI_AUTH: how UDP packets prove that they belong to the job (docs/dev/threat-model.md). All
 // tasks must have the same.
 type Auth uint8
 

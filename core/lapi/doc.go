@@ -34,7 +34,7 @@
 //	am.go          active messages, the origin's side; multicasts
 //	sync.go        the blocking calls: fences, collectives, LAPI_Term; lists of counters
 //	medium.go      what collectives ask of the links to other nodes
-//	failure.go     tasks that fail or die; docs/ends.md has the rule
+//	failure.go     tasks that fail or die; docs/dev/ends.md has the rule
 //	ended.go       tasks that end on purpose without LAPI_Term
 //	recovery.go    LAPI_Purge_totask, LAPI_Resume_totask
 //	rejoin.go      processes that take a dead task's place

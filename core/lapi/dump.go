@@ -24,7 +24,7 @@ func (o outstanding) some() bool {
 	return o.messages+o.gets+o.rooms > 0
 }
 
-// Dump describes what is under way, for a dump (docs/dump.md): lines of a word and key=value, of at
+// Dump describes what is under way, for a dump (docs/dev/dump.md): lines of a word and key=value, of at
 // most size bytes together. It changes nothing.
 func (c *Context) Dump(size int) []byte {
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 	"lapi/transport"
 )
 
-// The cells of the table in docs/ends.md: what waits for a peer, and how that ends.
+// The cells of the table in docs/dev/ends.md: what waits for a peer, and how that ends.
 
 // ending is a job of two tasks, of which task 1 ends while task 0 waits for it.
 type ending struct {

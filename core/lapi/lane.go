@@ -12,7 +12,7 @@ import (
 	"lapi/transport/shm"
 )
 
-// lane is core's side of the fast lane (docs/fastlane.md): what C does by itself for tasks of this
+// lane is core's side of the fast lane (docs/dev/fastlane.md): what C does by itself for tasks of this
 // node, and in packets over adapters, and what the two tell each other. Without a lane all of this
 // does nothing.
 type lane struct {

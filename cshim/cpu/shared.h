@@ -1,6 +1,6 @@
 /*
  * shared.h - marks of words that several threads or processes touch at once, none of them under a
- * lock that the others have. docs/memory-order.md has them all. `make vet` (tests/shared) finds each
+ * lock that the others have. docs/dev/memory-order.md has them all. `make vet` (tests/shared) finds each
  * use of such a member that is neither atomic nor by CSHIM_OWN, also in Go.
  */
 #ifndef CSHIM_SHARED_WORDS_H

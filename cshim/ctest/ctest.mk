@@ -23,7 +23,7 @@ CSHIM_TEST_LINK := -rdynamic -Wl,--wrap=node_guarded_stream,--wrap=node_guarded_
 
 .PHONY: cshim-test cshim-test-plain cshim-test-thread cshim-test-address cshim-lint
 # There is no thread sanitizer for i386. WHOLE=1: also without sanitizers, and with the benchmarks
-# built, which else only a compiler looks at (docs/testing.md).
+# built, which else only a compiler looks at (docs/dev/testing.md).
 CSHIM_TEST_WHOLE := cshim-test-plain $(addprefix $(CSHIM_TEST_DIR)/,lock-bench lane-bench $(if $(M32),,dat-lane-bench))
 cshim-test: cshim-lint $(if $(WHOLE)$(M32),$(CSHIM_TEST_WHOLE)) $(if $(M32),,cshim-test-thread) cshim-test-address
 

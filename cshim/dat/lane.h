@@ -1,5 +1,5 @@
 /*
- * lane.h - what uDAPL's fast lane (docs/dat.md) and core share beside handles and events
+ * lane.h - what uDAPL's fast lane (docs/dev/dat.md) and core share beside handles and events
  * (evd/evd.h), connections (rc/end.h) and groups (coll/group.h). Private to the library.
  *
  * Everything here is touched under the block's lock only, so C and Go need no order between them.

@@ -1,6 +1,6 @@
 // Package lane is C: the fast path of small LAPI operations between tasks of a node, and small puts
-// that join an open UDP packet, and small messages over RDMA adapters (docs/fastlane.md,
-// docs/verbs.md). It has no Go code.
+// that join an open UDP packet, and small messages over RDMA adapters (docs/dev/fastlane.md,
+// docs/dev/verbs.md). It has no Go code.
 package lane
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden

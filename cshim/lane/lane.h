@@ -1,5 +1,5 @@
 /*
- * lane.h - what the fast lane (docs/fastlane.md) and core share of one context. Private to the
+ * lane.h - what the fast lane (docs/dev/fastlane.md) and core share of one context. Private to the
  * library.
  *
  * Everything here is touched under the context lock only. Made by core, off the Go heap; fixed

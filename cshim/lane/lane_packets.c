@@ -1,5 +1,5 @@
 /*
- * lane_packets.c - small messages over RDMA adapters, sent and taken without Go (docs/verbs.md).
+ * lane_packets.c - small messages over RDMA adapters, sent and taken without Go (docs/dev/verbs.md).
  * Whatever is not as usual is left to core.
  */
 #include <string.h>

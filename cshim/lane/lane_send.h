@@ -1,5 +1,5 @@
 /*
- * lane_send.h - the operations of the fast lane (docs/fastlane.md) as the entry points call them:
+ * lane_send.h - the operations of the fast lane (docs/dev/fastlane.md) as the entry points call them:
  * under the lock, with the arguments of the golapi_ functions of the same names. 1: all is done,
  * the result is LAPI_SUCCESS. 0: nothing is, core shall do it. lane_origin.h has those between
  * tasks of a node.

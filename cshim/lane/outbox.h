@@ -1,6 +1,6 @@
 /*
  * outbox.h - the outbox of a task that is reached over UDP: the rest of the open packet of
- * its peer (docs/sockets.md), reserved by core so that small puts join it without a call into Go.
+ * its peer (docs/dev/sockets.md), reserved by core so that small puts join it without a call into Go.
  * Private to the library.
  *
  * Under the context lock only. While a box is reserved nothing else touches that packet: every

@@ -29,7 +29,7 @@
  *
  * Sleep: a task that has stored a word which others wait for then looks at their armed words, and
  * rings. The sleeper stores armed, and looks at the words after a membarrier
- * (transport/shm/sleep.go): see docs/fastlane.md, "Memory order".
+ * (transport/shm/sleep.go): see docs/dev/fastlane.md, "Memory order".
  *
  * Failure: a task that is dead, purged or gone without having arrived makes this generation, and
  * all later ones, impossible. The user says so in failed, and tells the peers in refused. A

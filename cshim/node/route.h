@@ -1,6 +1,6 @@
 /*
  * route.h - which way data that is too long for slots goes to or from a peer that polls, found out
- * while the program runs (docs/bulk.md, "Routes"). Private to the library.
+ * while the program runs (docs/dev/bulk.md, "Routes"). Private to the library.
  *
  * The chooser knows lengths and times only. Who moves the data asks it for each transfer
  * (node_route_choose), and tells it how long those took that it wanted timed (node_route_timed).

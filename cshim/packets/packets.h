@@ -1,5 +1,5 @@
 /*
- * packets.h - packets over queue pairs, as C sends and takes them without Go (docs/verbs.md).
+ * packets.h - packets over queue pairs, as C sends and takes them without Go (docs/dev/verbs.md).
  * Private to the library.
  *
  * The structs are transport/verbs' own: what it and C both read and write. They lie off the Go heap

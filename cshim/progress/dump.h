@@ -1,6 +1,6 @@
 /*
  * dump.h - what this process's threads wait for, as text for lapirun --dump and lapi_dump
- * (docs/dump.md): a thread of the process that sleeps on a socket until somebody asks.
+ * (docs/dev/dump.md): a thread of the process that sleeps on a socket until somebody asks.
  */
 #ifndef CSHIM_DUMP_H
 #define CSHIM_DUMP_H

@@ -1,5 +1,5 @@
 /*
- * registry.h - the registry of providers (docs/dat.md, "Other providers"): which library serves a
+ * registry.h - the registry of providers (docs/dev/dat.md, "Other providers"): which library serves a
  * name of dat.conf, which handles are another library's, and what an entry point has that library
  * do. The contract of this room, which knows neither core nor the block of uDAPL.
  *

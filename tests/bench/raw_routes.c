@@ -1,6 +1,6 @@
 /*
  * raw_routes.c - the bare routes of data between two tasks that both poll, in user memory: what the
- * library's own (docs/bulk.md, "Routes") cannot be faster than. each-*: the time of one transfer
+ * library's own (docs/dev/bulk.md, "Routes") cannot be faster than. each-*: the time of one transfer
  * until the origin knows that it is complete; many-*: the bandwidth of one after the other.
  *
  *	pipeline  one side copies into a ring of chunks, the other out of it

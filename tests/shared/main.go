@@ -1,5 +1,5 @@
 // Program shared finds plain uses of words that several threads or processes touch: members that
-// the headers of cshim mark CSHIM_SHARED (cshim/cpu/shared.h, docs/memory-order.md). In C each use
+// the headers of cshim mark CSHIM_SHARED (cshim/cpu/shared.h, docs/dev/memory-order.md). In C each use
 // must be the operand of an atomic builtin, or by CSHIM_OWN, which says that nobody writes the word
 // meanwhile; in Go an operand of sync/atomic. It also finds conditions on the architecture outside
 // of cshim/cpu and the guarded copies.

@@ -80,13 +80,13 @@ func TestConditionsOnTheProcessor(t *testing.T) {
 	}
 }
 
-// docs/memory-order.md names each marked word, and no other, in its tables.
+// docs/dev/memory-order.md names each marked word, and no other, in its tables.
 func TestEachWordHasItsLineInTheDocument(t *testing.T) {
 	words, err := marked("../../cshim")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../../docs/memory-order.md")
+	text, err := os.ReadFile("../../docs/dev/memory-order.md")
 	if err != nil {
 		t.Fatal(err)
 	}

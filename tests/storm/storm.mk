@@ -1,4 +1,4 @@
-# The kill storm (docs/ends.md): jobs in which tasks end in random ways at random moments. Included
+# The kill storm (docs/dev/ends.md): jobs in which tasks end in random ways at random moments. Included
 # by the top Makefile.
 #
 #   make storm SECONDS=n SEED=s   on demand: n seconds (600) of jobs from a seed (random).

@@ -1,4 +1,4 @@
-# RDMA verbs, on the kernel's soft-RoCE in machines of its own (docs/verbs.md). Included by the top
+# RDMA verbs, on the kernel's soft-RoCE in machines of its own (docs/dev/verbs.md). Included by the top
 # Makefile.
 #
 #   make verbs-test        the link, registration, then LAPI (verbs-lapi-test) and uDAPL;

@@ -77,7 +77,7 @@ type Config struct {
 	Barrier bool
 	// Area is how many bytes of data may be in chunks on the way to one task, of those that
 	// there are for it; 0: all. With AreaMost that is where the link begins: it may be so much
-	// where that is found to be faster (the two pipelines of docs/bulk.md).
+	// where that is found to be faster (the two pipelines of docs/dev/bulk.md).
 	Area, AreaMost uint64
 	// Route is the way that is forced for data that is too long for slots, to a peer that
 	// polls.

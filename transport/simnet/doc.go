@@ -12,5 +12,5 @@
 // packet that arrives, a task's timer or what a test asked for. Nothing is allocated for a packet
 // in the steady state.
 //
-// docs/simulator.md says how to use it.
+// docs/dev/simulator.md says how to use it.
 package simnet

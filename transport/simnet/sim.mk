@@ -1,6 +1,6 @@
 # make sim SEEDS=n [FIRST=s]    n seeds (80 if not said, 200 with WHOLE=1) from s (1) on, on all processors
 # make sim SEED=s [LOG=file]    one seed alone, with its packet log
-# docs/simulator.md says what a seed is.
+# docs/dev/simulator.md says what a seed is.
 .PHONY: sim
 SEEDS ?= $(if $(WHOLE),200,80)
 SIM_PACKAGES ?= ./transport/simnet ./core/lapi ./core/dat/rc/model

@@ -23,13 +23,13 @@
 //	sender      send.go, coalesce.go, batch.go, ack.go, retransmit.go, mtu.go
 //	receiver    receive.go, parts.go, acknowledge.go
 //
-// docs/udp.md has the whole picture, and the way of a packet through these files.
+// docs/dev/udp.md has the whole picture, and the way of a packet through these files.
 //
 // Abilities: messages. No put, get or atomics of its own (ErrNotSupported): transport/emul makes
 // them of messages. Limits: one Send is one packet at most: SendMax is the packet size less 48
 // bytes. Progress: nothing happens outside calls; what an entry sends goes at its end (Push). Idle,
 // it costs one system call. Waiter: the sockets, and a netlink socket that tells of interfaces.
-// docs/sockets.md has what lies between the machine and the kernel. Environment variables: none
+// docs/dev/sockets.md has what lies between the machine and the kernel. Environment variables: none
 // here. Core passes MP_UDP_PACKET_SIZE, MP_ACK_THRESH, MP_POLLING_INTERVAL, MP_RETRANSMIT_INTERVAL,
 // MP_REXMIT_BUF_CNT, MP_REXMIT_BUF_SIZE and MP_DEBUG_NOTIMEOUT in Config.
 //

@@ -110,7 +110,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// The table of docs/udp.md: LAPI_SHARES=all go test -v -run TestAllShares. A number of flows in
+// The table of docs/dev/udp.md: LAPI_SHARES=all go test -v -run TestAllShares. A number of flows in
 // place of all: only its rows.
 func TestAllShares(t *testing.T) {
 	which := os.Getenv("LAPI_SHARES")

@@ -2,7 +2,7 @@
 //
 // It is a state machine over ibv.Device, of which there are two: cshim/ibv, the adapters of this
 // host by libibverbs, and transport/ibv/fake, a network in the process whose queue pairs fail as
-// tests want. docs/verbs.md explains how it works as a whole.
+// tests want. docs/dev/verbs.md explains how it works as a whole.
 //
 //	link.go      the Link: what it is made of, connections, its end
 //	config.go    its configuration

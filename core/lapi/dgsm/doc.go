@@ -1,6 +1,6 @@
 // Package dgsm is LAPI's data gather/scatter machine: programs (DGSPs) that say where the bytes of
 // a message lie in user memory, and the machine that runs them for transfers, packing and
-// unpacking. docs/dgsp.md has the rules.
+// unpacking. docs/dev/dgsp.md has the rules.
 //
 // A program is decoded once, when it is registered, into routines of operations that know how many
 // bytes they cover. So the machine can begin at any byte without running what comes before it, its

@@ -1,5 +1,5 @@
 // Package singlecopy moves data straight between two tasks' memory, and decides which data: the
-// rest goes in messages. docs/bulk.md has the rules.
+// rest goes in messages. docs/dev/bulk.md has the rules.
 //
 //	singlecopy.go  Copier: which data; copies between the tasks of a node, at once
 //	move.go        Move: a copy over an adapter, which takes its time

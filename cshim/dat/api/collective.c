@@ -1,5 +1,5 @@
 /*
- * collective.c - the collective calls (docs/dat.md, "Collectives"), by name and by number. coll
+ * collective.c - the collective calls (docs/dev/dat.md, "Collectives"), by name and by number. coll
  * judges their arguments.
  *
  * There are two sets of names with the same operations. They differ in what a size is of, and in

@@ -1,6 +1,6 @@
 /*
  * group.h - what core and this room share of groups: how a group is described, its judged
- * operations, and the memory of a group whose members are all processes of one node (docs/dat.md,
+ * operations, and the memory of a group whose members are all processes of one node (docs/dev/dat.md,
  * "Collectives on one node"). Private to the library.
  *
  * A group is made by core, which describes it by a dat_group_config, and is this room's from then
@@ -114,7 +114,7 @@ typedef struct dat_group_op {
 
 /*
  * A rail is a queue pair to a member on another node, and memory that each end has registered for
- * the other (docs/dat.md, "Collectives between adapters"). A message is one RDMA write, which ends
+ * the other (docs/dev/dat.md, "Collectives between adapters"). A message is one RDMA write, which ends
  * at the end of a slot: its data, and behind them a dat_rail_tail, whose stamp says that all of it
  * is there. The data of a message are padded to 8 bytes.
  */

@@ -1,5 +1,5 @@
 /*
- * dev.h - the device engine: posts to RDMA adapters and their completions (docs/dat.md). Core makes
+ * dev.h - the device engine: posts to RDMA adapters and their completions (docs/dev/dat.md). Core makes
  * the adapter's objects, connects queue pairs, and ends them; what a message passes is here. The
  * contract of this room. Everything runs under the block's lock.
  *

@@ -4,7 +4,7 @@
 
 #include "dat/evd/room.h"
 
-/* 32-bit programs open no adapter (docs/dat.md). */
+/* 32-bit programs open no adapter (docs/dev/dat.md). */
 _Static_assert((int)EVD_WAITS == (int)DCNT_EVD_WAIT &&
                        (int)EVD_DEQUEUES == (int)DCNT_EVD_DEQUEUE &&
                        (int)EVD_DEQUEUES_FOUND == (int)DCNT_EVD_DEQUEUE_FOUND &&

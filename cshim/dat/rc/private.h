@@ -204,7 +204,7 @@ int rc_scatter(uint64_t zone, int window, const dat_local *local, uint32_t offse
 /*
  * How many of the n bytes at an address come last, in a copy of their own, since programs look at the
  * last byte. What the kernel copies at once is seen in any order; between two ranges of one call it
- * lets go of the target's pages, which is a full barrier (docs/memory-order.md).
+ * lets go of the target's pages, which is a full barrier (docs/dev/memory-order.md).
  */
 static inline uint64_t dat_last_part(uint64_t at, uint64_t n)
 {

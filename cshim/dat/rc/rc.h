@@ -1,6 +1,6 @@
 /*
  * rc.h - the node engine: connections between two processes of a node, or within one, from their
- * opening to their end (docs/dat.md); posts of all engines, which are judged here; shared receive
+ * opening to their end (docs/dev/dat.md); posts of all engines, which are judged here; shared receive
  * queues. The contract of this room. Everything runs under the block's lock.
  */
 #ifndef DAT_RC_H

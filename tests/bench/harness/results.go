@@ -25,7 +25,7 @@ type Row struct {
 	After     float64
 	Preempted int     // how often the measuring thread lost its core
 	Others    float64 // processors that other programs used during the trial
-	Route     string  // of ours: the one in use at the end (docs/bulk.md); "": not known
+	Route     string  // of ours: the one in use at the end (docs/dev/bulk.md); "": not known
 }
 
 // parseRow reads a line "row,test,op,size,value,unit,before,after,preempted"; false for any other

@@ -132,7 +132,7 @@ conform-lane-off conform-lane-random: conform-lane-%: conform-build
 	@LAPI_FASTLANE=$* WAYS="$(LANE_WAYS_$(if $(WHOLE),whole,$*))" BUILD=$(BUILD) \
 	  bash tests/c/run-tests quick $(CONFORM_LANE)
 
-# Data that is too long for slots, by each route (LAPI_ROUTE, docs/bulk.md); tests/c/conform lets the
+# Data that is too long for slots, by each route (LAPI_ROUTE, docs/dev/bulk.md); tests/c/conform lets the
 # library choose.
 CONFORM_ROUTES := put get bulk xfer vector amsend fence fence_mixed errors threads
 # A selection: each route once with each program that moves data by itself.

@@ -1,5 +1,5 @@
 # The rig: adapters for tests that need no hardware, no kernel's driver and no virtual machine
-# (docs/verbs.md). Included by tests/verbs/verbs.mk.
+# (docs/dev/verbs.md). Included by tests/verbs/verbs.mk.
 #
 #   make rig           its libraries, in build/rig
 #   make rig-test      what the rig promises; CHECKS="killed died" are some of them
@@ -80,7 +80,7 @@ rig-dat: rig $(LIB) $(DAPL) $(BUILD)/verbs/windows
 rig-matrix: rig $(LIB) $(DAPL)
 	@tests/c/dat/matrix/run.sh $(BUILD) rig $(ROWS)
 
-# On 8 nodes each member is alone. coll_life waits for adapters to find dead members. docs/verbs.md has
+# On 8 nodes each member is alone. coll_life waits for adapters to find dead members. docs/dev/verbs.md has
 # what each row is for.
 rig-coll: rig $(LIB) $(addprefix $(BUILD)/dat/coll_,moves reductions groups random life sweep faults)
 	@$(RIG_DIR)/coll $(BUILD) 1:$(BUILD)/dat/coll_moves 2:$(BUILD)/dat/coll_moves \

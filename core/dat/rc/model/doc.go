@@ -1,5 +1,5 @@
 // Package model holds no code: its test runs the two engines of connections that are the library's
-// own against one model (docs/testing.md).
+// own against one model (docs/dev/testing.md).
 //
 //	driver_test.go       what an engine does for the harness, and what the harness posts and gets
 //	links_test.go        the engine over links (core/dat/rc), on a simulated network
