@@ -27,6 +27,7 @@ func golapi_dump(context C.int, text *C.char, size C.size_t) (n C.size_t) {
 
 //export golapi_dump_print
 func golapi_dump_print(text *C.char, size C.size_t) {
+	defer broke(-1, "golapi_dump_print", nil)
 	answer := string(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(size)))
 	say(strings.TrimSuffix(dump.Own(answer), "\n"))
 }

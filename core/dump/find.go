@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"lapi/invariant"
 )
 
 // JobVariable names a job of several hosts, for tasks that a launcher of the field starts for
@@ -46,15 +47,11 @@ func Collect(filter Filter) ([]Task, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
-	var wait sync.WaitGroup
+	var wait invariant.Group
 	chosen := choose(found, names, filter)
 	all := make([]Task, len(chosen))
 	for i, p := range chosen {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			all[i] = p.look(names[p.id], host)
-		}()
+		wait.Go(func() { all[i] = p.look(names[p.id], host) })
 	}
 	wait.Wait()
 	Sort(all)

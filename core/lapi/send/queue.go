@@ -60,7 +60,7 @@ type entry struct {
 
 const (
 	entrySize   = 144 // bytes, as the run-time allocates it
-	messageSize = 384 // likewise
+	messageSize = 432 // likewise
 	// poolMost is how many of a kind a Sender keeps for later; what a burst needed goes back.
 	poolMost = 256
 )

@@ -91,8 +91,8 @@ static void wake_handlers(cshim_progress *progress)
 	(void)progress;
 }
 
-static const cshim_owner owner = {"test", call,  arm,      disarm,       polling,
-                                  errors, trace, handlers, wake_handlers};
+static const cshim_owner owner = {"test", call,  arm,      disarm,        polling,
+                                  errors, trace, handlers, wake_handlers, NULL};
 
 static void send_one(void)
 {
