@@ -100,7 +100,8 @@ func readChild() error {
 		return err
 	}
 	var got [len(shown)]byte
-	local := []unix.Iovec{{Base: &got[0], Len: uint64(len(got))}}
+	local := []unix.Iovec{{Base: &got[0]}}
+	local[0].SetLen(len(got))
 	n, err := unix.ProcessVMReadv(child.Process.Pid, local,
 		[]unix.RemoteIovec{{Base: at, Len: len(got)}}, 0)
 	if err != nil {
