@@ -166,7 +166,7 @@ typedef css_dev_t lapi_dev_t;                            /* a communication devi
 #define LAPI_ERR_POLLING_NET 457              /* a thread polls the network already */
 #define LAPI_ERR_CNTR_NULL 458                /* counter is NULL */
 #define LAPI_ERR_CNTR_VAL 459                 /* LAPI_Nopoll_wait's val is 0 or less */
-#define LAPI_ERR_QUERY_TYPE 460               /* no such query, or not one that can be set */
+#define LAPI_ERR_QUERY_TYPE 460               /* no such query, or it cannot be set */
 #define LAPI_ERR_IN_VAL_NULL 461              /* read-modify-write's in_val is NULL */
 #define LAPI_ERR_RMW_OP 462                   /* no such read-modify-write operation */
 #define LAPI_ERR_TGT_VAR_NULL 463             /* read-modify-write's tgt_var is NULL */
@@ -273,7 +273,7 @@ typedef css_dev_t lapi_dev_t;                            /* a communication devi
 
 /* ---- 3. Options and enumerations ---- */
 
-/* What a read-modify-write does with the variable at the target; each is one atomic step (guide, LAPI_Rmw). */
+/* The operations of a read-modify-write on the target's variable; each is one atomic step (guide, LAPI_Rmw). */
 typedef enum {
 	FETCH_AND_ADD = 0, /* add in_val */
 	FETCH_AND_OR,      /* or in_val into it */
@@ -337,7 +337,7 @@ typedef enum {
 	TMR_ERR
 } lapi_err_t;
 
-/* What the program expects of the library (lapi_info_t, lib_vers). */
+/* The interface that the program expects of the library (lapi_info_t, lib_vers). */
 typedef enum {
 	L1_LIB = 0, /* counters are an int: the library touches only the first 4 bytes of a lapi_cntr_t */
 	L2_LIB,     /* counters are structures: LAPI_Nopoll_wait and LAPI_Setcntr_wstatus work */
@@ -571,7 +571,7 @@ typedef struct {
 	int af; /* AF_INET or AF_INET6: which member of ip_addr is meant */
 } lapi_udp_storage;
 
-/* What the UDP handler is told. */
+/* The input of the UDP handler. */
 typedef struct {
 	uint task_id;       /* the own task id */
 	uint tot_num_tasks; /* tasks of the job */
@@ -642,7 +642,7 @@ typedef struct {
  * A header handler for vectors: as hdr_hndlr_t, but returns where the data goes as a vector (NULL: nowhere), and gets the
  * lengths of the origin's blocks: (*len_vec)[i], valid during the handler; of a strided vector only (*len_vec)[0], the
  * block size. Like msg_len of the other kind, len_vec is also a lapi_return_info_t, but for msg_len, which is that pointer.
- * The vector must fit the origin's (guide, Table 7), else both tasks' error handlers hear of it and no counter changes.
+ * The vector must fit the origin's (guide, Table 7), else both tasks' error handlers are called and no counter changes.
  * It belongs to the library until completion.
  */
 typedef lapi_vec_t *(vhdr_hndlr_t)(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[],
@@ -654,7 +654,7 @@ typedef enum {
 	LAPI_DGSM_MCOPY,    /* copies several blocks */
 	LAPI_DGSM_GOSUB,    /* runs a subroutine a number of times */
 	LAPI_DGSM_ITERATE,  /* ends a routine */
-	LAPI_DGSM_CONTROL   /* sets what the DDM function is told; scatter side only */
+	LAPI_DGSM_CONTROL   /* sets the DDM function's arguments; scatter side only */
 } lapi_dgsm_opcode_t;
 
 /* How the bytes of a DGSP lie. */
@@ -744,8 +744,8 @@ typedef struct {
 typedef long ddm_func_t(void *in, void *inout, long bytes, int operand, int operation);
 
 /*
- * What a header handler's msg_len really points at (guide, Chapter 11). The library owns it, valid during the handler;
- * all is preset so that a handler which ignores it behaves as ever.
+ * A header handler's msg_len points to this structure (guide, Chapter 11). The library owns it, valid during the handler;
+ * all is preset so that a handler which ignores it behaves as usual.
  */
 typedef struct {
 	ulong msg_len;                /* in: length of the data, bytes */
@@ -1156,7 +1156,7 @@ int LAPI_Addr_get(lapi_handle_t hndl, void **addr, int addr_hndl);
  * when the data is there; org_cntr when org_addr may be changed; cmpl_cntr when this task knows that the data is
  * there. len may be 0, the addresses then NULL. No order is kept between operations. Errors: LAPI_ERR_TGT,
  * LAPI_ERR_DATA_LEN, LAPI_ERR_ORG_ADDR_NULL, LAPI_ERR_TGT_ADDR_NULL, LAPI_ERR_TGT_PURGED; an address
- * that cannot be accessed is told to the error handler of the task where it lies.
+ * that cannot be accessed is reported to the error handler of the task where it lies.
  */
 int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void *tgt_addr, void *org_addr, lapi_cntr_t *tgt_cntr,
              lapi_cntr_t *org_cntr, lapi_cntr_t *cmpl_cntr);

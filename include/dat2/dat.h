@@ -51,8 +51,8 @@ extern "C" {
  * *async_evd_handle is the EVD for asynchronous errors: null on entry, the library makes one for at
  * least async_evd_min_qlen events, and stores it; or an EVD with DAT_EVD_ASYNC_FLAG of the same
  * adapter; or DAT_EVD_ASYNC_EXISTS: the one of an adapter that is open under the same name, which
- * must be closed after this one; or DAT_EVD_OUT_OF_SCOPE, or there is none: one that the program
- * does not see. An adapter may be opened several times.
+ * must be closed after this one; or DAT_EVD_OUT_OF_SCOPE: an EVD that the program does not see. An
+ * adapter may be opened several times.
  * Errors: DAT_PROVIDER_NOT_FOUND (no such name, version, or thread safety in the registry),
  * DAT_INVALID_PARAMETER (async_evd_min_qlen is 0 or less: DAT_INVALID_ARG2).
  */
@@ -110,7 +110,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_O
  * dat_registry_list_providers writes the providers of the registry to the structures that the
  * max_to_return elements of dat_provider_list point to, which are the caller's, and stores how many
  * there are in *number_entries. Needs no open adapter.
- * Where there are more than max_to_return, so many are written.
+ * At most max_to_return are written.
  * Errors: DAT_INVALID_PARAMETER (DAT_INVALID_ARG1: max_to_return is 0 or less; *number_entries is
  * stored all the same).
  */

@@ -211,8 +211,8 @@ typedef union dat_ib_extension_value {
 } DAT_IB_EXTENSION_VALUE;
 
 /*
- * What event_extension_data holds if event_number is a DAT_IB_EVENT_NUMBER. Cast its address to
- * this:
+ * The contents of event_extension_data if event_number is a DAT_IB_EVENT_NUMBER. Cast its address
+ * to this:
  *	((DAT_IB_EXTENSION_EVENT_DATA *)event.event_extension_data)->val.immed.data
  * type says what is valid.
  */
@@ -324,8 +324,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ib_stop_counter(DAT_IA_HANDLE ia_handle, DAT_C
 
 /*
  * dat_ib_open_query fills *ia_attr and *provider_attr for the adapter called name, as dat_ia_query
- * does, without opening it, and stores in *handle what dat_ib_close_query ends. What the
- * structures point to is valid until then. Errors: those of dat_ia_openv.
+ * does, without opening it, and stores a handle for dat_ib_close_query in *handle. The memory to
+ * which the structures point is valid until dat_ib_close_query. Errors: those of dat_ia_openv.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_open_query(const DAT_NAME_PTR name, DAT_HANDLE *handle,
                                                 DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,

@@ -44,7 +44,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_registry_providers_related(const DAT_NAME_PTR 
  */
 DAT_EXPORT DAT_RETURN DAT_API dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *ia_handle);
 
-/* What a provider's library exports: init(info, ia_params of the configuration), fini(info). */
+/* A provider's library exports: init(info, ia_params of the configuration), fini(info). */
 #define DAT_PROVIDER_INIT_FUNC_NAME dat_provider_init
 #define DAT_PROVIDER_FINI_FUNC_NAME dat_provider_fini
 #define DAT_PROVIDER_INIT_FUNC_STR "dat_provider_init"

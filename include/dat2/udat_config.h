@@ -7,7 +7,7 @@
 #define DAT_EXTENSIONS 1
 #endif
 
-/* What dat_ia_open asks for: a provider that leaves mutual exclusion to the program. */
+/* dat_ia_open requests a provider that leaves mutual exclusion to the program. */
 #define DAT_THREADSAFE DAT_FALSE
 
 #endif /* _UDAT_CONFIG_H_ */

@@ -14,7 +14,7 @@
 
 /* ---- The adapter ---- */
 
-/* What an adapter can do: the highest number of each thing, unless the comment says otherwise. */
+/* The limits of an adapter: the highest number of each thing, unless the comment says otherwise. */
 typedef struct dat_ia_attr {
 	char adapter_name[DAT_NAME_MAX_LENGTH];            /* name of the link below, NUL at the end */
 	char vendor_name[DAT_NAME_MAX_LENGTH];             /* the adapter's name, as dat_ia_open was given it */
@@ -135,7 +135,7 @@ typedef enum dat_ha_relationship { /* dat_registry_providers_related */
 } DAT_HA_RELATIONSHIP;
 
 /*
- * What a provider promises. evd_stream_merging_supported has rows and columns in the order
+ * A provider's promises. evd_stream_merging_supported has rows and columns in the order
  * SOFTWARE, CR, DTO, CONNECTION, RMR_BIND, ASYNC of DAT_EVD_FLAGS. It is not const, as it is in
  * other headers: so C++ programs can define such a structure, and nothing else is different.
  */

@@ -65,8 +65,8 @@ typedef DAT_HANDLE DAT_SRQ_HANDLE; /* shared receive queue, SRQ: receives of sev
 #define DAT_HANDLE_NULL DAT_CAST(DAT_HANDLE, NULL) /* no object */
 
 /* In place of an asynchronous EVD for dat_ia_open. */
-#define DAT_EVD_ASYNC_EXISTS DAT_CAST_ADDRESS(DAT_EVD_HANDLE, 0x1) /* share the one that this adapter has */
-#define DAT_EVD_OUT_OF_SCOPE DAT_CAST_ADDRESS(DAT_EVD_HANDLE, 0x2) /* it has one, which this program does not see */
+#define DAT_EVD_ASYNC_EXISTS DAT_CAST_ADDRESS(DAT_EVD_HANDLE, 0x1) /* share this adapter's EVD */
+#define DAT_EVD_OUT_OF_SCOPE DAT_CAST_ADDRESS(DAT_EVD_HANDLE, 0x2) /* an EVD that this program does not see */
 
 typedef enum dat_handle_type { /* dat_get_handle_type */
 	DAT_HANDLE_TYPE_CR = 0,
@@ -211,8 +211,8 @@ typedef DAT_RMR_TRIPLET DAT_RMR_TRIPLE;
 
 typedef enum dat_mem_type { /* what dat_lmr_create registers; a bit of 1 << type in DAT_PROVIDER_ATTR */
 	DAT_MEM_TYPE_VIRTUAL = 0x00,       /* addresses of this process */
-	DAT_MEM_TYPE_LMR = 0x01,           /* what an LMR has registered, again */
-	DAT_MEM_TYPE_SHARED_VIRTUAL = 0x02 /* memory that processes share, told by a cookie */
+	DAT_MEM_TYPE_LMR = 0x01,           /* memory of an LMR, registered again */
+	DAT_MEM_TYPE_SHARED_VIRTUAL = 0x02 /* memory that processes share, named by a cookie */
 } DAT_MEM_TYPE;
 
 typedef enum dat_mem_priv_flags { /* rights to an LMR or RMR; flags, checked whenever it is used */
@@ -241,7 +241,7 @@ typedef enum dat_rmr_scope { /* who may use an RMR */
 
 #define DAT_LMR_COOKIE_SIZE 40 /* bytes */
 
-/* What processes that share memory agree on to say that it is the same memory. */
+/* The name of shared memory, on which the processes that share it agree. */
 typedef char (*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
 
 typedef struct dat_shared_memory {
@@ -249,7 +249,7 @@ typedef struct dat_shared_memory {
 	DAT_LMR_COOKIE shared_memory_id;
 } DAT_SHARED_MEMORY;
 
-/* What dat_lmr_create registers: its mem_type says which member. */
+/* The memory that dat_lmr_create registers: its mem_type says which member is valid. */
 typedef union dat_region_description {
 	DAT_PVOID for_va;                    /* DAT_MEM_TYPE_VIRTUAL */
 	DAT_LMR_HANDLE for_lmr_handle;       /* DAT_MEM_TYPE_LMR */

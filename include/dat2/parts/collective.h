@@ -14,8 +14,8 @@
  *
  * Errors of all: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, for a root that is no rank, a negative
  * size, NULL where it is not in place, a size that is no whole number of elements, a reduction that
- * the type has not, unknown flags. What only a comparison with other members shows is told by the
- * event: status DAT_IB_COLL_COMP_ERR. Data that does not fit fails the call where it does not fit.
+ * the type has not, unknown flags. The event reports errors that only a comparison with other members
+ * shows: status DAT_IB_COLL_COMP_ERR. Data that does not fit fails the call where it does not fit.
  * Anything else - different calls, memory that is not there, a member that has freed the group or
  * is gone - fails that call at all members, and each later one: then the group is only good for
  * ..._free_group.

@@ -38,7 +38,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_free_member(
  * events. Each of the two calls takes both. group_info may be NULL; what it says of the caller's
  * node is followed only where it is right. The event is of type DAT_IB_COLLECTIVE_CREATE_DATA, with
  * the handle of the group, or DAT_IB_COLLECTIVE_CREATE_STATUS: a member has not come within
- * LAPI_DAT_TIMEOUT seconds, or is another process than the one that its address is of. evd_handle
+ * LAPI_DAT_TIMEOUT seconds, or its address belongs to another process. evd_handle
  * and pz_handle cannot be freed before the group. A process may be in many groups, and more than
  * once in one. (Design, 3.3.1) Errors: DAT_INVALID_HANDLE (EVD, PZ), DAT_INVALID_PARAMETER
  * (members, not this process's self, group_size over 4096, group_id of a group that there is,
@@ -54,8 +54,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_create_group(
 	DAT_CONTEXT user_context);
 
 /*
- * ..._free_group ends a group, at once: what is under way fails, and its events are there when the
- * call returns. What the other members have called that this one has completed is not disturbed.
+ * ..._free_group ends a group, at once: operations under way fail, and their events are there when
+ * the call returns. Operations that this member has completed go on undisturbed at the others.
  * (Design, 3.3.2)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_free_group(

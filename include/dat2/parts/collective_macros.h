@@ -2,7 +2,7 @@
  * collective_macros.h - part of collective.h: dat_ib_collective_X by dat_extension_op, and the
  * choice between the two sets of calls by the number of arguments.
  *
- * What does not compile in the reference (set_clock, read_clock, gatherv, alltoallv) does here.
+ * Calls that do not compile in the reference (set_clock, read_clock, gatherv, alltoallv) do here.
  */
 #ifndef DAT2_PARTS_COLLECTIVE_MACROS_H
 #define DAT2_PARTS_COLLECTIVE_MACROS_H

@@ -163,8 +163,8 @@ typedef enum dat_ia_counter_type {
 } DAT_IA_COUNTER_TYPE;
 
 /*
- * What the parameter of the start and stop calls is called in the reference, which does not declare
- * it.
+ * The reference's name for the type of the parameter of the start and stop calls, which it does not
+ * declare.
  */
 typedef DAT_IA_COUNTER_TYPE DAT_COUNTER_TYPE;
 

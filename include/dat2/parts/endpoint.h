@@ -67,7 +67,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_reset(DAT_EP_HANDLE ep_handle);
 
 /*
- * dat_ep_free frees an endpoint; a connected one is disconnected abruptly first. What is posted is
+ * dat_ep_free frees an endpoint; a connected one is disconnected abruptly first. Posted requests are
  * flushed; events stay in their EVDs. Errors: DAT_INVALID_STATE (a service point or a request has
  * it).
  */

@@ -145,8 +145,8 @@ typedef enum dat_event_number {
 } DAT_EVENT_NUMBER;
 
 /*
- * What the proposal of 2005 puts into an event: <dat/dat_extensions.h> has its names. It fits the
- * bytes that an event of today has, and the library fills it for every extended data transfer.
+ * The event data of the proposal of 2005: <dat/dat_extensions.h> has its names. It fits the bytes
+ * of the present event, and the library fills it for every extended data transfer.
  * type is a DAT_EXT_EVENT_TYPE.
  */
 typedef struct dat_immediate_data {

@@ -73,7 +73,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 DAT_EXPORT DAT_RETURN DAT_API dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
 
 /*
- * dat_rmr_create_for_ep makes one that only the peer of the endpoint that it is bound on may use
+ * dat_rmr_create_for_ep makes a window that only the peer of its bind's endpoint may use
  * (DAT_RMR_SCOPE_EP). Addition.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,

@@ -76,8 +76,8 @@ typedef enum dat_rmr_param_mask {
 /* ---- Endpoints ---- */
 
 /*
- * What an endpoint can do. dat_ep_create reads it; dat_ep_query and the library's defaults (attr
- * NULL) give it filled. Numbers are limits of what is posted and not complete. The two arrays are
+ * The abilities of an endpoint. dat_ep_create reads them; dat_ep_query and the library's defaults
+ * (attr NULL) fill them. Numbers are limits of posted, incomplete requests. The two arrays are
  * the giver's; dat_ep_create reads them during the call.
  */
 typedef struct dat_ep_attr {
