@@ -35,8 +35,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_free_member(
  * a member's bytes, at any place in memory, or
  *	struct { DAT_IA_ADDRESS_PTR address; DAT_CONN_QUAL qualifier; }
  * of a service point that the member has made (dat_psp_create); its requests for groups are no
- * events. Each of the two calls takes both. group_info may be NULL; what it says of the caller's
- * node is followed only where it is right. The event is of type DAT_IB_COLLECTIVE_CREATE_DATA, with
+ * events. Each of the two calls takes both. group_info may be NULL; its statement about
+ * the caller's node is used only if it is right. The event is of type DAT_IB_COLLECTIVE_CREATE_DATA, with
  * the handle of the group, or DAT_IB_COLLECTIVE_CREATE_STATUS: a member has not come within
  * LAPI_DAT_TIMEOUT seconds, or its address belongs to another process. evd_handle
  * and pz_handle cannot be freed before the group. A process may be in many groups, and more than
@@ -55,7 +55,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_collective_create_group(
 
 /*
  * ..._free_group ends a group, at once: operations under way fail, and their events are there when
- * the call returns. Operations that this member has completed go on undisturbed at the others.
+ * the call returns. Calls of other members that this member has completed are not disturbed.
  * (Design, 3.3.2)
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ib_collective_free_group(
