@@ -592,7 +592,7 @@ typedef int(udp_init_hndlr)(lapi_handle_t *hndl, lapi_udp_t *local_addr, lapi_ud
 typedef int(udp_init_ext_hndlr)(lapi_handle_t *hndl, lapi_udp_storage *local_addr, lapi_udp_storage *addr_list,
                                 lapi_udpinfo_t *info);
 
-/* For standalone jobs (lapi_info_t, add_info). A handler wins over a list. The user owns the lists. */
+/* For standalone jobs (lapi_info_t, add_info). A handler has priority over a list. The user owns the lists. */
 typedef struct {
 	udp_init_hndlr *udp_hndlr;           /* NULL: none */
 	lapi_udp_t *add_udp_addrs;           /* NULL: none; else an entry for each task */
@@ -603,7 +603,7 @@ typedef struct {
 	ulong reserve[8];
 } lapi_extend_t;
 
-/* What LAPI_Init is to do. Zero all of it, then set what is wanted. */
+/* The arguments of LAPI_Init. Zero the whole structure, then set the members that you need. */
 typedef struct {
 	lapi_dev_t protocol;                 /* out: the device in use; in: LAPI_INTERRUPT_OFF and its like */
 	lapi_lib_t lib_vers;                 /* L1_LIB (0) to LAST_LIB */

@@ -66,8 +66,8 @@ typedef void lapi_link_receive_t(lapi_link_t *link, lapi_link_endpoint_t *endpoi
 /*
  * A task is lost, or an operation to or from it has named an address that is not there, with
  * endpoint; or the link is out of order, with NULL. text is one line for the user, valid during the
- * call. Called once for each, before the callbacks of what has failed by it, in any thread, also of
- * the library; it may call neither lapi_link_flush nor lapi_link_close.
+ * call. Called once for each, before the callbacks of the operations that failed by it, in any thread,
+ * also of the library; it may call neither lapi_link_flush nor lapi_link_close.
  */
 typedef void lapi_link_error_t(lapi_link_t *link, lapi_link_endpoint_t *endpoint, int status,
                                const char *text, void *context);

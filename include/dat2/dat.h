@@ -1,5 +1,5 @@
 /*
- * dat.h - uDAPL 2.0 but for what only user level programs have. Include <dat2/udat.h>: it has all.
+ * dat.h - uDAPL 2.0 without the parts for user level programs only. Include <dat2/udat.h>: it has all.
  *
  * An interface adapter (IA) is opened by a name of the registry. Endpoints (EP) of two processes
  * are connected: one listens at a service point, the other connects. Then both post sends,
@@ -8,26 +8,26 @@
  *
  * Conventions, true of every call unless its comment says otherwise:
  *   - The result is DAT_SUCCESS, or a class, type and subtype (dat_error.h). A call that fails has no
- *     effect, but may have written to what its results go to.
+ *     effect, but may have written to the memory for its results.
  *   - DAT_INVALID_HANDLE: a handle is null, freed or of another kind; the subtype says which.
  *     DAT_INVALID_PARAMETER with DAT_INVALID_ARGn: argument n, counted from 1, is NULL where
  *     something is needed, or out of its range. DAT_INSUFFICIENT_RESOURCES: the system or the adapter
- *     has no more; the subtype says of what. Comments name further errors.
- *   - Times are microseconds, lengths bytes. Counts are of things.
- *   - What a call reads through pointers it reads before it returns. Results go to memory of the
+ *     has no more; the subtype names the resource. Comments name further errors.
+ *   - Times are microseconds, lengths bytes. Counts are numbers of elements.
+ *   - A call reads memory through its pointers before it returns. Results go to memory of the
  *     caller. Buffers of a posted operation are the library's until its event.
  *   - Any thread may call at any time, also several on one object. Freeing an object while another
- *     thread waits on it ends that wait. Calls are not for signal handlers.
- *   - Handles, memory regions and connections are of the process that made them, not of a child
+ *     thread waits on it ends that wait. Signal handlers must not make calls.
+ *   - Handles, memory regions and connections belong to the process that made them, not to a child
  *     after fork.
  *
  * Sources: the specification uDAPL 2.0; where that leaves a choice, the deployed libdat2 2.1.10
  * ("the reference"), whose programs run with this library. "Design" is the paper on InfiniBand
- * collective extensions of April 2011, "proposal" the one on extensions of December 2005.
- * "Addition" marks what the reference declares, but its library does not have.
+ * collective extensions of April 2011, "proposal" the paper on extensions of December 2005.
+ * "Addition" marks calls that the reference declares, but its library does not have.
  *
- * Parts: basic.h names, handles, flags; adapter.h what an adapter can do; object.h what objects are
- * made with; event.h events; connection.h, endpoint.h, memory.h their calls; here the rest.
+ * Parts: basic.h names, handles, flags; adapter.h the abilities of an adapter; object.h the
+ * attributes of objects; event.h events; connection.h, endpoint.h, memory.h their calls; here the rest.
  */
 #ifndef _DAT_H_
 #define _DAT_H_

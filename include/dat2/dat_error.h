@@ -2,13 +2,13 @@
  * dat_error.h - the result of every uDAPL 2.0 call: DAT_SUCCESS, or a class, a type and a subtype
  * in one number.
  *
- *	bit 31        an error: the call did not do what it was asked, and had no effect
- *	bit 30        a warning: it did, but look at the type
+ *	bit 31        an error: the call has failed, and had no effect
+ *	bit 30        a warning: the call has succeeded, but look at the type
  *	bits 29-16    the type, a DAT_RETURN_TYPE
  *	bits 15-0     the subtype, a DAT_RETURN_SUBTYPE: which argument, handle, state or resource
  *
- * Compare DAT_GET_TYPE(ret) with a type. The whole number is not to be compared: some calls answer
- * with a bare type, without bit 31, where programs have learned to expect just that
+ * Compare DAT_GET_TYPE(ret) with a type. Do not compare the whole number: some calls return a bare
+ * type, without bit 31, where programs expect just that
  * (dat_evd_dequeue, dat_cno_wait, dat_cr_accept and extensions that an adapter lacks). Source: uDAPL 2.0;
  * the values are the deployed libdat2's.
  */

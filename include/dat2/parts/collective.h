@@ -9,8 +9,8 @@
  * library's until then. A buffer that has the data where it belongs ("in place") is passed as NULL,
  * as each call says. A reduction of floating point with a logical or bitwise operation is an error.
  * Events of a group come in the order of its calls, so a suppressed call is complete once a later
- * one is. Of sums of floating point the result is the same at all members, and in each run with as
- * many members, nodes and elements.
+ * one is. Sums of floating point have the same result at all members, and in each run with the same
+ * number of members, nodes and elements.
  *
  * Errors of all: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, for a root that is no rank, a negative
  * size, NULL where it is not in place, a size that is no whole number of elements, a reduction that
@@ -26,9 +26,9 @@
  *                          the v-calls have one buffer, and displacements in it, bytes
  *   dat_collective_X       as the design prints them: these sizes are of the whole buffer; the v-calls
  *                          have an array of buffers
- * A macro dat_ib_collective_X with as many arguments as the design prints calls dat_collective_X,
- * where the numbers differ. Where they do not, the name alone says which meaning sizes have. All
- * sizes are bytes.
+ * A macro dat_ib_collective_X calls dat_collective_X if it gets the design's number of arguments and
+ * the two numbers differ. Where they do not differ, the name alone determines the meaning of sizes.
+ * All sizes are bytes.
  *
  * Sources: the design, sections 2.7 to 2.9 and 3.3; the reference.
  */

@@ -66,14 +66,14 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLO
 /* ---- Connection requests ---- */
 
 /*
- * dat_cr_query fills *cr_param: who asks, and the private data that came along. Any bit of the mask
- * fills all.
+ * dat_cr_query fills *cr_param: the requester's address and the request's private data. Any bit of
+ * the mask fills all.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
                                            DAT_CR_PARAM *cr_param);
 
 /*
- * dat_cr_accept connects ep_handle with the one who asks, and sends private data back. The EP must
+ * dat_cr_accept connects ep_handle with the requester, and sends private data back. The EP must
  * be UNCONNECTED; it must be null if the request has an endpoint already (RSP,
  * DAT_PSP_PROVIDER_FLAG). The request is gone. ESTABLISHED or ACCEPT_COMPLETION_ERROR follows on
  * the connect EVD. Errors: DAT_INVALID_STATE (the EP's; without class), DAT_INVALID_PARAMETER.
@@ -83,7 +83,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HAND
                                             const DAT_PVOID private_data);
 
 /*
- * dat_cr_reject turns a request down, with private data for the one who asks, who finds
+ * dat_cr_reject rejects a request, with private data for the requester, which gets
  * DAT_CONNECTION_EVENT_PEER_REJECTED. The request is gone; an endpoint that the library made for it
  * is freed, one of an RSP becomes UNCONNECTED.
  */

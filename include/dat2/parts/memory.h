@@ -29,11 +29,11 @@ DAT_EXPORT DAT_RETURN DAT_API dat_pz_free(DAT_PZ_HANDLE pz_handle);
 /* ---- Local memory regions ---- */
 
 /*
- * dat_lmr_create registers memory: nothing is copied, and any memory of the process will do. The
- * member of region that mem_type names says where, length how many bytes. mem_privileges are
+ * dat_lmr_create registers memory: nothing is copied, and the process may pass any of its memory. The
+ * member of region that mem_type names is the address, length the number of bytes. mem_privileges are
  * rights; va_type says what virtual_address in its triplets means. The handle goes to *lmr_handle,
- * the contexts for triplets of this process and of peers to *lmr_context and *rmr_context, what was
- * registered to *registered_length and *registered_address; all but lmr_handle may be NULL. Errors:
+ * the contexts for triplets of this process and of peers to *lmr_context and *rmr_context, the
+ * registered range to *registered_length and *registered_address; all but lmr_handle may be NULL. Errors:
  * DAT_LENGTH_ERROR (0), DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
@@ -99,7 +99,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HA
                                            DAT_COMPLETION_FLAGS completion_flags,
                                            DAT_RMR_CONTEXT *rmr_context);
 
-/* dat_rmr_free frees a window; what was bound is closed. */
+/* dat_rmr_free frees a window; the memory bound to it is closed. */
 DAT_EXPORT DAT_RETURN DAT_API dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 
 #ifdef __cplusplus
