@@ -744,8 +744,8 @@ typedef struct {
 typedef long ddm_func_t(void *in, void *inout, long bytes, int operand, int operation);
 
 /*
- * A header handler's msg_len points to this structure (guide, Chapter 11). The library owns it, valid during the handler;
- * all is preset so that a handler which ignores it behaves as usual.
+ * A header handler's msg_len points to this structure (guide, Chapter 11). The library owns it. It is valid during the
+ * handler; all members are preset so that a handler which ignores it behaves as usual.
  */
 typedef struct {
 	ulong msg_len;                /* in: length of the data, bytes */

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds Debian's packages from a source archive, and has lintian look at them: an error of lintian's
-# is one here.
+# Builds Debian's packages from a source archive, and runs lintian on them: an error of lintian is an
+# error of this script.
 #
 # usage: deb.sh ARCHIVE VERSION FOLDER     FOLDER gets the packages
 set -eu

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Builds a source archive where there is no network interface and no module but those in it, and
-# makes it once more from what it holds: both must be the same, whatever the umask. Built in another
-# folder, by another umask, the library and the commands are the same, byte for byte; WHOLE=1: also
-# without what Go keeps of earlier builds.
+# Builds a source archive without a network interface and with only its own modules, and makes the
+# archive again from its contents: both must be the same, whatever the umask. Built in another folder,
+# with another umask, the library and the commands are the same, byte for byte; WHOLE=1: also without
+# Go's cache of earlier builds.
 # The last line is "N passed, N failed, N skipped".
 #
 # usage: dist-test.sh ARCHIVE

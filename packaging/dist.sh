@@ -17,6 +17,6 @@ else
 fi >"$scratch/files"
 tar -c --null --no-recursion --ignore-failed-read -T "$scratch/files" | tar -x -C "$scratch/$folder"
 if [ -d vendor ]; then cp -r vendor "$scratch/$folder/"; else (cd "$scratch/$folder" && go mod vendor); fi
-# Neither the umask nor who runs this shows.
+# The archive depends neither on the umask nor on the user.
 tar -C "$scratch" --sort=name --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner --mtime="@$date" -cJf "$archive" "$folder"
 echo "$archive"

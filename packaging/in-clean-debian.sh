@@ -30,10 +30,10 @@ files() {
 		-path /var/lib/dpkg -o -path /var/cache \) -prune -o -printf '%p %l\n' | sort
 }
 install() { for p in "$@"; do set -- "$@" ./"$p"_*.deb && shift; done && dpkg -i "$@"; }
-# What is in the cache, or a file, is not fetched.
+# Packages in the cache, or given as files, are not fetched.
 from_cache() { apt-get -qq install -y --no-install-recommends "$@"; }
 installed() { [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null)" = "ii " ]; }
-# Whose libdat2.so.2 programs get.
+# The package whose libdat2.so.2 programs get.
 dat_is_of() { [ "$(dpkg-query -S "/usr/lib/$(gcc -print-multiarch)/libdat2.so.2" | cut -d: -f1)" = "$1" ]; }
 # A program of Debian's finds each of its symbols.
 dtest_loads() { LD_BIND_NOW=1 dtest -U 2>&1 | tee /dev/stderr | grep -q "DAPL USAGE"; }
@@ -159,7 +159,7 @@ check "all are removed" dpkg --purge liblapi-dat $packages
 files >/tmp/after
 check "nothing is left" diff /tmp/before /tmp/after
 
-# Last, since what Debian's uDAPL depends on leaves files behind.
+# Last, since the packages that Debian's uDAPL depends on leave files behind.
 if ls /var/cache/apt/archives/libdapl2_*.deb >/dev/null 2>&1; then
 	check "Debian's uDAPL installs" from_cache dapl2-utils
 	check "liblapi1 installs beside it" install liblapi1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Uses what is not Debian's as a user would: unpacks the rpm packages, and with them builds and runs
+# Uses the other kinds of packages as a user would: unpacks the rpm packages, and with them builds and runs
 # programs by pkg-config and CMake, loads the modules of both kinds, completes options of lapirun, and
 # checks the recipes for Spack and EasyBuild against small stand-ins for both.
 # The last line is "N passed, N failed, N skipped".

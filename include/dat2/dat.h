@@ -1,5 +1,6 @@
 /*
- * dat.h - uDAPL 2.0 without the parts for user level programs only. Include <dat2/udat.h>: it has all.
+ * dat.h - uDAPL 2.0 without the parts that only user level programs have. Include <dat2/udat.h>,
+ * which has all.
  *
  * An interface adapter (IA) is opened by a name of the registry. Endpoints (EP) of two processes
  * are connected: one listens at a service point, the other connects. Then both post sends,
@@ -27,7 +28,8 @@
  * "Addition" marks calls that the reference declares, but its library does not have.
  *
  * Parts: basic.h names, handles, flags; adapter.h the abilities of an adapter; object.h the
- * attributes of objects; event.h events; connection.h, endpoint.h, memory.h their calls; here the rest.
+ * attributes of objects; event.h events; connection.h, endpoint.h, memory.h their calls; dat.h the
+ * rest.
  */
 #ifndef _DAT_H_
 #define _DAT_H_

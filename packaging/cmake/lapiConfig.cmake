@@ -1,5 +1,5 @@
 # find_package(lapi): targets lapi::lapi, lapi::dat and lapi::fortran. Installed as
-# LIBDIR/cmake/lapi/lapiConfig.cmake; what it names is found from there, so the installation may be moved.
+# LIBDIR/cmake/lapi/lapiConfig.cmake; paths are relative to that file, so the installation may be moved.
 #
 #   find_package(lapi 0.2 REQUIRED)
 #   target_link_libraries(program PRIVATE lapi::lapi)      # C and C++

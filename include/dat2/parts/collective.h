@@ -6,7 +6,7 @@
  * group's EVD says that it is complete: type is the ..._STATUS of the operation, status how it
  * ended, coll.context the user_context of the call. With DAT_COMPLETION_SUPPRESS_FLAG there is an
  * event only if it fails. Buffers are any memory of the process, need no registration, and are the
- * library's until then. A buffer that has the data where it belongs ("in place") is passed as NULL,
+ * library's until then. A buffer whose data is already in its place ("in place") is passed as NULL,
  * as each call says. A reduction of floating point with a logical or bitwise operation is an error.
  * Events of a group come in the order of its calls, so a suppressed call is complete once a later
  * one is. Sums of floating point have the same result at all members, and in each run with the same

@@ -85,7 +85,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HAND
 /*
  * dat_cr_reject rejects a request, with private data for the requester, which gets
  * DAT_CONNECTION_EVENT_PEER_REJECTED. The request is gone; an endpoint that the library made for it
- * is freed, one of an RSP becomes UNCONNECTED.
+ * stays, for the program to free; the endpoint of an RSP becomes UNCONNECTED.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
                                             const DAT_PVOID private_data);
