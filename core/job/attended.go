@@ -13,8 +13,8 @@ import (
 type attended struct {
 	Session
 	watch   *watch
-	process *os.File // of the daemon, readable when that has ended; nil: it has been told
-	look    bool     // the session may have events that the watch does not tell
+	process *os.File // of the daemon, readable when that has ended; nil: that was reported
+	look    bool     // the session may have events that the watch does not show
 }
 
 const (

@@ -47,7 +47,8 @@ func TestDaemonGone(t *testing.T) {
 	}
 }
 
-// A socket whose other end this process has made itself has no daemon, nor has what is no socket.
+// A socket whose other end this process has made itself has no daemon, nor has a descriptor of
+// another kind.
 func TestNoDaemon(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {

@@ -91,7 +91,7 @@ func joinByHand(c *Config) (*handHub, error) {
 	if EndsAnswered != nil {
 		EndsAnswered()
 	}
-	over := func(why string) { // before the sessions' owners hear of it
+	over := func(why string) { // before the sessions' owners notice it
 		byHandHubs.Lock()
 		n.forget()
 		n.refused = why
@@ -182,7 +182,7 @@ func (n *handHub) reach() (socket int, err error) {
 	return -1, errNobody
 }
 
-// lead makes this process the one that has the hub, and listens for it.
+// lead creates the hub in this process, and listens for it.
 func (n *handHub) lead(listener int) {
 	h := hub.New(n.c.NumTasks, make([]byte, KeySize))
 	socket := os.NewFile(uintptr(listener), "hub") // non-blocking, so the poller takes it
@@ -224,14 +224,15 @@ type known struct {
 // hand, as nobody but the user starts one again. Like the rest of a Session it is used under its
 // context's lock.
 type Rejoiner interface {
-	// Answer gives this task's part to a task whose TaskRejoined Poll has told. The files stay
+	// Answer gives this task's part to a task whose TaskRejoined Poll has returned. The files stay
 	// the caller's.
 	Answer(task int, part Part)
-	// Expect says that a task which has left in good order, or will, may rejoin too. One that has
-	// left and comes anew is else for the job's next session.
+	// Expect says that a task which has left in good order, or will, may rejoin too. Without it a
+	// task that has left and comes anew is for the job's next session.
 	Expect(task int)
-	// Settle waits until it is known whether a task's process has ended. Poll tells so then: else
-	// that may be a moment late for who knows it from elsewhere.
+	// Settle waits until it is known whether a task's process has ended. If it has, Poll returns
+	// that then; without Settle it may return it a moment too late for a caller that knows of the
+	// end from elsewhere.
 	Settle(task int)
 }
 
@@ -287,7 +288,7 @@ func (s *byHandSession) Exchange(part Part) ([]Part, error) {
 	return all, err
 }
 
-// ask asks whom the exchange waits for: heard tells it.
+// ask asks the hub which tasks the exchange waits for; heard takes the answer.
 func (s *byHandSession) ask() error {
 	s.deadline = time.Now().Add(hubAnswer)
 	s.late = func() error {
@@ -300,7 +301,7 @@ func (s *byHandSession) ask() error {
 	return err
 }
 
-// heard takes what the hub of a launcher's job does not say.
+// heard takes the messages that the hub of a launcher's job does not send.
 func (s *byHandSession) heard(m wire.Message) error {
 	switch m.Kind {
 	case wire.Rejoined:
@@ -394,15 +395,15 @@ func (s *byHandSession) Settle(task int) {
 	}
 }
 
-// Leave is for who has been there. Who gives up LAPI_Init closes the session only, and may try
-// again.
+// Leave does something only after the first exchange. A task that gives up LAPI_Init only closes
+// the session, and may try again.
 func (s *byHandSession) Leave() {
 	if s.round > 0 {
 		s.launched.Leave()
 	}
 }
 
-// Close closes what Poll has not told, too.
+// Close closes the files of events that Poll has not returned, too.
 func (s *byHandSession) Close() error {
 	for _, e := range s.events {
 		closeAll(e.Part.Files)

@@ -9,7 +9,7 @@ import (
 // awaitCarrier lists this node's interfaces for the card, when those that the choice of addresses
 // may depend on have a carrier, or after some seconds. A task does not know the other nodes yet, so
 // it looks at its own only. Where the user has named no interface and asked for no instances, any
-// one that has a carrier will do: else each job on a host with an unplugged one would wait.
+// interface with a carrier will do: else each job on a host with an unplugged interface would wait.
 func (m *meeting) awaitCarrier(c *Config) (adapters.Node, error) {
 	mine, err := m.list()
 	if err != nil || c.Adapters != nil {
@@ -34,5 +34,5 @@ func (m *meeting) awaitCarrier(c *Config) (adapters.Node, error) {
 	if nodes == nil {
 		return mine, err
 	}
-	return nodes[0], nil // what keeps it from choosing is told once all nodes are known
+	return nodes[0], nil // an error of the choice is reported once all nodes are known
 }

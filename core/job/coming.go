@@ -10,8 +10,8 @@ import (
 const maxComing = 64
 
 // coming are connections that have not proved the job key yet, oldest first. Of more than maxComing
-// the oldest is closed, so that connections that say nothing keep nobody out; one that is closed too
-// early comes again.
+// the oldest is closed, so that connections that say nothing keep nobody out; a caller that is
+// closed too early comes again.
 type coming struct {
 	mu   sync.Mutex // list
 	list []net.Conn

@@ -470,7 +470,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// TestRoute: LAPI_ROUTE forces a route or shows what was found; what is not valid is said.
+// TestRoute: LAPI_ROUTE forces a route or shows what was found; an invalid value is reported.
 func TestRoute(t *testing.T) {
 	for value, want := range map[string]struct {
 		route Route

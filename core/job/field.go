@@ -81,7 +81,7 @@ func (r *reader) starter() (starter, error) {
 	return byHand, nil
 }
 
-// fieldIdentity reads what a launcher of the field tells of this task.
+// fieldIdentity reads what a launcher of the field says about this task.
 func (r *reader) fieldIdentity(c *Config) error {
 	if err := r.adapterWishes(c); err != nil {
 		return err
@@ -211,7 +211,7 @@ func checkIdentity(c *Config, variable string) error {
 }
 
 // Gathered says whether the tasks are brought together, by a launcher or at an address: the session
-// reaches all of them, and nobody has to be told addresses.
+// reaches all of them, and no addresses have to be given.
 func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
 
 // launcherPatience is much longer than launchers take to end a job's tasks.

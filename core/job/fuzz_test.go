@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a parser accepts must have the form that its error message shows: writing the result again
-// gives an equal result.
+// A value that a parser accepts must have the form that its error message shows: writing the result
+// again gives an equal result.
 
 func FuzzCommonTasks(f *testing.F) {
 	for _, s := range []string{"3:0:2:3", "0", "0:", "1:1", "2:0", "2:0:0", ":::", "-1:0",
@@ -119,7 +119,8 @@ func FuzzEnvironment(f *testing.F) {
 	})
 }
 
-// FuzzStat: whatever name a process has given itself, its parent is the one that the kernel says.
+// FuzzStat: whatever name a process has given itself, its parent is the number that the kernel
+// gives.
 func FuzzStat(f *testing.F) {
 	f.Add([]byte("cat"), 12)
 	f.Add([]byte(") R 1 (x) S 2"), 0)
@@ -131,6 +132,6 @@ func FuzzStat(f *testing.F) {
 		if got := parentIn(line); got != parent {
 			t.Errorf("the parent in %q is %d", line, got)
 		}
-		parentIn(name) // what is no such line
+		parentIn(name) // a line of another form
 	})
 }

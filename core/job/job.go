@@ -149,7 +149,7 @@ type Part struct {
 	Files []int // descriptors of this process; on receipt the caller owns them
 }
 
-// EventKind says what the outside told this task.
+// EventKind is what an event reports to this task.
 type EventKind uint8
 
 // Kinds of events.

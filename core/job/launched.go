@@ -150,7 +150,7 @@ func openSession(c *Config, instance int) (*launched, error) {
 }
 
 // Exchange waits without limit, because a task of the job may call LAPI_Init hours after another;
-// it ends when one that it waits for dies.
+// it ends when a task that it waits for dies.
 func (s *launched) Exchange(part Part) ([]Part, error) {
 	if err := s.contribute(part); err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 // A launcher's exchange waits for all tasks of the job, and does not say for which. Most launchers
 // end the job when a task has ended before; those that let the others live (mpiexec.hydra
 // -disable-auto-cleanup, srun) would have them wait for ever. So a task that waits looks which
-// tasks have a process on its node, and gives up for one that has none any more. Of other nodes it
-// sees nothing: for those there is the limit.
+// tasks have a process on its node, and gives up when one of them has no process any more. It sees
+// nothing of other nodes: for those there is the limit.
 
 // exchangeLimit is how long a launcher's exchange may take, without limit with MP_DEBUG_NOTIMEOUT:
 // TIMEOUT's default. A variable for tests.
@@ -59,7 +59,7 @@ var launcherKinds = map[starter]*launcherKind{
 		starts: 30 * time.Second},
 }
 
-// process is one that a launcher has given a task's number, or one that has inherited it.
+// process is a process that a launcher has given a task's number, or that has inherited it.
 type process struct {
 	pid, task int
 	job       string
@@ -138,8 +138,8 @@ func slurmTasks(task, numTasks int) (all []int) {
 	return all
 }
 
-// missed is the error about a task that has ended: that had no process at two looks, for one that
-// just calls exec shows no environment.
+// missed is the error about a task that has ended. A task has ended if two looks in a row find no
+// process of it; one look would not do, as a process that is in exec shows no environment.
 func (m *mates) missed(all []process) error {
 	running := map[int]bool{m.task: true}
 	for _, p := range all {

@@ -15,7 +15,7 @@ import (
 	"lapi/core/job/wire"
 )
 
-// meeting is what the one exchange of a process has told it.
+// meeting is what a process has learned from its one exchange.
 type meeting struct {
 	done      bool
 	asked     bool // the launcher has answered

@@ -36,7 +36,7 @@ func (b board) Exchange(card []byte) ([][]byte, error) {
 	b.cards[b.task] = slices.Clone(card)
 	b.all.Done()
 	b.all.Wait()
-	all := make([][]byte, len(b.cards)) // everybody wipes what is his
+	all := make([][]byte, len(b.cards)) // each task wipes its copy
 	for i := range all {
 		all[i] = slices.Clone(b.cards[i])
 	}

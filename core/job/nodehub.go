@@ -208,7 +208,7 @@ func (n *nodeHub) lead() *hub.Hub {
 	return n.hub
 }
 
-// make makes this process the one that has its node's hub.
+// make creates the node's hub in this process.
 func (n *nodeHub) make() *hub.Hub {
 	h := hub.New(len(n.nodes), n.key)
 	h.Span(n.nodes, n.task, func(node int) { n.call(h, node) })
@@ -288,7 +288,7 @@ func admitTasks(socket *os.File, admit func(conn int)) {
 // admit has the hub serve a task, if it is here.
 func (n *nodeHub) admit(conn int) {
 	if h := n.lead(); h != nil {
-		_ = h.Admit(conn) // who is refused hears why
+		_ = h.Admit(conn) // a refused task is sent the reason
 		return
 	}
 	unix.Close(conn)
@@ -328,7 +328,7 @@ func (n *nodeHub) call(h *hub.Hub, node int) {
 	if !h.Wanted(node) {
 		return
 	}
-	// Who refuses then has ended. In the beginning it may be a firewall.
+	// A process that refuses a call then has ended. In the beginning a firewall may refuse it.
 	begun := n.task != n.mates[0] || h.Reached(node)
 	var why error
 	limit := firstCall

@@ -55,6 +55,6 @@ func (s *alone) Poll() (Event, bool) { return Event{}, false }
 func (s *alone) Publish([]byte)      {}
 func (s *alone) Leave()              {}
 
-// ExitNotice is for nobody: no other task is told of this one's end.
+// ExitNotice is for nobody: there is no other task to notify.
 func (s *alone) ExitNotice() ([]byte, []int) { return nil, nil }
 func (s *alone) Close() error                { return nil }

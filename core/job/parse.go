@@ -31,7 +31,7 @@ func parseNumber(s string) (int, error) {
 }
 
 // parseSize reads a number of bytes: decimal digits, then perhaps K, M or G for units of 1024,
-// 1024² or 1024³ bytes. One that is too large for 64 bits counts as the largest.
+// 1024² or 1024³ bytes. A number that is too large for 64 bits counts as the largest.
 func parseSize(s string) (uint64, error) {
 	shift := 0
 	if i := len(s) - 1; i > 0 {

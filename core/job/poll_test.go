@@ -92,7 +92,7 @@ func TestKeyBeforeOpen(t *testing.T) {
 	}
 }
 
-// When the launcher ends its sessions are told once, and their descriptors fall silent.
+// When the launcher ends each session reports that once, and its descriptor is readable no more.
 func TestLauncherGone(t *testing.T) {
 	mine, theirs, err := wire.Pair()
 	if err != nil {

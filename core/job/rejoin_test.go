@@ -34,8 +34,8 @@ func secondMemberRole() error {
 	return memberRole()
 }
 
-// memberRole is in a session whose tasks die and rejoin. It prints who is there, and what it is
-// told, and obeys.
+// memberRole is in a session whose tasks die and rejoin. It prints which tasks are there and what
+// happens to them, and obeys.
 func memberRole() error {
 	m := &member{}
 	if err := m.open(); err != nil {
@@ -230,7 +230,7 @@ func (j *members) kill(victims ...int) {
 		if slices.Contains(victims, i) || !k.alive() {
 			continue
 		}
-		for left := slices.Clone(victims); len(left) > 0; { // told in any order
+		for left := slices.Clone(victims); len(left) > 0; { // in any order
 			task, _, _ := strings.Cut(k.expect(j.t, "died "), " ")
 			left = slices.DeleteFunc(left, func(v int) bool { return fmt.Sprint(v) == task })
 		}
@@ -246,7 +246,7 @@ func (k *task) alive() bool {
 	}
 }
 
-// comes starts a task again and checks who it finds, and that they are told of it.
+// comes starts a task again and checks which tasks it finds, and that they are notified of it.
 func (j *members) comes(i int, there ...int) {
 	j.t.Helper()
 	j.begin(i)
@@ -270,7 +270,7 @@ func (j *members) files(i int) string {
 	return j.of[i].expect(j.t, "files ")
 }
 
-// settled is how many descriptors a task has open, once it has come to so many, or does not.
+// settled is which descriptors a task has open, once they are as wanted, or after a while.
 func (j *members) settled(i int, want string) (got string) {
 	j.t.Helper()
 	for limit := time.Now().Add(guard / 4); got != want && time.Now().Before(limit); {
@@ -326,7 +326,7 @@ func TestRejoinInSecondSession(t *testing.T) {
 	}
 }
 
-// A task that rejoins does not wait for another one that is still dead; that one finds it later.
+// A task that rejoins does not wait for another that is still dead; the other finds it later.
 func TestRejoinOfTwo(t *testing.T) {
 	for _, victims := range [][]int{{0, 1}, {1, 2}, {3, 1}, {2, 0}} {
 		t.Run(fmt.Sprint(victims), func(t *testing.T) { rejoinOfTwo(t, victims) })
@@ -371,8 +371,9 @@ func rejoinOfTwo(t *testing.T, victims []int) {
 	}
 }
 
-// The hub ends while a task rejoins. Who has heard of that one does not hear that it has died, or
-// that it is there once more, but answers the next hub; who has not heard of it does so then.
+// The hub ends while a task rejoins. A task that knows of the rejoining is not notified that the
+// other has died, or that it is there once more, but answers the next hub; a task that does not
+// know of it is notified then.
 func TestAskedByAnotherHub(t *testing.T) {
 	j := newMembersBy(t, 4, 0)
 	j.kill(1)

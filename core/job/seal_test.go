@@ -120,7 +120,7 @@ func TestSealRefused(t *testing.T) {
 	}
 }
 
-// oversized seals into more than a card holds, strange into what is not munge's.
+// oversized makes seals that do not fit in a card, strange makes seals that are not munge's.
 type oversized struct{ daemon }
 type strange struct{ daemon }
 

@@ -69,8 +69,8 @@ func TestDeathIsTold(t *testing.T) {
 	})
 }
 
-// A task that said Leave is not dead, whatever becomes of it; one that exits with status 0 and did
-// not say it is.
+// A task that said Leave is not dead, whatever becomes of it; a task that exits with status 0
+// without Leave is.
 func TestLeave(t *testing.T) {
 	each(t, func(t *testing.T, start starter) {
 		j := start(t, 3, "events")
@@ -112,7 +112,7 @@ func leaveAndVanish(t *testing.T, start starter) {
 	for _, i := range leave {
 		<-j.all[i].ended
 	}
-	quiet() // a false death is told later than the end of the socket
+	quiet() // a false death is reported later than the end of the socket
 	j.all[2].killHard(t)
 	j.hear([]int{4}, 2)
 }
@@ -127,7 +127,7 @@ func TestExchangeWithDead(t *testing.T) {
 		j.all[1].killHard(t)
 		j.all[2].say(t, "swap")
 		for _, i := range []int{0, 2} {
-			// The death may be told before or after the exchange fails.
+			// The death may be reported before or after the exchange fails.
 			if rest := j.all[i].expect(t, "swap: "); !strings.Contains(rest, "task 1 ") {
 				t.Errorf("task %d: %s", i, rest)
 			}
@@ -199,7 +199,7 @@ func TestTaskRestartedDuringWireUp(t *testing.T) {
 	j.succeed()
 }
 
-// So may the one with the hub. What the others have given to the exchange the next hub gets.
+// The task with the hub may end, too. The next hub gets what the others have given to the exchange.
 func TestHubEndsDuringWireUp(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(2, 3, "exchange")
@@ -244,7 +244,8 @@ func TestTwoLists(t *testing.T) {
 	j.succeed()
 }
 
-// Until all have met, a task's name is taken; a second process of the same task must be told so.
+// Until all have met, a task's name is taken; a second process of the same task must get that as
+// its error.
 func TestSecondProcessOfOneTask(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(1, 2, "missing") // waits for task 0

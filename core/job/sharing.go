@@ -88,7 +88,7 @@ func fetch(shelf pmi.Shelf, cards [][]byte, node *fieldCard, listener int) (err 
 	return nil
 }
 
-// pass gives the cards to so many tasks. Whoever gets none gets them from the launcher.
+// pass gives the cards to count tasks. A task that gets none here gets them from the launcher.
 func pass(listener, count int, data []byte) {
 	end := time.Now().Add(hubLimit)
 	for count > 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// heard is which tasks' ends a task has told, in the order of their numbers.
+// heard is the tasks' ends that a task has printed, in the order of the tasks' numbers.
 func (k *task) heard() (all []string) {
 	for line := range strings.Lines(k.output()) {
 		if f := strings.Fields(line); len(f) > 2 && f[0] == "event" {
@@ -29,7 +29,7 @@ func ready(t *testing.T) *tasks {
 	return j
 }
 
-// hear waits until tasks have heard of the deaths of others, of each once and of nobody else.
+// hear waits until tasks have reported the deaths of others, each once and no further one.
 func (j *tasks) hear(who []int, dead ...int) {
 	j.t.Helper()
 	var want []string
@@ -54,7 +54,7 @@ func (j *tasks) hear(who []int, dead ...int) {
 // quiet gives false news a moment to come.
 func quiet() { time.Sleep(700 * time.Millisecond) }
 
-// The hub's end is told, and what comes after it, whichever task has the hub then.
+// The end of the hub's task is reported, and the ends after it, whichever task has the hub then.
 func TestSuccessor(t *testing.T) {
 	t.Parallel()
 	j := ready(t)
@@ -76,8 +76,8 @@ func TestSuccessor(t *testing.T) {
 	j.hear([]int{2}, 0, 1, 3, 4)
 }
 
-// What ends at once with the hub is told as well: the other node's hub, the successor, a whole
-// node.
+// Tasks that end at the same time as the hub's are reported as well: the other node's hub, the
+// successor, a whole node.
 func TestSuccessorOfSeveral(t *testing.T) {
 	for _, c := range []struct{ dead, live []int }{
 		{[]int{0, 3}, []int{1, 2, 4}},
@@ -100,7 +100,7 @@ func TestSuccessorOfSeveral(t *testing.T) {
 	}
 }
 
-// Who has left is not dead, though all hubs that were told of it end with it.
+// A task that has left is not dead, though all hubs that know of it end with it.
 func TestSuccessorAfterLeave(t *testing.T) {
 	for _, leave := range [][]int{{0}, {0, 3}, {0, 2, 3}, {2, 4}} {
 		t.Run(fmt.Sprint(leave), func(t *testing.T) {

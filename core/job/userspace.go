@@ -26,8 +26,8 @@ func (p Port) String() string {
 type UserSpace struct {
 	Wanted bool
 	Only   bool // LAPI_US=only: without an adapter LAPI_Init fails
-	// Ports are those that MP_LAPI_NETWORK lists, else the one that MP_EUIDEVICE names; nil:
-	// whichever works.
+	// Ports are those that MP_LAPI_NETWORK lists, else the port that MP_EUIDEVICE names; nil: any
+	// that works.
 	Ports []Port
 	// Most is how many ports are used where Ports does not list them all.
 	Most int

@@ -59,7 +59,7 @@ func secondTryRole() error {
 	return exchangeRole()
 }
 
-// correctedRole is refused, and tries again when it is told to.
+// correctedRole is refused, and tries again on a command.
 func correctedRole() error {
 	if err := missingRole(); err != nil {
 		return err
@@ -88,8 +88,8 @@ func TestRefusedAndRight(t *testing.T) {
 	j.succeed()
 }
 
-// A task whose MP_PROCS differs from that of the one with the hub hears so; that one waits for
-// another.
+// A task whose MP_PROCS differs from that of the task with the hub gets an error; the task with the
+// hub waits for another.
 func TestNumbersThatDiffer(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
@@ -120,7 +120,7 @@ func (j *tasks) untilHub() {
 	}
 }
 
-// A task whose list differs from that of the one with the hub hears how.
+// A task whose list differs from that of the task with the hub gets an error that says how.
 func TestListsThatDiffer(t *testing.T) {
 	for _, c := range []struct {
 		first, second int
@@ -147,7 +147,7 @@ func TestListsThatDiffer(t *testing.T) {
 	}
 }
 
-// Where not even the lowest task is the same a task hears of it when it has waited long enough.
+// Where not even the lowest task is the same a task gets the error when it has waited long enough.
 func TestListsWithoutLowest(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(1, 3, "missing", "MP_COMMON_TASKS=1:2")
@@ -159,7 +159,8 @@ func TestListsWithoutLowest(t *testing.T) {
 	}
 }
 
-// Who has the hub may end, and a process that it has forked keep its sockets: then another has one.
+// The task with the hub may end, and a process that it has forked keep its sockets: then another
+// task gets the hub.
 func TestDeathOfTaskThatWasDialed(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(0, 2, "early forker")

@@ -27,9 +27,9 @@ func lateInterface(name string) bool {
 // 5 seconds at most, while list is called again and again, then it goes on without. It returns the
 // nodes that it has chosen for. An error of list ends it.
 //
-// say gets what a user should hear: what is waited for, and that it did not come. of is put after
-// the name of an interface there, to say whose it is, such as " under 'ip netns exec a'"; i is a
-// node's index.
+// say gets what a user should know: which carriers are waited for, and which did not come. of is
+// put after the name of an interface there, to say whose it is, such as " under 'ip netns exec a'";
+// i is a node's index.
 func ChooseAwaiting(list func() ([]Node, error), device string, instances int,
 	of func(i int) string, say func(format string, args ...any)) ([]Node, [][]Adapter, error) {
 	limit, told := time.Now().Add(carrierLimit), false

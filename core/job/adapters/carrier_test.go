@@ -50,8 +50,8 @@ func TestAwaited(t *testing.T) {
 	}
 }
 
-// A carrier that comes is used, one that does not come is given up after the limit, and a user is
-// told of each once.
+// A carrier that comes is used, a carrier that does not come is given up after the limit, and each
+// is reported to the user once.
 func TestChooseAwaiting(t *testing.T) {
 	node := func(up bool) Node {
 		return Node{Namespace: 1, Interfaces: []Interface{{Name: "eth0", Up: up, Late: !up,

@@ -58,8 +58,9 @@ type network struct {
 // tasks is to hold (guide, Chapter 14, Table 12): equally many for all, Max at most. device is
 // MP_EUIDEVICE, instances what ParseInstances has made of MP_INSTANCES, or 0: it is not set. device
 // "", or a guide's name that there is not: MP_EUIDEVICE is not set; then tasks that have one network namespace use loopback, unless
-// instances are asked for, and others one network. What one node lacks is a NodeError. The same
-// nodes in the same order give the same choice, so each task may choose for itself.
+// instances are asked for, and others one network. If a node lacks something, the error is a
+// NodeError. The same nodes in the same order give the same choice, so each task may choose for
+// itself.
 func Choose(nodes []Node, device string, instances int) ([][]Adapter, error) {
 	together := oneNamespace(nodes)
 	device, _ = Available(nodes, device)
@@ -299,8 +300,8 @@ func (e NodeError) Error() string { return fmt.Sprintf("node %d %s", e.Node, e.T
 
 // PacketSize is the largest datagram that every chosen adapter takes in one piece, in bytes and
 // within what MP_UDP_PACKET_SIZE allows, if their MTUs differ; 0 if they do not, when each task
-// finds that out by itself. A switch drops what is too long for the other side, and nobody hears of
-// it. chosen is what Choose has made of nodes.
+// finds that out by itself. A switch drops a packet that is too long for the other side, without
+// notice. chosen is what Choose has made of nodes.
 func PacketSize(nodes []Node, chosen [][]Adapter) int {
 	least, most := math.MaxInt, math.MinInt
 	for i, adapters := range chosen {

@@ -39,9 +39,9 @@ var errCode = errors.New("malformed list of network interfaces")
 // be once they have a carrier. The first 32 of them are written, those with an address that is not
 // link-local before others, and of each the first 8 addresses. So a node takes 5,321 bytes at most.
 //
-// A choice from nodes that were read by Decode knows nothing of the rest. Tasks that compare theirs
-// must all use what Decode gives, of their own node too. What has one namespace needs no such
-// choice: List finds its loopback as well.
+// A choice from nodes that were read by Decode knows nothing of the rest. Tasks whose choices must
+// agree must all use what Decode gives, for their own node too. Nodes with one namespace need no
+// such choice: List finds its loopback as well.
 func (n Node) Append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, n.Namespace)
 	all := n.worthTelling()

@@ -12,12 +12,12 @@ import (
 
 // Node is what network a node has, as seen from inside it.
 type Node struct {
-	// Namespace is a number for the network namespace; 0: unknown, so Choose takes it for one
-	// that no other node has. To Choose, nodes with one number have the same interfaces: it
-	// gives them loopback, and lets them share addresses. List puts the kernel's number there,
-	// which holds on one machine only: the first namespace of every machine has the same one.
-	// Who brings together nodes of several machines must set a number that is unique among them
-	// all.
+	// Namespace is a number for the network namespace; 0: unknown, so Choose takes it for a
+	// namespace that no other node has. To Choose, nodes with one number have the same interfaces:
+	// it gives them loopback, and lets them share addresses. List puts the kernel's number there,
+	// which holds on one machine only: the first namespace of every machine has the same one. A
+	// caller that brings together nodes of several machines must set a number that is unique among
+	// them all.
 	Namespace  uint64
 	Interfaces []Interface
 }

@@ -107,7 +107,7 @@ func watchProcess(link *link) {
 	process := -1
 	_ = link.raw.Control(func(fd uintptr) { process = wire.PeerProcess(int(fd)) })
 	if process < 0 {
-		return // the socket's end is told nevertheless
+		return // the end of the socket is noticed nevertheless
 	}
 	f := os.NewFile(uintptr(process), "process")
 	raw, err := f.SyscallConn()

@@ -26,7 +26,7 @@ type byHand struct {
 	members []int // tasks, ascending
 	at      [wire.MaxInstances]struct {
 		coming, begun *group
-		next          int // incarnation of the next group that begins
+		next          int // generation of the next group that begins
 	}
 	guests  int    // control sockets that it serves
 	retired bool   // it serves none, and will not
@@ -40,7 +40,7 @@ const succeedLimit = 30 * time.Second
 // the hub before this one has just ended.
 const comingLimit = time.Second
 
-// unnumbered is the incarnation of a group that has not begun. So it is none that keepers tell of.
+// unnumbered is the generation of a group that has not begun. No keeper ever names it.
 const unnumbered = -1
 
 // ByHand makes h the hub of tasks that were started by hand, in the process of task. When the last
@@ -144,7 +144,8 @@ func (h *Hub) endNow(taskID int) bool {
 	return over()
 }
 
-// settleFor answers a session whether a task's process has ended, once that is known, and told.
+// settleFor answers a session that asks whether a task's process has ended: once that is known, and
+// after the notice of the death, if there is one.
 func (h *Hub) settleFor(s *session, taskID int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +167,7 @@ func (h *Hub) place(taskID, instance int) *group {
 		at.coming = newGroup(h, groupID{instance, unnumbered})
 		h.groups[at.coming.id] = at.coming
 	}
-	if old := at.coming.members[taskID]; old != nil { // its end has not been heard of
+	if old := at.coming.members[taskID]; old != nil { // the hub has not noticed its end yet
 		h.finishByHand(old)
 	}
 	return at.coming
@@ -200,8 +201,9 @@ func (s *session) knows(other *session) bool {
 	return other.life != wire.Life{} && s.lives[other.task] == other.life
 }
 
-// replace has one that the last hub was about to readmit take its task's place in a group that has
-// begun. Those that have not heard of it shall first hear that the task had died. mu is held.
+// replace gives a session that the last hub was about to readmit its task's place in a group that
+// has begun. Members that do not know the session are first notified that the task had died. mu is
+// held.
 func (g *group) replace(s *session) {
 	for _, m := range g.members {
 		if m != nil && m != s {
@@ -211,8 +213,9 @@ func (g *group) replace(s *session) {
 	g.dead[s.task], g.left[s.task], g.ending[s.task] = "", false, false
 }
 
-// mourn tells a session that a task has died. If that was started by hand it tells only who has got
-// the part of that process: who has rejoined since it ended waits for the next. mu is held.
+// mourn notifies a session that a task has died. In a job started by hand only sessions that have
+// got that process's part are notified: a session that has rejoined since the process ended waits
+// for the next process. mu is held.
 func (s *session) mourn(m wire.Message) {
 	_, has := s.lives[int(m.Number)]
 	if s.hub.hand == nil || has {
@@ -221,8 +224,8 @@ func (s *session) mourn(m wire.Message) {
 	}
 }
 
-// meet tells a session that the last process of a task that returns has ended, if it has that one.
-// mu is held.
+// meet notifies a session that the last process of a returning task has ended, if the session knows
+// that process. mu is held.
 func (s *session) meet(returns *session) {
 	if !s.knows(returns) {
 		s.mourn(wire.Message{Kind: wire.Died, Number: uint32(returns.task),
@@ -230,7 +233,7 @@ func (s *session) meet(returns *session) {
 	}
 }
 
-// resumed is the group that has begun of which a keeper tells. mu is held.
+// resumed is the group of a keeper's session, which has begun. mu is held.
 func (h *Hub) resumed(id groupID) *group {
 	g := h.groups[id]
 	if g == nil {
@@ -246,8 +249,8 @@ func (h *Hub) resumed(id groupID) *group {
 	return g
 }
 
-// resumeByHand is resume. Who has come, or has ended, without a session of a group that has begun
-// is dead to it.
+// resumeByHand is resume. A task that has come, or has ended, without a session in a group that has
+// begun counts as dead in that group.
 func (h *Hub) resumeByHand(taskID int, stands *standing, links []*link) {
 	for i := range stands.goOn {
 		on := &stands.goOn[i]

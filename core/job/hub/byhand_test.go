@@ -108,7 +108,7 @@ func (b *bench) first(c *wire.Conn, but wire.Kind) wire.Message {
 	}
 }
 
-// rejoins has a task come and give its part, of which the others hear.
+// rejoins makes a task come and give its part; the others are notified of it.
 func (b *handed) rejoins(task int, life wire.Life, others ...*wire.Conn) (c *wire.Conn,
 	ends func()) {
 	b.t.Helper()
@@ -120,7 +120,7 @@ func (b *handed) rejoins(task int, life wire.Life, others ...*wire.Conn) (c *wir
 	return c, ends
 }
 
-// hears waits until a session hears that a task has rejoined.
+// hears waits until a session is notified that a task has rejoined.
 func (b *handed) hears(c *wire.Conn, task int, life wire.Life) {
 	b.t.Helper()
 	m := b.first(c, wire.Died)
@@ -136,7 +136,7 @@ func (b *handed) answers(c *wire.Conn, life wire.Life, part string) {
 	b.send(c, wire.Message{Kind: wire.Answer, Data: life.Before([]byte(part))})
 }
 
-// parts are what the exchange of one that rejoins has brought, by task.
+// parts are the parts, by task, that the exchange of a rejoining task has brought.
 func (b *handed) parts(c *wire.Conn) map[int]string {
 	b.t.Helper()
 	m := b.first(c, wire.Welcome)
@@ -151,7 +151,8 @@ func (b *handed) parts(c *wire.Conn) map[int]string {
 	return got
 }
 
-// A hub that others' keepers have yet to come to readmits nobody: he would not hear of them.
+// A new hub readmits nobody until the other tasks' keepers have come: a task readmitted before
+// would not learn of those tasks.
 func TestReadmitsWhenAllAreKnown(t *testing.T) {
 	b := newHanded(t)
 	one, _ := b.comes(1, begun(met))
@@ -172,7 +173,7 @@ func TestReadmitsWhenAllAreKnown(t *testing.T) {
 	}
 }
 
-// What was meant for a process that has ended its successor does not get.
+// A process does not get answers that were meant for its predecessor.
 func TestLateAnswer(t *testing.T) {
 	b := newHanded(t)
 	one, _ := b.comes(1, begun(met))
@@ -189,8 +190,8 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// Who has been asked for its part may leave, or end: nobody waits for it, and one that is not known
-// is not mourned.
+// A task that was asked for its part may leave or end: the exchange does not wait for it, and the
+// rejoining task, which does not know it, gets no notice of its death.
 func TestAnswererLeaves(t *testing.T) {
 	for _, how := range []string{"leaves", "ends"} {
 		t.Run(how, func(t *testing.T) {
@@ -211,7 +212,8 @@ func TestAnswererLeaves(t *testing.T) {
 	}
 }
 
-// Who asks whether a process has ended hears of it first, if so, though the hub has not noticed.
+// A task that asks whether a process has ended gets the notice of that death first, if it has
+// ended, even when the hub had not noticed the end yet.
 func TestSettle(t *testing.T) {
 	b := newHanded(t)
 	zero, _ := b.comes(0, begun(met))
@@ -236,7 +238,7 @@ func TestSettle(t *testing.T) {
 	b.expect(zero, wire.Settle)
 }
 
-// Whose control socket has ended has, too: the hub is about to take that in.
+// A task whose control socket has ended counts as ended: the hub is about to notice that.
 func TestSettleAtTheEnd(t *testing.T) {
 	b := newHanded(t)
 	zero, _ := b.comes(0, begun(met))
@@ -252,9 +254,9 @@ func TestSettleAtTheEnd(t *testing.T) {
 	b.expect(zero, wire.Settle)
 }
 
-// A hub ends while a task rejoins. To the next one it comes before or after those that know its
-// life already, and those that do not. The first ones do not hear that it has died; the others do,
-// and then that it is there. All answer.
+// A hub ends while a task rejoins. The task comes to the next hub before or after the tasks that
+// know its life already, and those that do not. The tasks that know it are not notified of a death;
+// the others are, and then that the task has rejoined. All answer.
 func TestReturnsByAnotherHub(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1},
 		{2, 1, 0}} {
@@ -287,7 +289,7 @@ func TestReturnsByAnotherHub(t *testing.T) {
 	}
 }
 
-// One that has another life than the one that was about to rejoin is none of whom the others know.
+// The others do not know a process whose life is not that of the process that was about to rejoin.
 func TestAnotherReturnsByAnotherHub(t *testing.T) {
 	b := newHanded(t)
 	one, _ := b.comes(1, begun(map[int]wire.Life{0: lifeA}))
@@ -300,7 +302,7 @@ func TestAnotherReturnsByAnotherHub(t *testing.T) {
 	}
 }
 
-// What others know of the last process of a task does not count for the one that is there.
+// Other tasks' knowledge of a task's last process does not count for its present one.
 func TestStaleKnowledge(t *testing.T) {
 	b := newHanded(t)
 	_, _ = b.comes(0, begun(met))
@@ -336,8 +338,8 @@ func TestLateHello(t *testing.T) {
 	}
 }
 
-// A death is told late, when the next process of the task comes: to those that have met the one
-// that died, and not to one that has rejoined since then.
+// A death is reported late, when the next process of the task comes: to tasks that had met the dead
+// process, and not to a task that has rejoined since then.
 func TestDeathOfStranger(t *testing.T) {
 	b := newHanded(t)
 	b.h.SetReapDelay(time.Hour)
@@ -373,7 +375,7 @@ func TestDeathOfStranger(t *testing.T) {
 	}
 }
 
-// Who looks for a task in vain tells nothing when it has come meanwhile.
+// Missed reports no death of a task that has come meanwhile.
 func TestMissed(t *testing.T) {
 	b := newHanded(t)
 	b.comes(2, begun(met))

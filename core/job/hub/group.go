@@ -20,8 +20,8 @@ type group struct {
 	completed uint32
 	over      int // members whose socket has ended
 	rounds    map[uint32]*round
-	told      map[uint32][]byte // the node's parts of the latest two rounds that others were told
-	rejoins   *session          // the one of which the others were told (rejoin.go)
+	told      map[uint32][]byte // this node's parts of the latest two rounds, as sent to the others
+	rejoins   *session          // the session that the others answer (rejoin.go)
 	moved     map[int][]byte    // by task: its latest address, if that has changed
 }
 
@@ -150,7 +150,7 @@ func (g *group) failWithout(taskID int) {
 	}
 }
 
-// deathNotice is what the members are told of a task that is dead.
+// deathNotice is the message that notifies the members of a dead task.
 func (g *group) deathNotice(taskID int) wire.Message {
 	kind := wire.Died
 	if g.ending[taskID] {

@@ -45,18 +45,18 @@ import (
 // # Successors
 //
 // A hub in a task's process ends with it; the next living task of the node has one from then on.
-// A new hub knows nothing. What it must know is with those who live:
+// A new hub knows nothing. The living tasks have what it must know:
 //
 //   - Between a task's sessions and the hub is a Keeper, in the task's process. It comes to the new
-//     hub with its sessions, says what they wait for, and who has left, said Ending or died in
-//     them. What it has told a session already it does not tell again.
+//     hub with its sessions, and says what they wait for, and which tasks have left, said Ending or
+//     died in them. It gives no session the same notice twice.
 //   - Leave and Ending are answered when they are in the sockets of all keepers of the session, on
-//     all nodes. So nobody who has left counts as dead later, whichever hubs end.
-//   - When a trunk has been made anew each hub tells the other first how its node's tasks stand.
-//     What the other knows already changes nothing.
+//     all nodes. So no task that has left counts as dead later, whichever hubs end.
+//   - When a trunk has been made anew, each hub first sends the other how its node's tasks stand.
+//     News that the other has already changes nothing.
 //
-// An exchange needs all tasks. So one that waits when a hub ends fails, as the hub's task is dead.
-// That is what the new hub says.
+// An exchange needs all tasks. So an exchange that waits when a hub ends fails, as the hub's task
+// is dead; the new hub says so.
 const reapDelay = 300 * time.Millisecond
 
 // Hub serves one job.
@@ -198,8 +198,8 @@ func (h *Hub) taskEnded(taskID int, how string) {
 	time.AfterFunc(reapDelay, func() { h.endSessions(taskID) })
 }
 
-// endSessions ends what a task that has ended leaves open: a child that it forked may hold its
-// sockets. What it had sent before is still read, and may be a Leave.
+// endSessions ends the sockets that a task that has ended leaves open: a child that it forked may
+// hold them. Messages that the task had sent before are still read, and may include a Leave.
 func (h *Hub) endSessions(taskID int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -163,8 +163,8 @@ func TestSessionsOfOneTaskAreApart(t *testing.T) {
 	}
 }
 
-// A task that opens an instance after another has ended is told of that death at once, and its
-// exchange fails.
+// A task that opens an instance after another task has ended is notified of that death at once, and
+// its exchange fails.
 func TestLateOpenHearsOfDeath(t *testing.T) {
 	b := newBench(t, 2)
 	b.hub.TaskEnded(1, "exited with status 3")
@@ -198,7 +198,8 @@ func TestEndKnownBeforeLeave(t *testing.T) {
 	}
 }
 
-// A session that said Ending has ended, one that did not has died; late comers are told the same.
+// A session that said Ending has ended; a session that did not has died. Tasks that come later are
+// notified likewise.
 func TestEndingIsNoDeath(t *testing.T) {
 	b := newBench(t, 3)
 	stays, ends, dies := b.join(0, 0), b.join(1, 0), b.join(2, 0)

@@ -32,7 +32,7 @@ type Keeper struct {
 // Owner is the process that a keeper is in.
 type Owner struct {
 	Task, NumTasks int
-	// Mates are, in a job that was started by hand, all tasks of this node, ascending. Else nil.
+	// In a job that was started by hand these are all tasks of this node, ascending. Else nil.
 	Mates []int
 	// Reach connects to the hub of the node and returns the socket, however long it takes; an
 	// error: there will be none. It is called anew whenever the hub has ended, in a goroutine.
@@ -46,7 +46,7 @@ type Owner struct {
 
 var errRetired = errors.New("this process has no more sessions")
 
-// comeAgain is between two tries to come to a hub: who is found may be about to end, too.
+// comeAgain is between two tries to come to a hub: a hub that it finds may be about to end, too.
 const comeAgain = time.Millisecond
 
 // Keep begins a keeper. Control is what sessions say Hello on. Retire ends it when its owner has no

@@ -107,7 +107,7 @@ func (a *attended) follow(node int) {
 	a.connect(1, 0)
 }
 
-// news is all that a session hears within a time that is enough.
+// news is every message that a session receives within a time that is long enough.
 func (a *attended) news(c *wire.Conn) (all []wire.Message) {
 	a.t.Helper()
 	var scratch wire.Scratch
@@ -125,8 +125,8 @@ func (a *attended) news(c *wire.Conn) (all []wire.Message) {
 	return all
 }
 
-// Sessions go on with another hub: what waits is answered, nothing is told twice or of who has
-// left.
+// Sessions go on with another hub: pending requests are answered; no notice comes twice, or is
+// about a task that has left.
 func TestKeeper(t *testing.T) {
 	a := newAttended(t)
 	all := a.joinAll()
@@ -147,7 +147,7 @@ func TestKeeper(t *testing.T) {
 		t.Errorf("%s", m.Data)
 	}
 	a.kill(0)
-	a.send(all[1], wire.Message{Kind: wire.Part, Number: 1}) // no hub is there to hear it
+	a.send(all[1], wire.Message{Kind: wire.Part, Number: 1}) // no hub is there to receive it
 	a.follow(0)
 	var kinds []wire.Kind
 	for _, m := range a.news(all[1]) {
@@ -182,7 +182,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// LAPI_Term while there is no hub is told to the next one.
+// A LAPI_Term while there is no hub is reported to the next hub.
 func TestKeeperLeaves(t *testing.T) {
 	a := newAttended(t)
 	all := a.joinAll()
@@ -255,7 +255,7 @@ func TestKeeperEarly(t *testing.T) {
 	h := New(1, testKey)
 	h.Span([]int{0}, 0, nil)
 	b, first, next := scripted(t, h, 1)
-	unix.Close(first) // it ends before it hears anything
+	unix.Close(first) // it ends before it receives anything
 	time.Sleep(10 * time.Millisecond)
 	c := b.join(0, 0)
 	null, err := os.Open(os.DevNull)
@@ -324,7 +324,7 @@ func (b *bench) play(first int) (task *wire.Conn, session *link) {
 	return task, session
 }
 
-// What a hub has said before its end is heard.
+// Messages that a hub has sent before its end are delivered.
 func TestKeeperLastWords(t *testing.T) {
 	const tasks, words = 400, 200
 	b, first, next := scripted(t, nil, tasks)
@@ -347,8 +347,8 @@ func TestKeeperLastWords(t *testing.T) {
 	}
 }
 
-// TestKeeperRefused: a task that its hub takes for ended, as it lives but was not heard, does not
-// come again and again. Its sessions end.
+// TestKeeperRefused: a task that lives, but that its hub takes for ended, does not come again and
+// again. Its sessions end.
 func TestKeeperRefused(t *testing.T) {
 	h := New(1, make([]byte, wire.KeySize))
 	h.TaskEnded(0, "has ended")

@@ -20,13 +20,13 @@ type kept struct {
 	leaving bool          // it has said Leave
 	ending  bool          // it has said Ending
 	gone    bool          // its socket has ended
-	over    bool          // no hub needs to hear of it any more
+	over    bool          // no hub needs to know of it any more
 	known   [numKnown][]bool
 	expects []int             // what it has said by Expect
 	asks    []uint32          // what it has asked by Settle
 	lives   map[int]wire.Life // of the others, as it has them
 	moved   []byte            // its latest address, if that has changed
-	way     *keptWay          // to the hub; nil: it is told of this session when there is one
+	way     *keptWay          // to the hub; nil: the next hub learns of this session when it comes
 }
 
 // keptWay is how a session is connected to one hub.
@@ -68,7 +68,7 @@ func (s *kept) standing() going {
 		g.life, _, _ = wire.CutLife(s.part.Data)
 	}
 	if s.keeper.Mates != nil && s.leaving {
-		return g // it does not hear any more who has come back
+		return g // a session that leaves is not notified of tasks that have come back
 	}
 	for i, tasks := range s.known {
 		for t, yes := range tasks {
@@ -205,7 +205,7 @@ func (s *kept) said(m wire.Message) error {
 // pass sends a message, and with it its descriptors. mu is held.
 func (s *kept) pass(m wire.Message) { s.way.send(m, func() { m.CloseFiles() }) }
 
-// hear takes what the hub says, until that has ended.
+// hear receives the hub's messages until the hub has ended.
 func (s *kept) hear(w *keptWay) {
 	defer close(w.ended)
 	for {
@@ -219,7 +219,7 @@ func (s *kept) hear(w *keptWay) {
 	w.link.close()
 }
 
-// heard passes on what the hub says, and what the task does not know yet.
+// heard passes a message of the hub on to the task, unless the task knows it already.
 func (s *kept) heard(m wire.Message) {
 	s.keeper.mu.Lock()
 	defer s.keeper.mu.Unlock()

@@ -13,11 +13,13 @@ import (
 //	others: Rejoined with that part; their owners make ready for it and answer: their parts
 //	it:     Parts, of those that are there
 //
-// If the hub ends meanwhile the next one begins with it anew. It has the same life (wire.Life)
-// then: those that have been told answer once more, and do not hear that it has died.
+// If the hub ends meanwhile the next hub begins the rejoining anew. The task has the same life
+// (wire.Life) then: tasks that have got Rejoined already answer once more, and are not notified of
+// a death.
 //
-// One rejoins at a time, so each of two that do knows the other. None does while it is not known of
-// every task of the group whether it lives: a new hub learns that from their keepers.
+// One task rejoins at a time, so of two that rejoin each knows the other. No task rejoins until it
+// is known for every task of the group whether it lives: a new hub learns that from the tasks'
+// keepers.
 
 // rejoin is how far a session is that begins in a group that has begun.
 type rejoin struct {
@@ -99,7 +101,7 @@ func (h *Hub) readmit(g *group) {
 			}
 			r.release()
 		})
-		for t, left := range g.left { // it was not told while it was about to rejoin
+		for t, left := range g.left { // s was not notified of these while it was about to rejoin
 			if left {
 				s.send(notice(wire.Left, t), nil)
 			}
@@ -107,7 +109,7 @@ func (h *Hub) readmit(g *group) {
 	}
 }
 
-// introduce tells those that live of one that rejoins.
+// introduce notifies the living tasks of a session that rejoins.
 func (g *group) introduce(s *session) {
 	h, r := g.hub, s.rejoin
 	r.told = true
@@ -182,7 +184,7 @@ func (s *session) abandon() {
 	}
 }
 
-// answered takes what a member gives to one that rejoins. mu is held.
+// answered takes a member's part for a task that rejoins. mu is held.
 func (h *Hub) answered(s *session, m wire.Message) {
 	to := s.group.rejoins
 	life, part, _ := wire.CutLife(m.Data)
@@ -195,7 +197,7 @@ func (h *Hub) answered(s *session, m wire.Message) {
 	if to.lives == nil {
 		to.lives = make(map[int]wire.Life)
 	}
-	to.lives[s.task], _, _ = wire.CutLife(part) // from now on it is told if that one dies
+	to.lives[s.task], _, _ = wire.CutLife(part) // from now on it is notified if that process dies
 	to.rejoin.answers = append(to.rejoin.answers,
 		wire.Contribution{Task: s.task, Data: part, Files: m.Files})
 	h.readmit(s.group)

@@ -227,8 +227,8 @@ func (s *session) readAll() {
 	s.link.close()
 }
 
-// answer says that what was told by kind is known wherever it must be, so that the process may end.
-// mu is held.
+// answer answers a Leave or an Ending, as kind says, once it is known wherever it must be, so that
+// the process may end. mu is held.
 func (s *session) answer(kind wire.Kind) {
 	if s.hub.span != nil {
 		invariant.Go(func() { s.answerKnown(kind) })

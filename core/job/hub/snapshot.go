@@ -16,7 +16,7 @@ const (
 )
 
 // table is how a task stands. On the wire: flags (8), sessions opened of each instance (32 each),
-// how many it stays in (32), these: instance (8), incarnation (32), stay (8); how it ended.
+// how many it stays in (32), these: instance (8), generation (32), stay (8); how it ended.
 type table struct {
 	flags  byte
 	opened map[int]int

@@ -42,8 +42,8 @@ const (
 	lastNote
 )
 
-// note is what one hub tells another. On the wire: kind (8), instance (8), incarnation, number and
-// task (32 each, little-endian), data.
+// note is a message from one hub to another. On the wire: kind (8), instance (8), generation,
+// number and task (32 each, little-endian), data.
 type note struct {
 	kind   noteKind
 	id     groupID
@@ -97,9 +97,9 @@ func (k noteKind) most() int {
 }
 
 // Span makes h the hub of one node: nodes has the node of each task, from 0 on, and h is
-// in the process of task. The others are reached once Attach has been told a trunk to each. When a
-// trunk has ended missed is called, if it is not nil, in a goroutine that it may keep. Before the
-// first Serve or Admit.
+// in the process of task. The other hubs are reached once Attach has been given a trunk to each.
+// When a trunk has ended, missed is called, if it is not nil, in a goroutine that it may keep.
+// Before the first Serve or Admit.
 func (h *Hub) Span(nodes []int, task int, missed func(node int)) {
 	s := &span{nodes: slices.Clone(nodes), task: task, me: nodes[task], missed: missed,
 		trunks: make([]*trunk, slices.Max(nodes)+1)}
@@ -123,8 +123,8 @@ func (h *Hub) isOwn(task int) bool {
 	return (h.span == nil || h.span.nodes[task] == h.span.me) && h.takesPart(task)
 }
 
-// tellNodes tells all other hubs that are reached: what is told one later says the rest. mu is
-// held.
+// tellNodes sends a note to all other hubs that are reached; a hub that is reached later is sent
+// the whole state then. mu is held.
 func (h *Hub) tellNodes(kind noteKind, id groupID, number uint32, task int, data []byte) {
 	if h.span == nil {
 		return
@@ -208,7 +208,8 @@ func (h *Hub) heard(w *Way, node int, b []byte) error {
 	return err
 }
 
-// incarnations is how many sessions of an instance the task of this node that has most has begun.
+// incarnations is the largest number of sessions of an instance that any task of this node has
+// begun.
 func (h *Hub) incarnations(instance int) (most int) {
 	for i := range h.tasks {
 		most = max(most, h.tasks[i].opened[instance])
@@ -248,8 +249,8 @@ func (h *Hub) parts(g *group, node int, n *note) error {
 	return nil
 }
 
-// Flush waits until the other hubs, and the keepers on their nodes, have taken in all that they
-// were told before, or are gone, but no longer than limit. After it the process may end.
+// Flush waits until the other hubs, and the keepers on their nodes, have taken in everything that
+// was sent to them before, or are gone, but no longer than limit. After it the process may end.
 func (h *Hub) Flush(limit time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -266,8 +267,8 @@ func (h *Hub) Flush(limit time.Duration) {
 	})
 }
 
-// drain calls then when all that this node's keepers were told before is in their sockets. mu is
-// held.
+// drain calls then when everything that was sent to this node's keepers before is in their sockets.
+// mu is held.
 func (h *Hub) drain(then func()) {
 	var left atomic.Int32
 	left.Store(1)

@@ -111,7 +111,7 @@ func tcpPair(t *testing.T) (dialing, listening net.Conn) {
 	return dialing, listening
 }
 
-// expect is the next message but for what keepers are told of others.
+// expect is the next message, apart from those that notify keepers of other tasks.
 func (s *spanned) expect(c *wire.Conn, kind wire.Kind) wire.Message {
 	s.t.Helper()
 	for {
@@ -211,7 +211,7 @@ func TestSpannedIncarnations(t *testing.T) {
 	}
 }
 
-// What happens to a task is told on all nodes.
+// The end of a task is reported on all nodes.
 func TestSpannedEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(s *spanned, session *wire.Conn)
@@ -276,7 +276,7 @@ func TestSpannedExchangeFails(t *testing.T) {
 // tasks are.
 func TestLostNode(t *testing.T) {
 	reached := newSpanned(t, 2)
-	reached.hubs[0].Lost(1, "is lost") // by who has tried in vain, and now it is there
+	reached.hubs[0].Lost(1, "is lost") // a task had tried in vain, and now the node is there
 	reached.joinAll()
 	for name, c := range map[string]struct {
 		err    error
@@ -319,8 +319,8 @@ func TestLostNode(t *testing.T) {
 	}
 }
 
-// Leave and Ending are answered when all keepers have been told, on all nodes: so the process may
-// end, and the hubs, too.
+// Leave and Ending are answered when all keepers on all nodes have been notified: so the process
+// may end, and the hubs, too.
 func TestAnswers(t *testing.T) {
 	for range 20 {
 		s := newSpanned(t, 3)

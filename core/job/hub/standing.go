@@ -36,7 +36,7 @@ type going struct {
 	lives map[int]wire.Life
 }
 
-// What is known of another task in a session.
+// Facts that a session may know about another task.
 const (
 	knownLeft = iota
 	knownEnding
@@ -95,7 +95,7 @@ func (n *numbers) next(limit int) int {
 	return int(v)
 }
 
-// count is the length of a list, of which each element takes so many bytes at least.
+// count is the length of a list whose elements take at least size bytes each.
 func (n *numbers) count(size int) int { return n.next(len(n.b)/size + 1) }
 
 func (n *numbers) group() groupID {
@@ -112,7 +112,7 @@ func (n *numbers) life() (l wire.Life) {
 	return l
 }
 
-// livesOf are the next so many lives, each behind its task.
+// livesOf are the next count lives, each behind its task.
 func (n *numbers) livesOf(count, numTasks int) map[int]wire.Life {
 	if count == 0 {
 		return nil

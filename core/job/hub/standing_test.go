@@ -48,7 +48,7 @@ func come(t *testing.T, b *bench, h *Hub, task int, known [numKnown][]int) *wire
 	return c
 }
 
-// What keepers know of others a new hub knows then, though it has said something else before.
+// A new hub takes over what keepers know of other tasks, though it has said something else before.
 func TestStanding(t *testing.T) {
 	h := newHub()
 	b := &bench{t: t}

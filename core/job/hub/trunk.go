@@ -23,8 +23,9 @@ import (
 //	host    taken   its task: this is the way from now on
 //	both    note    what span.go has
 //
-// Two hubs may call each other at once. Of two ways between the same hubs the one that the higher
-// node has made stays; a way to a node's successor goes before one to who was there.
+// Two hubs may call each other at once. Of two ways between the same two hubs, the way that the
+// higher node's hub has called stays; a way to a node's successor hub replaces a way to its
+// predecessor.
 
 const (
 	trunkVersion = 0x8002 // no version of a rendezvous
@@ -40,7 +41,7 @@ const (
 	kindNote
 )
 
-// ErrNotTaken is how a call ends that was heard by a task which has no hub, or whose hub has
+// ErrNotTaken is the error of a call that was accepted by a task which has no hub, or whose hub has
 // another way to this one.
 var ErrNotTaken = errors.New("it does not take this call")
 
@@ -88,7 +89,8 @@ func Call(conn net.Conn, key []byte, task, numTasks int, limit time.Duration) (*
 	})
 }
 
-// Hear is the other side, of a job with so many tasks. Whether it is taken Attach says.
+// Hear is the side that is called, of a job with numTasks tasks. Attach says whether the way is
+// taken.
 func Hear(conn net.Conn, key []byte, numTasks int) (*Way, error) {
 	return meet(conn, key, proved.ToCaller, trunkLimit, func(s *proved.Stream) (*Way, error) {
 		theirs, err := s.Challenge(proved.NewOpening(trunkVersion, true))
@@ -132,7 +134,7 @@ func hello(task, numTasks int) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(numTasks))
 }
 
-// hear reads who the other side is.
+// hear reads which task the other side is.
 func hear(s *proved.Stream, want proved.Kind, numTasks int) (task int, err error) {
 	_, b, err := s.Receive(func(k proved.Kind) int {
 		if k == want {
@@ -245,8 +247,8 @@ func (t *trunk) readAll(w *Way) {
 	t.hub.ended(t, w, err)
 }
 
-// ended takes the end of a way. Who has the hub of its node now is for missed to find out, but
-// where the node acknowledges nothing.
+// ended handles the end of a way. If the node acknowledges nothing it is lost; else missed finds
+// out which task has the node's hub now.
 func (h *Hub) ended(t *trunk, w *Way, err error) {
 	h.mu.Lock()
 	last := t.way == w

@@ -39,7 +39,7 @@ func TestTrunkProof(t *testing.T) {
 	}
 }
 
-// call has a hub hear a call of the hub in task's process, and says whether it takes it.
+// call lets the hub in task's process call h, and returns the way if h takes it.
 func (s *spanned) call(h *Hub, task int) (*Way, error) {
 	s.t.Helper()
 	a, b := tcpPair(s.t)

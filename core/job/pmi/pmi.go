@@ -189,7 +189,7 @@ func (c *Client) line() (string, error) {
 		if len(c.rest) > maxLine {
 			return "", errors.New("the launcher's line has no end")
 		}
-		if c.look != nil { // the socket may be one that blocks
+		if c.look != nil { // the socket may be blocking
 			if err := c.wait(unix.POLLIN); err != nil {
 				return "", err
 			}

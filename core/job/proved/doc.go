@@ -17,6 +17,6 @@
 //
 // A proof is an HMAC-SHA-256 over both nonces, the direction, the kind, how many messages went
 // before in that direction, and the content. Its key is derived from the job's for one purpose. So
-// nothing can be altered, left out, repeated, sent back, or sent in another conversation. What is
-// said can be read. Without a job key the proof has an empty key: it finds accidents.
+// nothing can be altered, left out, repeated, sent back, or sent in another conversation. The
+// content can be read. Without a job key the proof has an empty key: it finds accidents.
 package proved

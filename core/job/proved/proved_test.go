@@ -74,7 +74,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What is altered, cut, repeated, left out or sent back on its way is found out.
+// A message that is altered, cut, repeated, left out or sent back on its way is detected.
 func TestMessages(t *testing.T) {
 	key := bytes.Repeat([]byte{7}, wire.KeySize)
 	for name, c := range map[string]struct {

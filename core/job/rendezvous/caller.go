@@ -188,7 +188,7 @@ func (r *rendezvous) await(s *proved.Stream) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whether task 0 hears this is its matter: this task has all it needs.
+	// Only task 0 minds whether this arrives: this task has all it needs.
 	_ = s.Send(kindBye, proved.NewContent(nil))
 	return cards, nil
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a decoder accepts is what the encoder writes.
+// A decoder accepts only what the encoder writes.
 
 func FuzzHello(f *testing.F) {
 	f.Add((&hello{task: 1, numTasks: 2, shown: "4711", card: card(1)}).encode())

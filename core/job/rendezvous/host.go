@@ -245,7 +245,7 @@ func (h *host) serve(v *visitor) {
 	}
 }
 
-// hear is all up to hello. Who does not prove hello hears nothing more.
+// hear handles a connection up to hello. A caller that does not prove hello gets no more messages.
 func (h *host) hear(v *visitor) (said hello, ok bool) {
 	theirs, err := v.Challenge(proved.NewOpening(h.version, h.keyed))
 	switch {

@@ -16,8 +16,8 @@ import (
 	"lapi/invariant"
 )
 
-// TestRefused: a process that does not belong to the job is told why, task 0 says it, and the job
-// meets as if nobody had come.
+// TestRefused: a process that does not belong to the job gets the reason, task 0 reports it, and
+// the job meets as if nobody had come.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -17,7 +17,7 @@ import (
 // Variable is the environment variable with the address. Messages name it.
 const Variable = "LAPI_RENDEZVOUS"
 
-// Levels of what is said: one that waits or is refused says so always, as errors do.
+// Levels of messages. A task that waits or is refused always reports it, like an error.
 const (
 	levelError = 0
 	levelInfo  = 2
@@ -36,8 +36,8 @@ type Config struct {
 	Key []byte
 	// Timeout is how long Exchange waits for all tasks; 0: as long as it takes.
 	Timeout time.Duration
-	// Say gets sentences for the user, and the MP_INFOLEVEL from which they are for him. Only
-	// Exchange calls it, from its own goroutine. Nil: nobody is told.
+	// Say gets sentences for the user, and the MP_INFOLEVEL from which they are shown. Only
+	// Exchange calls it, from its own goroutine. Nil: they are dropped.
 	Say func(level int, text string)
 }
 

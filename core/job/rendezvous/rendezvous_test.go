@@ -302,7 +302,7 @@ func TestTimeout(t *testing.T) {
 	}()
 	refused(t, end, missing, "within 300ms", "MP_PROCS=12", "MP_PARTITION=4711",
 		"LAPI_RENDEZVOUS="+address)
-	refused(t, one, missing) // task 0 has told it
+	refused(t, one, missing) // task 0 has sent it that
 	words.await(t, "0 LAPI_RENDEZVOUS: task 0 waits for "+missing+" at "+address)
 }
 

@@ -22,7 +22,7 @@ type Conn struct {
 	// Patience is for how long Flush waits where more descriptors of this user are under way
 	// than it may have open, until their receivers take them.
 	Patience time.Duration
-	// Whole: a message that does not come in one record is malformed. So one that is not known
+	// Whole: a message that does not come in one record is malformed. So a peer that is not known
 	// yet takes no memory.
 	Whole bool
 

@@ -3,12 +3,12 @@ package wire
 import "crypto/rand"
 
 // Life names one session of a task that was started by hand, among all that the task ever has. It
-// is random. It stands in front of what the session gives to its first exchange, so who has that
-// can tell whether he knows the session. A new hub tells by it whom the last one was about to
-// readmit. The zero value names none.
+// is random. It stands in front of what the session gives to its first exchange, so a task that has
+// got that can check whether it knows the session. By it a new hub recognises the session that the
+// last hub was about to readmit. The zero value names no session.
 type Life [8]byte
 
-// NewLife returns one that no other session has.
+// NewLife returns a life that no other session has.
 func NewLife() (l Life) {
 	rand.Read(l[:]) // never fails, says its documentation
 	return l

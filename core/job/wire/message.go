@@ -49,8 +49,8 @@ const (
 	// task to hub: whom does the exchange wait for? The answer: these tasks (Data, as of Left);
 	// Number is 0 for those that have not come, 1 for those that have not answered
 	Missing
-	// task to hub: has the process of task Number ended? The answer, when the task has been told if
-	// so: the same
+	// task to hub: has the process of task Number ended? The answer, after the notice of that end
+	// if there is one: the same
 	Settle
 	// task to hub: its address, Data, has changed; hub to task: that of task Number has
 	Moved

@@ -100,7 +100,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What was sent before the other end closed is received, though the closing end left something
+// Messages sent before the other end closed are received, though the closing end left something
 // unread.
 func TestReadableAfterClose(t *testing.T) {
 	a, b := conns(t)
