@@ -199,7 +199,8 @@ func godat_progress() (flags C.uint32_t) {
 	return flags
 }
 
-// datEnd ends every entry: threads hear of what has changed, and the sleeper of what is due sooner.
+// datEnd ends every entry: it wakes threads that wait for a change, and shortens the sleep if
+// something is due sooner.
 func datEnd() {
 	udapl.lib.TellLane()
 	spin := datSpin
@@ -242,7 +243,7 @@ func godat_disarm() {
 }
 
 // datAwake begins every entry that needs links as they are when nobody sleeps: C has woken from the
-// sleep for which they were armed, and has not told.
+// sleep for which they were armed, and has not disarmed them.
 func datAwake() {
 	if l := udapl.lane; l != nil && l.Awake != 0 {
 		l.Awake = 0

@@ -11,8 +11,8 @@ import (
 	"lapi/transport/layout"
 )
 
-// TestAwake: C has woken from the sleep for which core was armed, and has not told. Each entry
-// hears of it first, so that core is as it is when nobody sleeps.
+// TestAwake: C has woken from the sleep for which core was armed, and has not disarmed it. Each
+// entry does so first, so that core is as when nobody sleeps.
 func TestAwake(t *testing.T) {
 	saved := udapl
 	defer func() { udapl = saved }()

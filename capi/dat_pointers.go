@@ -14,10 +14,10 @@ import (
 	"lapi/transport/memory"
 )
 
-// What programs point to is looked at before a call does anything: a pointer to what cannot be
+// A program's pointers are checked before a call does anything: a pointer to memory that cannot be
 // written, or read, is DAT_INVALID_PARAMETER, and nothing has been made or taken then. A NULL where
-// there must be something is refused likewise, once the handle was found; other NULLs are each call's own
-// to judge.
+// there must be something is refused likewise, once the handle was found; each call judges other
+// NULLs itself.
 
 // pointed is what one argument of a call points to.
 type pointed struct {
@@ -62,7 +62,7 @@ func (c *datCall) writable(i int, offset, n uint64) bool {
 	return memory.Writable(transport.Addr(c[i]+offset), n) == nil
 }
 
-// pointers says which argument points to what is not there, if any does.
+// pointers says which argument points to memory that cannot be accessed, if any does.
 func (c *datCall) pointers(list []pointed) codes.Return {
 	for _, p := range list {
 		n := uint64(p.size * p.number(c))

@@ -223,7 +223,7 @@ func breakDat(line string) {
 	if udapl.lane != nil {
 		udapl.lane.On = 0
 	}
-	udapl.words.Due = 1 // C asks for agents, and hears of it
+	udapl.words.Due = 1 // C asks for agents, and so learns of it
 	func() {
 		defer func() { _ = recover() }() // as far as it goes
 		udapl.lib.Break()

@@ -78,9 +78,8 @@ func checkFortran(c call) error {
 	return nil
 }
 
-// spellings returns the names that compilers give to a Fortran procedure (guide, Table 10), and the
-// one with two underscores of old GNU compilers. The first is the one that the others are aliases
-// of.
+// spellings returns the names that compilers give to a Fortran procedure (guide, Table 10), and
+// that of old GNU compilers with two underscores. The others are aliases of the first.
 func spellings(name string) []string {
 	lower, upper := strings.ToLower(name), strings.ToUpper(name)
 	return []string{lower, lower + "_", upper, upper + "_", lower + "__"}

@@ -16,7 +16,7 @@ import (
 
 //go:generate go run . -root ../..
 
-// What is read, below the root of the source tree.
+// The files that are read, below the root of the source tree.
 const (
 	tableFile = "cshim/calls.txt"
 	typesFile = "fortran/types.txt"

@@ -91,8 +91,9 @@ func renderType(b *strings.Builder, t structure, w word) {
 	fmt.Fprintf(b, "      end type %s\n", t.name)
 }
 
-// renderInterface writes the interface of one subroutine. One that takes a procedure or a variable
-// is generic: the name with an underscore more is the same entry point under another of its names.
+// renderInterface writes the interface of one subroutine. The interface of a subroutine that takes
+// a procedure or a variable is generic: the name with an underscore more is the same entry point
+// under another of its names.
 func renderInterface(b *strings.Builder, prefix string, c call, w word) {
 	name := prefix + strings.ToUpper(c.name)
 	if !c.takesProcedure() {

@@ -73,7 +73,8 @@ func times(m member) string {
 	return fmt.Sprintf(" * size(v(1)%%%s)", m.name) // the count may depend on the word size
 }
 
-// renderValues writes a unit with some constants. What is unsigned in C is printed as C does.
+// renderValues writes a unit with some constants. Values that are unsigned in C are printed as in
+// C.
 func renderValues(b *strings.Builder, unit int, constants []constant) {
 	fmt.Fprintf(b, "\nsubroutine print_constants_%d\n  implicit none\n  include 'lapif.h'\n", unit)
 	for _, c := range constants {

@@ -61,7 +61,8 @@ func groupCores(allowed *unix.CPUSet, siblings func(cpu int) string) (all []unix
 	return all
 }
 
-// cpuList reads a list of processors as the kernel writes it. What is none is left out.
+// cpuList reads a list of processors as the kernel writes it. Entries that are no processors are
+// left out.
 func cpuList(text string) (all []int) {
 	for _, part := range strings.Split(strings.TrimSpace(text), ",") {
 		first, last, isRange := strings.Cut(part, "-")

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// What each task runs. Usually all run one program; MPMD jobs (MP_PGMMODEL=mpmd, or a commands file
-// without that variable) run what a file has for each, a line a task.
+// The command of each task. Usually all tasks run one program; MPMD jobs (MP_PGMMODEL=mpmd, or a
+// commands file without that variable) read each task's command from a file, a line a task.
 
 const (
 	oneProgram    = "spmd"

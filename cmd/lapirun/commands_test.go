@@ -157,7 +157,7 @@ func TestOutputFiles(t *testing.T) {
 	}
 }
 
-// What only POE has is told and taken out; the program's own arguments stay.
+// Options that only POE has are reported and taken out; the program's own arguments stay.
 func TestForeignOptions(t *testing.T) {
 	r := start(t, "-rmpool", "1", "sh", "-c", `echo "got $*"`, "sh", "-resd", "no", "-x", "1",
 		"-wait_mode", "poll", "-tracelevel", "9", "-tdir", "/tmp").want(0)

@@ -219,7 +219,8 @@ func hydra(d *delegation) error {
 	return nil
 }
 
-// openMPI says it in the words of Open MPI's mpirun, which passes on only what it is told to.
+// openMPI writes the job as options of Open MPI's mpirun, which passes on only the variables that
+// -x names.
 func openMPI(d *delegation) error {
 	o := d.o
 	if o.place.hosts == nil {

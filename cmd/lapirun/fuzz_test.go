@@ -95,6 +95,6 @@ func FuzzStat(f *testing.F) {
 		if !isChild(line, fmt.Append(nil, parent)) || isChild(line, fmt.Append(nil, parent+1)) {
 			t.Errorf("%q is not a child of %d only", line, parent)
 		}
-		isChild(name, []byte("1")) // what is no such line
+		isChild(name, []byte("1")) // a line of another form
 	})
 }

@@ -62,8 +62,9 @@ func (in *inputs) started() {
 	}
 }
 
-// feed copies one input to several tasks, each at its own pace. What the slowest has not read yet
-// is kept in a file and not in memory, so that a task that never reads costs and delays nobody.
+// feed copies one input to several tasks, each at its own pace. Data that the slowest task has not
+// read yet is kept in a file and not in memory, so that a task that never reads costs and delays
+// nobody.
 type feed struct {
 	say   func(format string, args ...any)
 	spool *os.File // without a name
@@ -144,7 +145,7 @@ func (f *feed) to(w *os.File) {
 	}()
 }
 
-// await returns how many bytes there are from at on, at most so many; 0: no more will come.
+// await returns how many bytes there are from at on, and no more than most; 0: no more will come.
 func (f *feed) await(at int64, most int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -47,7 +47,7 @@ type launch struct {
 	ending    bool
 	forwarded map[int]bool   // signals that this lapirun got and passed on
 	interrupt int            // SIGINTs so far
-	asked     syscall.Signal // by which this lapirun was told to end the job; 0: by none
+	asked     syscall.Signal // that asked this lapirun to end the job; 0: none
 	kill      <-chan time.Time
 	killed    bool             // the grace is over
 	timeout   <-chan time.Time // of --timeout

@@ -107,7 +107,7 @@ func TestWireUp(t *testing.T) {
 	}
 }
 
-// With --keep-going the others are told of a death, and how it came.
+// With --keep-going the others are notified of a death, and how it came.
 func TestDeathIsTold(t *testing.T) {
 	for end, want := range map[string]string{"kill": "1 1 was killed by signal 9 (SIGKILL, killed)",
 		"exit": "1 1 exited with status 0"} {
@@ -136,7 +136,7 @@ func TestKillHard(t *testing.T) {
 	}
 }
 
-// Killed at any moment, also between asking for a task and hearing that it runs.
+// Killed at any moment, also between asking for a task and learning that it runs.
 func TestKillHardWhileStarting(t *testing.T) {
 	for i := range 20 {
 		cmd := prepare("-n", "8", "sh", "-c", "sleep 1000 & sleep 1000")
@@ -261,8 +261,8 @@ func TestSecondInterruptEndsTheJob(t *testing.T) {
 	gone(t, all)
 }
 
-// Tasks that do not end when lapirun is told to are killed by it: the status is that of the signal
-// which it got, and nobody's death is news.
+// Tasks that do not end when lapirun gets a signal are killed by it: the status is that of the
+// signal which it got, and no death is reported.
 func TestSignalThenKill(t *testing.T) {
 	r := start(t, "-n", "2", "--grace", "0.2", "sh", "-c",
 		`trap "" TERM; echo pid $$; while :; do sleep 0.02; done`)

@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	case "inspect":
 		exit(inspect())
 	}
-	// A test binary with the race detector sleeps a second before it exits, unless told
-	// otherwise; its tasks shall not.
+	// A test binary with the race detector by default sleeps a second before it exits; its tasks
+	// shall not.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(m.Run())
 }

@@ -51,7 +51,8 @@ func TestOnWithAddresses(t *testing.T) {
 	}
 }
 
-// A job of several nodes wires up, and is told of the death of a task on another node.
+// A job of several nodes wires up, and its tasks are notified of the death of a task on another
+// node.
 func TestOnMeets(t *testing.T) {
 	cmd := prepare("--on", "env A=1", "-n", "2", "--on", `sh -c '"$0" "$@"; exit $?'`, "-n", "2",
 		"--", os.Args[0])
@@ -124,9 +125,9 @@ func TestOnAllOneAdapter(t *testing.T) {
 	}
 }
 
-// What a command has started besides the tasks ends with the job. A command that ends at once, as
-// setsid does without -w, leaves a process that lapirun cannot wait for: the job fails, and says
-// why.
+// Processes that a command has started besides the tasks end with the job. A command that ends at
+// once, as setsid does without -w, leaves a process that lapirun cannot wait for: the job fails,
+// and says why.
 func TestOnGoesAway(t *testing.T) {
 	r := start(t, "--on", `sh -c '"$0" "$@" & echo pid $!; exit 0'`, "sleep", "1000")
 	left := processes(pids(t, r.lines(1, "pid ")))

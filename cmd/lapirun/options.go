@@ -38,7 +38,7 @@ type options struct {
 	errors    string            // of standard error; "": those of output
 	set       map[string]string // variables that options set for the tasks
 	place     placement         // on which hosts
-	notes     []string          // what is to be told before the job starts
+	notes     []string          // printed before the job starts
 	program   string
 	args      []string
 
@@ -57,7 +57,7 @@ const (
 
 const defaultGrace = 5 * time.Second
 
-// What the command line asks for instead of a job.
+// Requests of the command line other than a job.
 var (
 	errHelp    = errors.New("help")
 	errVersion = errors.New("version")
@@ -383,7 +383,7 @@ func (o *options) trailing(args []string) (own []string, err error) {
 	return own, nil
 }
 
-// use does what an option says; opt is nil for one that POE has and lapirun does not.
+// use does what an option says; opt is nil for an option that POE has and lapirun does not.
 func (o *options) use(opt *option, shown, value string) error {
 	if opt == nil {
 		o.notes = append(o.notes, fmt.Sprintf("POE's option %s %s has no effect here (put -- before the program if it is the program's own)",

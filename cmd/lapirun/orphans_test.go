@@ -153,7 +153,8 @@ func watchdogOf(t *testing.T, lapirun int) int {
 	return 0
 }
 
-// What a task leaves running in its process group ends with the job, and cannot delay it for ever.
+// Processes that a task leaves running in its process group end with the job, and cannot delay it
+// for ever.
 func TestLeftovers(t *testing.T) {
 	r := start(t, "-n", "2", "sh", "-c", `sleep 1000 & echo pid $!`).want(0)
 	gone(t, processes(pids(t, r.lines(2, "pid "))))

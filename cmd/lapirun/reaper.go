@@ -40,7 +40,7 @@ type reaper struct {
 func reap(socket *os.File) {
 	// only a name; all works without it
 	_ = os.WriteFile("/proc/self/comm", []byte(watchdogName), 0)
-	// What would end the watchdog is caught and not ignored, since the tasks would inherit
+	// Signals that would end the watchdog are caught and not ignored, since the tasks would inherit
 	// that.
 	catchSignals(make(chan os.Signal, 1))
 	children := make(chan os.Signal, 1)
@@ -159,10 +159,10 @@ func (w *reaper) killAll() {
 	})
 }
 
-// killChildren kills every process that descends from this one, which is a child subreaper. The
-// children of one that dies become this one's before that one counts as dead, so nothing is left
-// after a pass that has found no child but those known to have ended before. What it may not kill,
-// it leaves. After each pass, collect collects those that have ended.
+// killChildren kills every process that descends from this one, which is a child subreaper. When a
+// process dies its children become this one's before it counts as dead, so nothing is left after a
+// pass that has found no child but those known to have ended before. Children that it may not kill
+// are left. After each pass, collect collects those that have ended.
 func killChildren(ended map[int]bool, collect func()) {
 	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(pause) {
 		found := false

@@ -56,8 +56,8 @@ type watchdog struct {
 	deaths  chan report // each task's end; closed when the watchdog is gone
 }
 
-// startWatchdog starts the watchdog of a job of so many tasks. What the watchdog has, lapirun
-// inherits should it be killed.
+// startWatchdog starts the watchdog of a job of procs tasks. Should the watchdog be killed, lapirun
+// inherits its children.
 func startWatchdog(procs int) (*watchdog, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("becoming a child subreaper: %w", err)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Orders come over as they were given, with their files in turn: also where the environment holds
-// what is no text, and is larger than a socket's buffer.
+// Orders come over as they were given, with their files in turn: also where the environment is not
+// text only, and is larger than a socket's buffer.
 func TestOrdersTravel(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -80,7 +80,6 @@ func TestAllSet(t *testing.T) {
 	}
 }
 
-// What asks for user space, and for which ports; letters may be of either case.
 // TestPartitionIsNeededWithoutAddresses: MP_PARTITION may be unset where the program lists addresses,
 // where LAPI_RENDEZVOUS says where the tasks meet, and for one task; not where tasks share memory, or
 // nothing else says where the others are.
@@ -112,6 +111,8 @@ func TestPartitionIsNeededWithoutAddresses(t *testing.T) {
 	}
 }
 
+// TestUserSpace: these settings ask for user space, and for these ports; letters may be of either
+// case.
 func TestUserSpace(t *testing.T) {
 	rxe := []Port{{"rxe0", 0}, {"mlx5_0", 1}}
 	for vars, want := range map[string]UserSpace{

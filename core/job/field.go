@@ -31,15 +31,15 @@ const (
 // before any FromEnv. Nil: such tasks are refused.
 var OpenPMIx func() (pmi.Launcher, error)
 
-// MPIIsUsed says whether MPI is in this process and initialised. Likewise set by who links both;
-// nil: it is not.
+// MPIIsUsed says whether MPI is in this process and initialised. Likewise set by the package that
+// links both; nil: it is not.
 var MPIIsUsed func() bool
 
-// EndsAnswered is told that the end of this process, without LAPI_Term, is answered: when the other
-// nodes know of it. Likewise set by who links both.
+// EndsAnswered is called when it is certain that an end of this process, without LAPI_Term, will be
+// answered, once the other nodes know of it. Likewise set by the package that links both.
 var EndsAnswered func()
 
-// EndAnswered is the answer, one for each session. Likewise.
+// EndAnswered is called for each answer, of which each session gets one. Likewise.
 var EndAnswered func()
 
 const pmiVariable = "PMI_FD"

@@ -328,7 +328,8 @@ func (n *nodeHub) call(h *hub.Hub, node int) {
 	if !h.Wanted(node) {
 		return
 	}
-	// A process that refuses a call then has ended. In the beginning a firewall may refuse it.
+	// At first a firewall may refuse the call. Later a refused call means that the process has
+	// ended.
 	begun := n.task != n.mates[0] || h.Reached(node)
 	var why error
 	limit := firstCall

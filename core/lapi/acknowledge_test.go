@@ -63,7 +63,7 @@ func testCompletionsTogether(t *testing.T, path string, each int) {
 	}
 }
 
-// What is owed is counted and sent once; what a purged task was owed is not sent.
+// Completions that are owed are counted and sent once; those owed to a purged task are not sent.
 func TestOwed(t *testing.T) {
 	j := newJob(t, 2, paths["udp"])
 	c := j.tasks[1].Context
@@ -87,7 +87,8 @@ func TestOwed(t *testing.T) {
 }
 
 // A task that fails while the link delivers is owed nothing any more, at once: a handler that runs
-// next, or a task that comes back in its place, is not to see it. What another is owed stays.
+// next, or a task that comes back in its place, is not to see it. Completions owed to another task
+// stay.
 func TestOwedToTheDead(t *testing.T) {
 	j := newJob(t, 3, paths["udp"])
 	c := j.tasks[1].Context

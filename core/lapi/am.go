@@ -197,8 +197,8 @@ type offer struct {
 	id       uint32 // of the active message
 }
 
-// offer makes m a rendezvous: nothing but its header goes, and the target fetches the data that the
-// offer is to describe. What follows waits for MsgFetched.
+// offer makes m a rendezvous: only its header goes, and the target fetches the data that the offer
+// is to describe. The actions of after wait for MsgFetched.
 func (c *Context) offer(m *send.Message, h *wire.Am, after send.After) *offer {
 	o := c.offers.New(m.Seq())
 	*o = offer{Item: o.Item, p: m.Peer(), after: after, id: h.ID, org: o.org}

@@ -86,7 +86,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A time-out tells of what was sent last, also where no counter waits for it.
+// A time-out names the kind of the latest operation, also where no counter waits for it.
 func TestTimeoutKind(t *testing.T) {
 	for kind, begin := range map[codes.ErrType]func(k *testTask, a transport.Addr) codes.Code{
 		codes.PutErr: func(k *testTask, a transport.Addr) codes.Code {

@@ -49,7 +49,7 @@ const (
 	_
 	qRCMaxQP
 	qRCQPInUse
-	_ // RC_QP_USE_LRU, RC_QP_USE_LMC, RC_QP_INIT_SETUP: what is not done
+	_ // RC_QP_USE_LRU, RC_QP_USE_LMC, RC_QP_INIT_SETUP: not supported
 	_
 	_
 	qLast
@@ -110,7 +110,7 @@ func (c *Context) Qenv(query uint32, ret transport.Addr) codes.Code {
 }
 
 // attribute is the value of a query that returns one int. Queries that only legacy code makes, and
-// those about what is not done with queue pairs, give 0.
+// those about queue pairs that this library does not support, give 0.
 func (c *Context) attribute(query uint32) uint32 {
 	a := &c.attributes
 	return [qLast]uint32{

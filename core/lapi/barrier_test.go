@@ -35,7 +35,7 @@ func TestBarrierAgreed(t *testing.T) {
 	}
 }
 
-// refused is what others have told a task of the job through its segment.
+// refused is the codes that others have written to a task of the job through its segment.
 func refused(k *testTask, n int) (all []uint64) {
 	for i := range n {
 		if i != k.me {
@@ -45,7 +45,7 @@ func refused(k *testTask, n int) (all []uint64) {
 	return all
 }
 
-// TestBarrierPurge: a purge ends the barrier here, and every peer is told, the purged one too.
+// TestBarrierPurge: a purge ends the barrier here, and every peer is notified, the purged one too.
 func TestBarrierPurge(t *testing.T) {
 	j := newJob(t, 3, paths["shm"])
 	k := j.tasks[0]

@@ -43,7 +43,7 @@ const (
 // Host calls the user's functions.
 type Host = host.Host
 
-// HeaderCall and HeaderResult are what a header handler is told and gives back.
+// HeaderCall and HeaderResult are a header handler's arguments and results.
 type (
 	HeaderCall   = host.HeaderCall
 	HeaderResult = host.HeaderResult

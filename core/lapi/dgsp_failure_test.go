@@ -18,7 +18,7 @@ func enrollControlled(t *testing.T, n int64) transport.Addr {
 }
 
 // TestFailedDGSP: a message whose header handler names a DGSP that cannot take it changes no
-// counter at its target and no completion counter; both tasks' error handlers hear of it, whatever
+// counter at its target and no completion counter; both tasks' error handlers are called, whatever
 // its length. CONTROL needs atoms at the origin.
 func TestFailedDGSP(t *testing.T) {
 	for _, c := range []struct {

@@ -202,7 +202,7 @@ func TestMulticastAcrossRecovery(t *testing.T) {
 		if uint32(of) != name || reason != codes.Success {
 			t.Errorf("the handler hears %d, %s", of, codes.Name(reason))
 		}
-		h.ok(k.Xfer(XferMc, &x)) // under way to the one that dies
+		h.ok(k.Xfer(XferMc, &x)) // under way to the task that dies
 		h.die(2)
 		h.until("the handler", func() bool { return handled == 2 })
 		if of != 2 || reason != codes.ErrNoConnectivity {
@@ -217,7 +217,7 @@ func TestMulticastAcrossRecovery(t *testing.T) {
 		want(t, "resume elsewhere", h.tasks[1].Resume(2), codes.Success)
 		open(0)
 		open(1)
-		h.ok(k.Xfer(XferMc, &x)) // the one that is to come waits, the others do not
+		h.ok(k.Xfer(XferMc, &x)) // the message to task 2 waits, the others do not
 		complete("those that are there", 0, 1)
 		if handled != 2 {
 			t.Errorf("the handler ran %d times before the last one was there", handled)

@@ -379,7 +379,7 @@ func TestDirectRefusedUnderWay(t *testing.T) {
 	}
 }
 
-// TestBadAddressInALaterChunk: the error handlers of both tasks hear of it, no counter changes, and
+// TestBadAddressInALaterChunk: the error handlers of both tasks are called, no counter changes, and
 // the next transfer works.
 func TestBadAddressInALaterChunk(t *testing.T) {
 	withChunks(t, 20000)

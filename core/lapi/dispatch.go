@@ -124,7 +124,7 @@ func (c *Context) progressUDP() int {
 	return n
 }
 
-// publish lets go the packets that the link has gathered, and tells the threads that wait for a
+// publish lets go the packets that the link has gathered, and wakes the threads that wait for a
 // counter or a ticket if one changed. Every entry into this package that can send or change one
 // ends with it.
 func (c *Context) publish() {
@@ -135,7 +135,7 @@ func (c *Context) publish() {
 	c.due.RunSent()
 	c.tellLane()
 	c.wake.Publish()
-	if c.wake.Armed() { // no descriptor tells of a message to oneself, or of a retransmission
+	if c.wake.Armed() { // a message to oneself, or a retransmission, makes no descriptor readable
 		c.wake.Sooner(c.nextTimeout())
 	}
 }

@@ -29,7 +29,7 @@
 //	notice.go      puts and gets that a node's link makes by itself
 //	region.go      memory that adapters know, whose keys save puts and gets a question
 //	moves.go       puts and gets of vectors that a link over an adapter makes by itself
-//	reads.go       what targets hear of gets that read their memory without them
+//	reads.go       reports to targets of gets that read their memory without them
 //	rmw.go         read-modify-write
 //	am.go          active messages, the origin's side; multicasts
 //	sync.go        the blocking calls: fences, collectives, LAPI_Term; lists of counters
@@ -60,11 +60,11 @@
 //	token       operations that wait for an answer
 //	counter     counters; outstanding completions, coalesced acknowledgements
 //	handlers    calls of the user's handlers that are due
-//	faults      what the error handler is told
+//	faults      errors, as the error handler gets them
 //	fence       tickets, fences, collectives
 //	host        how the user's functions are called
 //	codes       LAPI's return codes and their texts
 //
-// What knows no LAPI lies beside: core/wireup brings the tasks together, core/progress wakes
-// threads, core/job knows the job.
+// Packages that know nothing of LAPI are elsewhere: core/wireup brings the tasks together,
+// core/progress wakes threads, core/job knows the job.
 package lapi

@@ -60,10 +60,11 @@ func (c *Context) settleBefore(task uint32) {
 	c.settleEnds()
 }
 
-// settled says whether it is known what the end of a task means, and sees to it. What the task had
-// sent is taken in first. In a collective others may only be behind: who has come out of it and
-// ends has sent all that others need. A task that misses something is told at once, or over UDP
-// when nothing can be on its way any more. One that waits for such a task is told after a while.
+// settled says whether it is known what the end of a task means, and handles it. Messages that the
+// task had sent are taken in first. In a collective others may only be behind: a task that has come
+// out of the collective and ends has sent all that others need. A task that misses something from
+// it gets the error at once, or over UDP when nothing can be on its way any more. A task that waits
+// for such a task gets the error after a while.
 func (c *Context) settled(e unsettled) bool {
 	p := e.p
 	c.lastMessages(p)

@@ -27,7 +27,7 @@ func drainErrors(t *testing.T, k *testTask, code codes.Code, of int) (n int) {
 }
 
 // TestBadTargetAddressHints: programs from AIX hand out addresses of their own static variables.
-// What is said of an address that is none at the target names the remedy, in both tasks.
+// The message about an address that is invalid at the target names the remedy, in both tasks.
 func TestBadTargetAddressHints(t *testing.T) {
 	for path, env := range paths {
 		for n, size := range []uint64{8, 200_000} {
@@ -47,8 +47,8 @@ func TestBadTargetAddressHints(t *testing.T) {
 	}
 }
 
-// TestPeerDies: once for each peer and failure the error handler hears of it; what was under way
-// ends, counters stay, other tasks are unaffected, collectives end.
+// TestPeerDies: the error handler is called once for each peer and failure; operations under way
+// end, counters stay, other tasks are unaffected, collectives end.
 func TestPeerDies(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +88,8 @@ func TestPeerDies(t *testing.T) {
 	}
 }
 
-// TestPeerEnds: a task that ends with status 0 without LAPI_Term is an error only to who waits for
-// it.
+// TestPeerEnds: a task that ends with status 0 without LAPI_Term is an error only to a task that
+// waits for it.
 func TestPeerEnds(t *testing.T) {
 	var word, there uint64
 	var counter int32

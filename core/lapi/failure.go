@@ -158,8 +158,8 @@ func (c *Context) leftBefore(p *peer.Peer, kind codes.ErrType) {
 	}
 }
 
-// checkLeft reports tasks that have left while this one waits for them. What they had sent is
-// taken in first. A task that is in LAPI_Term ends what it waits for without a report.
+// checkLeft reports tasks that have left while this one waits for them. Messages that they had sent
+// are taken in first. A task that is in LAPI_Term ends what it waits for without a report.
 func (c *Context) checkLeft() {
 	c.hearLane()
 	for i := range c.peers {
@@ -193,7 +193,7 @@ func (c *Context) reportLeft() {
 	}
 }
 
-// awaitsLeft says whether this task waits for one that has left, which checkLeft will report.
+// awaitsLeft says whether this task waits for a task that has left, which checkLeft will report.
 func (c *Context) awaitsLeft() bool {
 	for i := range c.peers {
 		if p := &c.peers[i]; !p.Dead() && c.hasLeft(p) && c.awaits(p) {
@@ -226,7 +226,7 @@ func (c *Context) checkCollectives() {
 	}
 }
 
-// fail takes p out of the job: once for each peer and failure the error handler hears of it.
+// fail takes p out of the job; the error handler is called once for each peer and failure.
 // Everything under way to and from p ends without changing a counter; collectives end with
 // LAPI_ERR_NO_CONNECTIVITY.
 func (c *Context) fail(p *peer.Peer, code codes.Code, why string) {
@@ -273,8 +273,8 @@ func (c *Context) cutOff(p *peer.Peer) {
 	c.reads.bytes[p.ID] = 0
 }
 
-// noteLost sees to it that a fence tells of what p, which is gone, has not taken. Who purges a task
-// knows.
+// noteLost makes a fence report the operations that p, which is gone, has not taken. It does
+// nothing if the user purged p, and so knows.
 func (c *Context) noteLost(p *peer.Peer) {
 	if p.Purged() {
 		return

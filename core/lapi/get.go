@@ -15,7 +15,7 @@ import (
 // answerOp is a get or a read-modify-write under way: the origin waits for its answer.
 type answerOp struct {
 	token.Item
-	op   transport.Op // of one that the link makes by itself
+	op   transport.Op // if the link makes it by itself
 	key  [transport.KeyMax]byte
 	c    *Context
 	p    *peer.Peer
@@ -182,7 +182,7 @@ func (c *Context) answered(o *answerOp) {
 	c.endAnswer(o)
 }
 
-// outcome is what a read-modify-write's send completion handler hears.
+// outcome is the code that a read-modify-write's send completion handler gets.
 func (o *answerOp) outcome() codes.Code {
 	switch {
 	case o.p.Dead():

@@ -13,8 +13,8 @@ import (
 // MaxGroups is how many groups a context may have at a time.
 const MaxGroups = 16384
 
-// lastGroup is the name given last. Names are numbers that the whole process counts, so that one
-// that was freed, or that belongs to another context, is unknown and not somebody else's group.
+// lastGroup is the name given last. Names are numbers that the whole process counts, so that a name
+// that was freed, or that belongs to another context, is unknown and not another group's.
 var lastGroup atomic.Uint32
 
 // GroupCreate is LAPI_Group_create: makes a group of the n tasks in the array of uint at list,

@@ -31,7 +31,7 @@ func (s lastWord) Close() error {
 }
 
 // TestCallsBackWhileLeaving: the link to other nodes ends after that of the node, and may take its
-// time: it asks meanwhile whether it is to look after a peer, and tells of one that is lost.
+// time: it asks meanwhile whether it is to look after a peer, and reports a peer that is lost.
 func TestCallsBackWhileLeaving(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k, told := j.tasks[0], false
@@ -68,8 +68,8 @@ var leftOperations = map[string]func(k *testTask, word, other *uint64, cntr *int
 	},
 }
 
-// lost checks that task 0 was told once that task 1 is gone, and that the next fence says so, but
-// not the one after it.
+// lost checks that task 0 got the error once that task 1 is gone, and that the next fence says so,
+// but not the one after it.
 func (j *testJob) lost(t *testing.T, cntr int32) {
 	t.Helper()
 	k := j.tasks[0]
@@ -217,8 +217,8 @@ func TestOperationOnTaskThatLeft(t *testing.T) {
 	})
 }
 
-// TestNothingLostWhenTaskLeaves: what was taken before is not lost, whether a fence has asked or
-// not, and nobody hears of anything.
+// TestNothingLostWhenTaskLeaves: messages that were taken before are not lost, whether a fence has
+// asked or not, and no error is reported.
 func TestNothingLostWhenTaskLeaves(t *testing.T) {
 	for path, env := range paths {
 		t.Run(path, func(t *testing.T) {
@@ -271,7 +271,7 @@ func (j *testJob) until1(k *testTask, what string, done func() bool) {
 }
 
 // TestReportsWhatLaneHadUnderWay: C counts the completions that a task owes, and core learns of them
-// when it asks. One that does not come is an error when that task has left.
+// when it asks. A completion that does not come is an error when that task has left.
 func TestReportsWhatLaneHadUnderWay(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]
@@ -386,7 +386,7 @@ func TestFenceReportsWhatCameWithTheAcknowledgement(t *testing.T) {
 }
 
 // TestCollectiveEndsInAllTasks: a task leaves while the others are in a collective. Each returns 434
-// in all of them, also where the messages that a task waits for are not those of the one that has
+// in all of them, also where the messages that a task waits for are not from the task that has
 // left.
 func TestCollectiveEndsInAllTasks(t *testing.T) {
 	for path, env := range paths {
@@ -438,7 +438,7 @@ func collectiveWithout(t *testing.T, env map[string]string, left int) {
 }
 
 // TestLossReportedOncePerCounter: a counter without a list learns of each loss once, though it asks
-// afterwards; one that was set anew does not.
+// afterwards; a counter that was set anew does not.
 func TestLossReportedOncePerCounter(t *testing.T) {
 	j := newJob(t, 3, paths["shm"])
 	k := j.tasks[0]

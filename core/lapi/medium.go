@@ -28,7 +28,8 @@ func (m medium) lossy(p *peer.Peer) acknowledging {
 	return nil
 }
 
-// Posted implements fence.Medium. What the UDP link has not sent yet its Flush waits for.
+// Posted implements fence.Medium. The UDP link's Flush waits for packets that the link has not sent
+// yet.
 func (m medium) Posted(p *peer.Peer) bool {
 	l, ok := untraced(p.Link).(wireup.VerbsLink)
 	return !ok || l.Posted(p.Ep)

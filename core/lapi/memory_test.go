@@ -11,8 +11,8 @@ import (
 	"lapi/transport/layout"
 )
 
-// crowd is a job.Session of so many tasks that this process could not hold them: each has the card
-// of the one that is there.
+// crowd is a job.Session of more tasks than this process could hold: each has the card of the only
+// task that is there.
 type crowd struct {
 	seat
 	tasks int

@@ -15,8 +15,8 @@ import (
 var twoAddresses = map[string]string{
 	"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@2:127.0.0.1,lo:127.0.0.2,lo"}
 
-// What a link says of a task that it cannot reach becomes the code that fits, and says which
-// operation was concerned.
+// A link's error for a task that it cannot reach becomes the code that fits, and the event says
+// which operation was concerned.
 func TestWhyThereIsNoConnectivity(t *testing.T) {
 	for err, want := range map[error]codes.Code{
 		transport.ErrTimeout: codes.ErrTimeout, transport.ErrUnreachable: codes.ErrNoConnectivity,

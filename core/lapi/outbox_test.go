@@ -53,8 +53,8 @@ func join(box *layout.Outbox, h *wire.Put, data []byte) {
 	}
 }
 
-// What joins in C arrives like any other put, behind those before it and before those behind it; a
-// fence covers it; a completion counter is expected.
+// A message that joins in C arrives like any other put, behind those before it and before those
+// behind it; a fence covers it; a completion counter is expected.
 func TestOutbox(t *testing.T) {
 	j, reserve, told := reservingJob(t, nil)
 	k := j.tasks[0]
@@ -165,7 +165,7 @@ func TestOutboxIsNotLent(t *testing.T) {
 	}
 }
 
-// maxJoining is how many messages may join the one that waits, and leave a place for core's.
+// maxJoining is how many messages may join the waiting message, and leave a place for core's.
 const maxJoining = 64 - 1 - 1
 
 func merged(all ...map[string]string) map[string]string {

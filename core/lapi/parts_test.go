@@ -17,8 +17,8 @@ func noteAway(j *testJob, away bool) {
 	}
 }
 
-// TestWayFollowsTarget: data reaches a target that is away before it does anything; one that polls
-// gets it in messages.
+// TestWayFollowsTarget: data reaches a target that is away before it does anything; a target that
+// polls gets it in messages.
 func TestWayFollowsTarget(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	if !j.tasks[0].peers[1].SingleCopy {

@@ -7,10 +7,10 @@ import (
 	"lapi/transport"
 )
 
-// readNews is what single-copy gets have read of other tasks' memory, and these have not been told
-// of. Such a get works without the target. What the target is to know of it comes by MsgRead: a
-// target counter, and how many bytes it has so sent, for its statistics (guide, Chapter 8). Bytes
-// alone are no reason for a message: they wait for the next one, or for a fence.
+// readNews is what single-copy gets have read of other tasks' memory, and has not been reported to
+// these. Such a get works without the target. MsgRead reports it: a target counter, and how many
+// bytes the target has sent in this way, for its statistics (guide, Chapter 8). Bytes alone are no
+// reason for a message: they wait for the next one, or for a fence.
 type readNews struct {
 	bytes []uint64 // by task
 	tasks []int32  // that may have some, each once

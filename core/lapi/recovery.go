@@ -45,8 +45,8 @@ func (c *Context) Purge(dest uint32) codes.Code {
 }
 
 // Resume is LAPI_Resume_totask: lets operations on a task that was purged, or has failed, begin
-// anew, with whatever incarnation of it is there by then, or will be. For a task that is neither it
-// does nothing. ErrTgt: dest is no other task; ErrNoConnectivity: there is no way to begin anew.
+// anew, with whatever process of it is there by then, or will be. For any other task it does
+// nothing. ErrTgt: dest is no other task; ErrNoConnectivity: there is no way to begin anew.
 func (c *Context) Resume(dest uint32) codes.Code {
 	memory.Guard()
 	p, code := c.other(dest)

@@ -34,10 +34,10 @@ type rejoins struct {
 type rejoin struct {
 	// no process is there: the session has said so, or it was not there in LAPI_Init
 	died    bool
-	absent  bool              // operations wait for one
-	since   int64             // when one that waits was first seen; 0: none
-	arrived transport.Address // of one that is there while the task is dead
-	moved   transport.Address // where the next one is by UDP, if not where the last one was
+	absent  bool              // operations wait for a process
+	since   int64             // when a waiting operation was first seen; 0: none waits
+	arrived transport.Address // of a process that is there while the task is dead
+	moved   transport.Address // where the next process is by UDP, if not where the last one was
 }
 
 // of is what is known of a task, to be changed.

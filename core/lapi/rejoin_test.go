@@ -20,7 +20,7 @@ type reunion struct {
 	*seat
 	all      []*reunion // by task: of its latest process
 	here     bool       // it takes part: else its task has not come back
-	answers  []job.Part // by task: what it has got as one that comes back
+	answers  []job.Part // by task: what it has got on coming back
 	answered []bool
 	expected []int
 }
@@ -36,7 +36,7 @@ func (r *reunion) Answer(task int, part job.Part) {
 
 func (r *reunion) Expect(task int) { r.expected = append(r.expected, task) }
 
-func (r *reunion) Settle(int) {} // all that has happened is told at once
+func (r *reunion) Settle(int) {} // all events are delivered at once
 
 func (r *reunion) tell(e job.Event) {
 	r.mu.Lock()
@@ -85,7 +85,7 @@ func (h *handJob) session(s *seat) *reunion {
 		answered: make([]bool, s.n)}
 }
 
-// die ends a task as a kill does: it does nothing any more, and the others hear of it.
+// die ends a task as a kill does: it does nothing any more, and the others are notified.
 func (h *handJob) die(task int) {
 	h.t.Helper()
 	old := h.tasks[task]

@@ -7,9 +7,9 @@ import (
 	"lapi/core/lapi/peer"
 )
 
-// What waits for one task is bounded (LAPI_SEND_QUEUE): a call that goes beyond gets a ticket,
-// which C waits for, so that the task makes progress until there is room. C does not wait in a
-// handler.
+// The data that waits for one task is bounded (LAPI_SEND_QUEUE): a call that goes beyond the bound
+// gets a ticket, which C waits for, so that the task makes progress until there is room. C does not
+// wait in a handler.
 
 // room is such a ticket.
 type room struct {

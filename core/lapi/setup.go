@@ -261,7 +261,7 @@ func (s *setup) finish() codes.Code {
 	}
 	s.wake.Keep(s.links.Descriptors())
 	s.wake.SetInterrupt(!s.o.Polling)
-	s.pace.session = sessionTurns // what the session has heard meanwhile does not wake anybody
+	s.pace.session = sessionTurns // events that the session has kept meanwhile wake nobody
 	return codes.Success
 }
 

@@ -57,9 +57,9 @@ func (j *simJob) pass(d time.Duration) {
 	}
 }
 
-// A task that is gone without a word is missed within TIMEOUT and a little, also by one that has
-// nothing in flight to it: it acknowledged all before, or was never sent anything. Who waits for
-// nothing hears nothing.
+// A task that is gone without a word is missed within TIMEOUT and a little, also by a task that has
+// nothing in flight to it: it acknowledged all before, or was never sent anything. A task that
+// waits for nothing gets no error.
 func TestSilenceOfWhoIsWaitedFor(t *testing.T) {
 	const timeout = defaultTimeout * time.Second
 	for _, tasks := range []int{2, 3} {

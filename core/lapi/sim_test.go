@@ -24,8 +24,8 @@ const simSeeds = 200
 
 // TestSimulation runs whole jobs over simulated networks: puts, gets, active messages and
 // read-modify-writes of random lengths, fences and collective calls, and LAPI_Term, while packets
-// are lost, damaged and delayed, paths fail and tasks sleep. What transport/simnet does with links
-// alone, this does with everything above them.
+// are lost, damaged and delayed, paths fail and tasks sleep. This does with everything above the
+// links what transport/simnet does with links alone.
 func TestSimulation(t *testing.T) {
 	seeds, err := simnet.AskedSeeds(simSeeds)
 	if err != nil {
@@ -254,7 +254,7 @@ func (k *simTask) turn() {
 		k.CompletionDone(id)
 	}
 	for e, ok := k.NextError(); ok; e, ok = k.NextError() {
-		// who waits for one that has left in good order may hear of its silence
+		// a task that waits for a task which left in good order may report its silence
 		if !k.j.hasLeft(e.Of) || k.waits != waitsForTerm {
 			k.j.fail("task %d: error handler: %s", k.me, e.Text)
 		}

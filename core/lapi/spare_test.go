@@ -225,7 +225,8 @@ func (l *looks) Progress(int) int {
 }
 
 // TestLooksAtUDP: a look at a silent socket costs a system call, so beside adapters there is one in
-// 16 turns, and in 1024 while nothing goes by UDP; at once again after one that has found something.
+// 16 turns, and in 1024 while nothing goes by UDP; at once again after a look that has found
+// something.
 func TestLooksAtUDP(t *testing.T) {
 	for _, c := range []struct {
 		down bool

@@ -15,9 +15,9 @@ import (
 )
 
 // tracer records what this context does (MP_LAPI_TRACE_LEVEL; docs/tracing.md). A nil *tracer is
-// tracing that is off: every method does nothing then, at the cost of one comparison. What can be,
-// is recorded by wrappers that exist only while tracing is on: around the links (tracedLink) and
-// around the Host (host.Watched).
+// tracing that is off: every method does nothing then, at the cost of one comparison. As much as
+// possible is recorded by wrappers that exist only while tracing is on: around the links
+// (tracedLink) and around the Host (host.Watched).
 type tracer struct {
 	file   *trace.File
 	level  int
@@ -156,7 +156,7 @@ func (t *tracer) copied(ns uint64, name string, ep transport.Endpoint, n uint64,
 	return err
 }
 
-// failure records an error that the error handler will hear of.
+// failure records an error that is reported to the error handler.
 func (t *tracer) failure(code codes.Code, kind codes.ErrType, of int) {
 	if t != nil {
 		t.add(layout.TraceInstant|layout.TraceError, codes.Name(code), of, 0, uint64(kind),

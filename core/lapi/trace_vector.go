@@ -66,8 +66,8 @@ func (l *tracedNoticing) GetNotice(ep transport.Endpoint,
 	return l.transfer(wire.MsgGet, ep, op, l.Noticing.GetNotice)
 }
 
-// transfer records do: the single copy, if it is one and over, and the message that the target's
-// core hears of. It hears of no get that has no notice.
+// transfer records do: the single copy, if it is one and over, and the message that reaches the
+// target's core. A get without notice sends it none.
 func (l *tracedNoticing) transfer(id transport.MsgID, ep transport.Endpoint, op *transport.Op,
 	do func(transport.Endpoint, *transport.Op) (transport.Status, error),
 ) (transport.Status, error) {

@@ -20,8 +20,8 @@ import (
 // large is a length, two of which are more than a message may have; twice as much is still a ulong.
 const large = 1 << (8*vector.WordSize - 2)
 
-// TestReturnedVectorMustFit: what the header handler returns breaks one rule after the other; both
-// tasks hear of it, no counter at the target changes, the origin's memory is free.
+// TestReturnedVectorMustFit: the header handler's vector breaks one rule after the other; both
+// tasks' error handlers are called, no counter at the target changes, the origin's memory is free.
 func TestReturnedVectorMustFit(t *testing.T) {
 	overPaths(t, func(t *testing.T, j *testJob, tgt uint32) {
 		r := rand.New(rand.NewPCG(13, 14))

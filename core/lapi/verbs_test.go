@@ -225,7 +225,7 @@ func TestPurgeOverRDMA(t *testing.T) {
 	}
 }
 
-// TestLeftOverRDMA: a task that has ended its context is told of as over UDP.
+// TestLeftOverRDMA: a task that has ended its context is reported as over UDP.
 func TestLeftOverRDMA(t *testing.T) {
 	j := newJob(t, 2, with())
 	a, b := j.tasks[0], j.tasks[1]

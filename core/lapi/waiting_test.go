@@ -10,7 +10,7 @@ import (
 
 // TestBadAddressWaits: messages that wait for room in their link are copied if they are small. One
 // whose data cannot be read fails then as if it had gone at once: nothing arrives, no counter
-// changes, and who named the address hears of it.
+// changes, and the task that named the address gets the error.
 func TestBadAddressWaits(t *testing.T) {
 	for _, path := range []string{"shm", "udp"} {
 		t.Run(path, func(t *testing.T) {

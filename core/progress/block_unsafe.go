@@ -28,7 +28,7 @@ const futexWake = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 type Block struct {
 	words      *layout.Progress
 	due        *uint32 // futex: changes with each completion handler that is due
-	changed    bool    // since threads were last told
+	changed    bool    // since threads were last notified
 	armed      bool    // a thread sleeps on the descriptors
 	armedUntil int64   // when it wakes by itself; 0: never
 	// of the descriptors, the files that Verify looks for; the others may change

@@ -13,8 +13,8 @@ type slice struct {
 	by      uint8 // the link of a message
 }
 
-// slices pairs the beginnings and ends of each thread. What was never ended ends with the trace; an
-// end without beginning says nothing.
+// slices pairs the beginnings and ends of each thread. A slice without an end ends with the trace;
+// an end without beginning is ignored.
 func (t *Trace) slices() []slice {
 	all := make([]slice, 0, len(t.Records))
 	stacks := map[int32][]int{} // by thread: open slices, as indices in all

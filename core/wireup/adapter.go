@@ -55,9 +55,9 @@ func (n *Net) onOwnAdapter(a netip.Addr) bool {
 	return n.adapter == nil || slices.Contains(n.adapter, a.Unmap())
 }
 
-// localAddress is where this task listens, if it may choose: the adapter's address, of several one
-// that MP_LAPI_INET_ADDR names too, or without adapter the first of MP_LAPI_INET_ADDR. Not valid:
-// there is neither.
+// localAddress is where this task listens, if it may choose: at an address of the adapter, if
+// possible an address that MP_LAPI_INET_ADDR names too; or without adapter at the first of
+// MP_LAPI_INET_ADDR. Not valid: there is neither.
 func (n *Net) localAddress() netip.AddrPort {
 	for _, a := range n.job.Adapters {
 		if n.onOwnAdapter(a.Addr) {

@@ -55,8 +55,9 @@ func (n *Net) findKey() (key []byte, err error) {
 	return key, nil
 }
 
-// disagreement tells the user of a task that wants to talk to this one and has another LAPI_AUTH,
-// or another job key. What is sent to it waits, and ends as to any task that does not answer.
+// disagreement reports to the user that a task that wants to talk to this one has another
+// LAPI_AUTH, or another job key. Messages to that task wait, and end as to any task that does not
+// answer.
 func (n *Net) disagreement(ep transport.Endpoint, theirs wire.Level) {
 	ours := levelOf[n.job.Auth]
 	text := "another job key than this task, or none. Give all tasks a LAPI_JOB_KEY_FILE with " +

@@ -41,7 +41,7 @@ func (n *Net) meet() error {
 }
 
 // dropUnused closes the links by which no task is reached: a look at a socket costs a system call.
-// A job started by hand keeps its sockets: its tasks may come to be elsewhere. So does one whose
+// A job started by hand keeps its sockets: its tasks may rejoin elsewhere. So does a job whose
 // adapters may fail.
 func (n *Net) dropUnused() (err error) {
 	if n.Verbs != nil && !n.byVerbs {

@@ -90,8 +90,8 @@ func decodeWhere(b []byte) (w where) {
 	return w
 }
 
-// shares says of each task whether it has to share a processor with another: it, or one that it
-// competes with, is left without if each is given one.
+// shares says of each task whether it has to share a processor with another: if each task is to
+// have a processor of its own, it or a task that it competes with gets none.
 func shares(tasks []processors) []bool {
 	owners := map[int]int{} // by processor
 	var give func(task int, asked map[int]bool) bool

@@ -128,8 +128,8 @@ func (n *Net) listed(local netip.AddrPort) error {
 	return nil
 }
 
-// udpFailed is what the UDP link calls when it gives a task up: of one that is reached by adapters
-// the link over these decides.
+// udpFailed is what the UDP link calls when it gives a task up: the link over adapters decides
+// about a task that is reached by these.
 func (n *Net) udpFailed(ep transport.Endpoint, err error) {
 	if n.isSpare(ep) {
 		n.Verbs.SpareFailed(ep)
@@ -139,7 +139,7 @@ func (n *Net) udpFailed(ep transport.Endpoint, err error) {
 }
 
 // sendMaxChanged is what the UDP link calls when packets to a task hold more, or less: the owner's
-// messages to one that is reached by adapters are not cut for UDP.
+// messages to a task that is reached by adapters are not cut for UDP.
 func (n *Net) sendMaxChanged(ep transport.Endpoint, sendMax int) {
 	if n.cfg.SendMaxChanged != nil && !n.isSpare(ep) {
 		n.cfg.SendMaxChanged(ep, sendMax)

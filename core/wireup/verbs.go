@@ -186,8 +186,8 @@ func (n *Net) VerbsAddress(ep transport.Endpoint, c *Card) transport.Address {
 // isSpare says whether UDP is what the link over adapters may go over to ep.
 func (n *Net) isSpare(ep transport.Endpoint) bool { return n.spareTo != nil && n.spareTo[ep] }
 
-// sparedChanged is what the link calls when a task comes to be reached by UDP, and when it is by an
-// adapter again.
+// sparedChanged is what the link calls when a task begins to be reached by UDP, and when it is
+// reached by an adapter again.
 func (n *Net) sparedChanged(ep transport.Endpoint, spared bool) {
 	text := "is reached by an adapter again"
 	if spared {

@@ -94,7 +94,8 @@ func TestPorts(t *testing.T) {
 }
 
 // TestNoAdapter: without an adapter a task that asks for user space has UDP and one line that says
-// so, or fails if it wants nothing else; one that does not ask, or has nobody to reach, opens none.
+// so, or fails if it wants nothing else; a task that does not ask, or has nobody to reach, opens
+// none.
 func TestNoAdapter(t *testing.T) {
 	for _, only := range []bool{false, true} {
 		r := &rack{t: t}
@@ -232,8 +233,8 @@ func TestChoiceOfLink(t *testing.T) {
 }
 
 // TestSpare: UDP stays for tasks that are reached by adapters, and that have UDP, too, and is
-// closed after what may have to say something by it; not where nothing but adapters is wanted. What
-// it tells of such tasks goes to the link over adapters, and not to the owner.
+// closed after the link that may have to send something by it; not where nothing but adapters is
+// wanted. Its reports about such tasks go to the link over adapters, and not to the owner.
 func TestSpare(t *testing.T) {
 	both, verbsOnly, udpOnly := Card{UDP: []byte{1}, Verbs: []byte{2}}, Card{Verbs: []byte{2}},
 		Card{UDP: []byte{1}}
@@ -241,7 +242,7 @@ func TestSpare(t *testing.T) {
 		only           bool
 		card           Card
 		stays, at      string
-		owner, adapter int // of whom the end of task 1 is told
+		owner, adapter int // calls that report the end of task 1
 	}{
 		{false, both, "verbs udp", "\x02\x01", 0, 1},
 		{false, verbsOnly, "verbs", "\x02", 1, 0},

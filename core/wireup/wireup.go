@@ -37,7 +37,7 @@ const (
 // Reason is why Open failed: its error.
 type Reason int
 
-// The reasons. What the user can do about it was said by Config.Message.
+// The reasons. Config.Message has said before what the user can do.
 const (
 	Unknown Reason = iota
 	NoMemory
@@ -92,7 +92,7 @@ type Config struct {
 	PeerFailed func(ep transport.Endpoint, err error)
 	// Expected says whether the owner waits for something from ep; see UDPLink.Expect.
 	Expected func(ep transport.Endpoint) bool
-	// SendMaxChanged is told how much a packet to a task holds, if that changes.
+	// SendMaxChanged is called with how much a packet to a task holds, if that changes.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 }
 
@@ -154,8 +154,8 @@ type VerbsLink interface {
 	BulkMin() uint64
 	// QueuePairs is how many there are, one for each task that this one talks to.
 	QueuePairs() int
-	// UseSpare has tasks be reached over c where no adapter leads to them; SpareFailed is to be
-	// told when c gives one up. UsesSpare says whether something goes over it.
+	// UseSpare makes c reach the tasks to which no adapter leads; SpareFailed is to be called when
+	// c gives a task up. UsesSpare says whether something goes over it.
 	UseSpare(c verbs.Carrier)
 	SpareFailed(ep transport.Endpoint)
 	UsesSpare() bool

@@ -42,8 +42,8 @@ func (brokenLink) Connect(transport.Endpoint, transport.Address) error {
 	return errors.New("no room for the segment")
 }
 
-// TestSegmentThatCannotBeAttached: a peer's segment that this task cannot have is told, and fails
-// the wire-up.
+// TestSegmentThatCannotBeAttached: a peer's segment that this task cannot attach is reported, and
+// fails the wire-up.
 func TestSegmentThatCannotBeAttached(t *testing.T) {
 	told := false
 	n := Net{

@@ -56,11 +56,11 @@ type network struct {
 
 // Choose returns for each of nodes, of which there is at least one, what MP_LAPI_INET_ADDR of its
 // tasks is to hold (guide, Chapter 14, Table 12): equally many for all, Max at most. device is
-// MP_EUIDEVICE, instances what ParseInstances has made of MP_INSTANCES, or 0: it is not set. device
-// "", or a guide's name that there is not: MP_EUIDEVICE is not set; then tasks that have one network namespace use loopback, unless
-// instances are asked for, and others one network. If a node lacks something, the error is a
-// NodeError. The same nodes in the same order give the same choice, so each task may choose for
-// itself.
+// MP_EUIDEVICE, instances what ParseInstances has made of MP_INSTANCES, or 0: it is not set. If
+// device is "", or a guide's name of a device that is not there, MP_EUIDEVICE counts as not set:
+// then tasks that have one network namespace use loopback, unless instances are asked for, and
+// others one network. If a node lacks something, the error is a NodeError. The same nodes in the
+// same order give the same choice, so each task may choose for itself.
 func Choose(nodes []Node, device string, instances int) ([][]Adapter, error) {
 	together := oneNamespace(nodes)
 	device, _ = Available(nodes, device)

@@ -50,7 +50,7 @@ func (c *Counters) Cancelled(task int) {
 	c.peers[task].outstanding = max(0, c.peers[task].outstanding-1)
 }
 
-// Forget: nothing is outstanding of a task any more, and it is told of nothing.
+// Forget: no completion of a task is outstanding any more, and none is sent to it.
 func (c *Counters) Forget(task int) {
 	c.peers[task].outstanding = 0
 	if c.coalesced.origin == task {
@@ -58,8 +58,8 @@ func (c *Counters) Forget(task int) {
 	}
 }
 
-// coalesced is what a progress call has completed for one counter of one origin, which is yet to be
-// told: many small messages come in one packet, and one message acknowledges them all.
+// coalesced is the completions of a progress call for one counter of one origin that are yet to be
+// sent: many small messages come in one packet, and one message acknowledges them all.
 type coalesced struct {
 	holding  bool // the link delivers: more may follow
 	origin   int

@@ -22,7 +22,7 @@ type Config struct {
 	Fault func(err error, code codes.Code, kind codes.ErrType, src int)
 	// Tell sends an acknowledgement to an origin.
 	Tell func(origin int, h wire.Completion)
-	// Traced, if not nil, is told of each count.
+	// Traced, if not nil, is called for each count.
 	Traced func(a transport.Addr, src int)
 	Tasks  int
 	Me     int
@@ -43,8 +43,8 @@ func New(cfg Config) *Counters { return &Counters{cfg: cfg, peers: make([]peer, 
 // Trace sets Config.Traced.
 func (c *Counters) Trace(traced func(a transport.Addr, src int)) { c.cfg.Traced = traced }
 
-// Add adds 1 to the counter at a; 0 is no counter. src sent the message that the counter tells of,
-// and named it.
+// Add adds 1 to the counter at a; 0 is no counter. src sent the message that the counter counts,
+// and named the counter.
 func (c *Counters) Add(a transport.Addr, kind codes.ErrType, src int) {
 	c.AddFor(a, kind, src, src)
 }

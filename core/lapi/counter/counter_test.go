@@ -65,7 +65,8 @@ func TestCoalesced(t *testing.T) {
 	}
 }
 
-// TestOutstanding: what was issued with a completion counter is outstanding until it is told.
+// TestOutstanding: an operation with a completion counter is outstanding until its completion
+// arrives.
 func TestOutstanding(t *testing.T) {
 	c, _ := newCounters(t)
 	b, err := arena.Map(8)

@@ -29,7 +29,7 @@ type list struct {
 	state  []int32        // a copy of dest_status, which is the user's and only written
 	status transport.Addr // dest_status
 	member transport.Addr // where the counter itself keeps that pointer
-	news   bool           // a task of it is purged, and no thread has been told
+	news   bool           // a task of it is purged, and no thread was notified
 }
 
 // believed says whether the counter's memory still holds the list: a program may have freed it, and

@@ -201,7 +201,7 @@ func nested(depth int) program {
 // chain is routines that each do nothing but call the next, depth of them.
 func chain(depth int) program { return loops(depth, 1, 1, 0) }
 
-// loops is a chain whose routines call the next so many times.
+// loops is a chain in which each routine calls the next reps times.
 func loops(depth int, reps, offset, stride int64) program {
 	var a assembler
 	for range depth - 1 {

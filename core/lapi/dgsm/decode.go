@@ -2,7 +2,7 @@ package dgsm
 
 import "lapi/core/lapi/codes"
 
-// control is what a CONTROL instruction sets: what the DDM function is told.
+// control is what a CONTROL instruction sets: arguments of the DDM function.
 type control struct{ operation, operand int32 }
 
 // NoControl is the operation out of CONTROL mode: LAPI_DGSM_NO_CTL.

@@ -50,8 +50,8 @@ type Transfer struct {
 	DDM DDM
 }
 
-// Piece is a block of user memory, with what the DDM function is to be told; Operation is NoControl
-// out of CONTROL mode.
+// Piece is a block of user memory, with arguments for the DDM function; Operation is NoControl out
+// of CONTROL mode.
 type Piece struct {
 	Addr      transport.Addr
 	N         uint64

@@ -178,7 +178,7 @@ func wantFault(t *testing.T, what string, err error, at transport.Addr, n uint64
 	}
 }
 
-// TestFragments: what is not in the transfer is refused, and the machine stays usable.
+// TestFragments: fragments outside the transfer are refused, and the machine stays usable.
 func TestFragments(t *testing.T) {
 	user := userMemory(t, 4096)
 	var m Machine

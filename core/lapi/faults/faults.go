@@ -1,5 +1,5 @@
-// Package faults tells of what went wrong: it queues calls of the user's error handler, prints
-// messages, and tells the task that named a bad address.
+// Package faults reports errors: it queues calls of the user's error handler, prints messages, and
+// notifies the task that named a bad address.
 package faults
 
 import (
@@ -109,8 +109,8 @@ func (r *Reporter) Raise(code codes.Code, kind codes.ErrType, of int, what strin
 	r.cfg.Wake.Changed()
 }
 
-// RaiseLoss is Raise of a task that is lost. Launchers end a job for that, with the status of the
-// task that they hear of first: it shall not be this one's.
+// RaiseLoss is Raise of a task that is lost. A launcher ends a job for that, with the status of the
+// first task whose end it notices: it shall not be this one's.
 func (r *Reporter) RaiseLoss(code codes.Code, kind codes.ErrType, of int, what string) {
 	r.Raise(code, kind, of, what)
 	r.events[len(r.events)-1].Patience = r.cfg.Patience
@@ -150,7 +150,7 @@ func (r *Reporter) RaiseHere(code codes.Code, kind codes.ErrType, what string) {
 	r.Raise(code, kind, r.cfg.Me, what)
 }
 
-// Target is Local for data that came from src; src hears of it too. token, if not 0, ends a get of
+// Target is Local for data that came from src; src is notified too. token, if not 0, ends a get of
 // src's.
 func (r *Reporter) Target(err error, kind codes.ErrType, src *peer.Peer, token uint64) {
 	r.Local(err, codes.ErrTgtAddrNull, kind, src.ID)
@@ -185,8 +185,8 @@ func (r *Reporter) failed(p *peer.Peer, a transport.Addr, here bool) {
 	r.events[len(r.events)-1].Failed = Failed{Is: true, Peer: p.ID, Addr: a, Here: here}
 }
 
-// SingleCopy is about a copy straight between this task's memory and p's: p hears of what is bad
-// there.
+// SingleCopy is about a copy straight between this task's memory and p's: p is notified of an
+// address that is bad there.
 func (r *Reporter) SingleCopy(p *peer.Peer, f *transport.FaultError, kind codes.ErrType) {
 	if !f.Remote {
 		r.Origin(p, f, kind)

@@ -54,9 +54,9 @@ type CollectiveConfig struct {
 	Clock   transport.Clock
 	// Fault reports a table that cannot be written.
 	Fault func(err error)
-	// Await is told of a task that a collective waits for.
+	// Await is called for a task that a collective waits for.
 	Await func(p *peer.Peer)
-	// Failed is told that all collectives under way have failed, once each time.
+	// Failed is called when all collectives under way have failed, once each time.
 	Failed func(code codes.Code)
 }
 
@@ -272,7 +272,7 @@ func (c *Collectives) store(k *collective, x *exchange) codes.Code {
 }
 
 // Fail ends all collectives under way: a task is gone that they need. If that is known, the tasks
-// that wait for this one in a collective are notified, as they need not hear of it otherwise.
+// that wait for this one in a collective are notified, as they need not learn of it otherwise.
 func (c *Collectives) Fail(code codes.Code, task int) {
 	if len(c.line) > 0 && task != Unknown {
 		c.Notify(task)

@@ -12,8 +12,8 @@ import (
 // they are acknowledged, or lie in memory that the receiver reads by itself.
 //
 // The last acknowledgement can be lost, too, and a receiver that has returned and computes repeats
-// none. That is told from a message that was lost by repeating it: after lastSends transmissions
-// in lastPatience it lies at the receiver's socket.
+// none. So a message without acknowledgement is repeated, as it may be lost itself: after lastSends
+// transmissions in lastPatience it lies at the receiver's socket.
 const (
 	lastSends    = 4
 	lastPatience = int64(500 * time.Millisecond)

@@ -149,7 +149,7 @@ func (s *Fences) Lose(task int, code codes.Code, first, last uint64) {
 // Forget: what a task has not taken is its user's business, who begins anew with it.
 func (s *Fences) Forget(task int) { delete(s.lost, task) }
 
-// HasLost says whether the next fence has a loss to tell of.
+// HasLost says whether the next fence has a loss to report.
 func (s *Fences) HasLost() bool { return len(s.lost) > 0 }
 
 // UnderWay is how many there are.

@@ -25,7 +25,7 @@ type multicast struct {
 	next *multicast
 	left int      // messages that still need the data
 	done Callback // the user's
-	// what the handler is told: the group, or the first task whose message was given up
+	// the handler's argument: the group, or the first task whose message was given up
 	of   int
 	code codes.Code
 }

@@ -62,7 +62,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestMany: of several messages the handler hears once, of the first failure.
+// TestMany: for several messages the handler is called once, with the first failure.
 func TestMany(t *testing.T) {
 	d, r := newDue()
 	for range 2 { // the second uses what the first left

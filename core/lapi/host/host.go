@@ -2,7 +2,7 @@
 // implements it.
 //
 //	host.go     Host
-//	watched.go  a Host whose calls are told of
+//	watched.go  a Host that reports its calls
 package host
 
 import (
@@ -32,9 +32,9 @@ type Host interface {
 	Exit(text string)
 }
 
-// HeaderCall is what a header handler is told. Vectored: it is that of a vector's active message;
-// Lengths are those of the origin's blocks, an ulong each, and the handler returns its vector's
-// address as the buffer.
+// HeaderCall is the arguments of a header handler. Vectored: it is that of a vector's active
+// message; Lengths are those of the origin's blocks, an ulong each, and the handler returns its
+// vector's address as the buffer.
 type HeaderCall struct {
 	Handler, Uhdr, Lengths transport.Addr
 	OnePacket              transport.Addr // all data, if one packet holds it

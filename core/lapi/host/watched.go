@@ -5,8 +5,8 @@ import (
 	"lapi/transport"
 )
 
-// Watched is a Host whose calls of handlers are told of: what is called, for which task (-1: none),
-// of a message of how many bytes; and what came of it.
+// Watched is a Host that reports its calls of handlers: what is called, for which task (-1: none),
+// for a message of how many bytes; and the result.
 type Watched struct {
 	Host
 	Began func(name string, task int32, n uint64, handler transport.Addr)

@@ -74,8 +74,8 @@ func (r *Reach) cutFor(sendMax int) {
 	r.sendMax = (sendMax - wire.PutFragmentSize) &^ 7
 }
 
-// CutFor says how long messages to p are to be: sendMax bytes of header and data. What was cut
-// already goes as it is.
+// CutFor says how long messages to p are to be: sendMax bytes of header and data. Messages that are
+// cut already go as they are.
 func (p *Peer) CutFor(sendMax int) {
 	if !p.own {
 		r := *p.Reach
@@ -93,7 +93,7 @@ func (r *Reach) Headers() int { return r.headers }
 // AtOnce is up to how many bytes of data a Send that finds room copies.
 func (r *Reach) AtOnce() uint64 { return uint64(r.atOnce) }
 
-// Room is how much data goes in one message with a header of so many bytes.
+// Room is how much data goes in one message with a header of that length.
 func (r *Reach) Room(header int) uint64 { return uint64(max(r.packet-header, 0)) }
 
 // GatherRoom is how much data the next fragment may hold, with any header, if it is gathered.
@@ -124,11 +124,11 @@ func (r *Reach) Transfers(n uint64, route transport.Route) bool {
 
 // Pipelines says whether large data is best sent to p, or asked for, in messages. A target that
 // polls gets it so: both ends copy at once, several times as fast as one process that copies
-// between two by a system call. One that computes or sleeps is not waited for: its memory is
+// between two by a system call. A target that computes or sleeps is not waited for: its memory is
 // accessed directly, where the kernel permits that.
 func (p *Peer) Pipelines() bool { return p.poller != nil && p.poller.Polls(p.Ep) }
 
-// PartSize is in parts of how many bytes n bytes go.
+// PartSize is the size of the parts in which n bytes go.
 func (r *Reach) PartSize(n uint64) uint64 {
 	if r.poller == nil {
 		return uint64(r.sendMax)
@@ -148,7 +148,7 @@ func (p *Peer) HasLeft() bool { return p.left }
 // SetLeft says so, or that another process has its place.
 func (p *Peer) SetLeft(left bool) { p.left = left }
 
-// Epoch changes whenever all that was under way with p is given up.
+// Epoch is p's generation: it changes whenever all that was under way with p is given up.
 func (p *Peer) Epoch() uint32 { return p.epoch }
 
 // Purge notes why p is about to be given up, or was.
@@ -180,8 +180,9 @@ func (p *Peer) Malformed() transport.Verdict {
 	return transport.Accept
 }
 
-// CountReceived counts n bytes that p has written into this task's memory, in so many copies. (A
-// link's own counts are those of the task that copies, and within one task those of both sides.)
+// CountReceived counts n bytes that p has written into this task's memory, in that number of
+// copies. (A link's own counts are those of the task that copies, and within one task those of both
+// sides.)
 func (p *Peer) CountReceived(n, copies uint64) {
 	if s := p.Link.Stats(); !p.IsSelf {
 		s.PacketsReceived += copies

@@ -6,7 +6,8 @@ import (
 	"lapi/core/lapi/codes"
 )
 
-// TestGone: why operations fail, and that each end of what was under way is another epoch.
+// TestGone: why operations fail, and that the generation changes whenever all that was under way is
+// given up.
 func TestGone(t *testing.T) {
 	var p Peer
 	want := func(what string, code codes.Code, epoch uint32) {

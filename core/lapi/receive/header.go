@@ -48,8 +48,8 @@ func (r *Receiver) runHeader(p *peer.Peer, in *incoming, uhdr []byte,
 	return r.heed(p, in, result)
 }
 
-// tooLong ends a message whose length a header handler here could not even be told: its origin is a
-// 64-bit task, this is none.
+// tooLong ends a message whose length does not even fit in a header handler's argument here: its
+// origin is a 64-bit task, this is none.
 func (r *Receiver) tooLong(p *peer.Peer, in *incoming) {
 	in.handled, in.buried, in.failed = true, true, true
 	r.cfg.Faults.Raise(codes.ErrDataLen, codes.AmErr, p.ID,
@@ -79,8 +79,8 @@ func (r *Receiver) heed(p *peer.Peer, in *incoming, result *host.HeaderResult) t
 }
 
 // scatterBy makes the data go where the DGSP says that the header handler named, as many bytes and
-// from where in its stream on as the handler said. Of a bad DGSP the error handlers of both tasks
-// hear, and the data is dropped.
+// from where in its stream on as the handler said. If the DGSP is bad, the error handlers of both
+// tasks are called, and the data is dropped.
 func (r *Receiver) scatterBy(p *peer.Peer, in *incoming, result *host.HeaderResult) {
 	l, err := r.cfg.Placements.Scatter(transport.Addr(result.DGSP), in.buffer, result.Skip,
 		min(result.Bytes, in.am.Length), r.ddm, int32(in.am.Atom))
@@ -102,7 +102,7 @@ func (r *Receiver) misplaced(p *peer.Peer, in *incoming, err *dgsm.Error) {
 }
 
 // scatterTo reads the vector that the header handler returned and holds it against the origin's. If
-// it does not fit, the error handlers of both tasks hear of it and the data is dropped.
+// it does not fit, the error handlers of both tasks are called and the data is dropped.
 func (r *Receiver) scatterTo(p *peer.Peer, in *incoming) {
 	err := r.loader.Returned(&in.tgt, in.buffer, &in.amv, in.lengths)
 	if err == nil {

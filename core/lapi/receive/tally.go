@@ -17,7 +17,7 @@ type Parts struct {
 	received uint64
 }
 
-// NewTally is a Tally for so many tasks.
+// NewTally is a Tally for that number of tasks.
 func NewTally(tasks int) *Tally { return &Tally{from: make([]*Parts, tasks)} }
 
 // Of is what is counted of message id of p's; from its first part on.

@@ -29,7 +29,7 @@ type After struct {
 	Counted bool // the operation has a completion counter
 }
 
-// Follower is told when a message has left, before what After says.
+// Follower is called when a message has left, before the actions of After.
 type Follower interface{ MessageDone(m *Message) }
 
 // Message is a message on its way to a task, until all its data has been copied out of the origin's
@@ -314,7 +314,7 @@ func (s *Sender) NewAm(p *peer.Peer, id transport.MsgID, n uint32) (m *Message, 
 	return m, m.large[m.uhdrAt : m.uhdrAt+int(n)]
 }
 
-// HeaderFits says whether m's header, with the user header, is one that the link takes.
+// HeaderFits says whether m's header, with the user header, is not too long for the link.
 func (m *Message) HeaderFits() bool { return len(m.hdr) <= m.p.Headers() }
 
 // Split makes the user header of an active message the head of its stream.
@@ -340,8 +340,8 @@ func (m *Message) Ours(data transport.Addr, n uint64) {
 	m.ours = true
 }
 
-// Vector makes m an active message of org's data, which it takes over, led by so many bytes of
-// lengths.
+// Vector makes m an active message of org's data, which it takes over, led by the lengths, which
+// take that number of bytes.
 func (s *Sender) Vector(m *Message, org *vector.Vector, lengths uint64) {
 	l := s.useLists(m)
 	l.org, *org = *org, l.org
@@ -386,8 +386,8 @@ func (s *Sender) Refetched(p *peer.Peer, id uint32, seq uint64, data transport.A
 	s.startStream(m, uint64(id), data, n, after)
 }
 
-// RefetchedVector is Refetched for org's data, which it takes over, led by so many bytes of
-// lengths.
+// RefetchedVector is Refetched for org's data, which it takes over, led by the lengths, which take
+// that number of bytes.
 func (s *Sender) RefetchedVector(p *peer.Peer, id uint32, seq uint64, org *vector.Vector,
 	lengths uint64, after After) {
 	m := s.newMessage(p, wire.MsgAmFragment, codes.AmErr, nextOfLists)

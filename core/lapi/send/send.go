@@ -348,8 +348,8 @@ func (s *Sender) drained(p *peer.Peer) bool {
 	return s.known(p).head == nil
 }
 
-// GiveUp ends every message that waits for p, which is gone. What the link holds of them ends with
-// the link's own.
+// GiveUp ends every message that waits for p, which is gone. The parts of them that the link holds
+// end when the link disconnects p.
 func (s *Sender) GiveUp(p *peer.Peer) {
 	q := s.known(p)
 	for q.head != nil {

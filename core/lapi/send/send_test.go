@@ -126,7 +126,7 @@ func (l *noticing) ContinuePut(_ transport.Endpoint, op *transport.Op,
 
 // TestTransfer: a put to a link that makes puts by itself is one transfer, with its notice, when
 // there is room. The origin's memory is free when the link says so. A link that cannot copy as the
-// user wants is told to send messages, from then on.
+// user wants gets messages instead, from then on.
 func TestTransfer(t *testing.T) {
 	l := &noticing{fake: &fake{room: 1, part: 1 << 15}}
 	s, p, finished := newSender(l.fake)

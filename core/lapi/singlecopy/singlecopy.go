@@ -80,10 +80,10 @@ type Copier struct {
 // New is a Copier.
 func New(cfg Config) *Copier { return &Copier{cfg: cfg} }
 
-// worth says whether n bytes are a single copy between this task and p; least is from how many on
-// they are without a hint. Then a target that polls gets them in messages, unless the user wants
-// bulk transfer: two that copy are faster than one. What a task copies within its own memory never
-// is a bulk transfer, so hints change nothing there.
+// worth says whether n bytes are a single copy between this task and p; least is the smallest such
+// n without a hint. Without a hint a target that polls gets them in messages, unless the user wants
+// bulk transfer: two tasks that copy are faster than one. A copy within a task's own memory is
+// never a bulk transfer, so hints change nothing there.
 func (c *Copier) worth(p *peer.Peer, n, least uint64, h Hint) bool {
 	switch {
 	case !p.SingleCopy:
@@ -96,7 +96,7 @@ func (c *Copier) worth(p *peer.Peer, n, least uint64, h Hint) bool {
 	return h == ByBulk && n > 0
 }
 
-// forced says whether h copies to p even what is not worth it.
+// forced says whether h copies to p even where that is not worth it.
 func forced(p *peer.Peer, h Hint) bool { return h == ByBulk && !p.IsSelf }
 
 // Put says whether a put of n bytes is written by the origin into the target's memory.
@@ -110,8 +110,9 @@ func (c *Copier) Get(p *peer.Peer, n uint64, h Hint) bool {
 }
 
 // Am says whether an active message of n bytes is a rendezvous: the target reads them from the
-// origin's memory. It reads them later: so not what the user may overwrite when the call returns.
-// Who asks for bulk transfer of shorter messages than the library would choose gets it.
+// origin's memory. It reads them later: so data that the user may overwrite when the call returns
+// is not sent so. A user who asks for bulk transfer of shorter messages than the library would
+// choose gets it.
 func (c *Copier) Am(p *peer.Peer, n uint64, h Hint) bool {
 	least := uint64(AmMin)
 	if c.cfg.Bulk {
@@ -224,7 +225,7 @@ func (c *Copier) CopyVector(p *peer.Peer, get bool, local, remote *vector.Vector
 		here := near.Ranges(c.here[:0], min(n, Chunk))
 		step := transport.Sum(here)
 		there := far.Ranges(c.there[:0], step)
-		// so many small ranges over there that they fill the list first
+		// small ranges over there may fill the list first
 		if got := transport.Sum(there); got < step {
 			step, near = got, from
 			here = near.Ranges(c.here[:0], step)

@@ -40,8 +40,8 @@ type place[T any] struct {
 	prev, next uint32 // index + 1
 }
 
-// New takes a place for an operation of that number, which is higher than those before. What the
-// place held is still there, but for the Item.
+// New takes a place for the operation with number seq, which is higher than those before. The place
+// still holds its earlier contents, but for the Item.
 func (t *Table[T, P]) New(seq uint64) P {
 	var i uint32
 	if n := len(t.free); n > 0 {
