@@ -9,8 +9,8 @@ import (
 	"lapi/invariant"
 )
 
-// Admit serves the control socket of a task of this node, which has connected to a listening socket
-// of the hub's owner and says first who it is.
+// Admit serves the control socket of a task of this node. The task has connected to a listening
+// socket of the hub's owner; its first message says which task it is.
 func (h *Hub) Admit(socket int) error {
 	link, err := newLink(socket)
 	if err != nil {
@@ -32,7 +32,7 @@ func (h *Hub) Admit(socket int) error {
 	return nil
 }
 
-// identify reads who a control socket is of, and what goes on with it.
+// identify reads which task a control socket belongs to, and which of its sessions go on.
 func (h *Hub) identify(control *link) (task int, err error) {
 	m, err := control.receive()
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *Hub) Came(taskID int) bool {
 }
 
 // watchProcess ends a control socket when the process at its other end ends: a child that it has
-// forked may keep the socket open. It is called before anybody else knows the link.
+// forked may keep the socket open. It is called before any other goroutine knows the link.
 func watchProcess(link *link) {
 	process := -1
 	_ = link.raw.Control(func(fd uintptr) { process = wire.PeerProcess(int(fd)) })

@@ -10,8 +10,8 @@ import (
 	"lapi/invariant"
 )
 
-// byHand is what the hub of tasks that were started by hand (ByHand) knows besides. Nobody starts
-// or ends these tasks for the others, so what a group is differs:
+// byHand is what the hub of tasks that were started by hand (ByHand) knows besides. No launcher
+// starts or ends these tasks, so groups differ:
 //
 //   - Which sessions belong together is not counted. A new session is in the group of its instance
 //     that has not begun, and that begins when all tasks have given their parts. Until then who
@@ -33,7 +33,7 @@ type byHand struct {
 	retire  func() // what to do then
 }
 
-// succeedLimit is how long a process may wait until all that its predecessor has said is taken in.
+// succeedLimit is how long a process may wait until all messages of its predecessor are taken in.
 const succeedLimit = 30 * time.Second
 
 // comingLimit is how long an answer to Leave or Ending waits for keepers that are yet to come, as
@@ -44,8 +44,8 @@ const comingLimit = time.Second
 const unnumbered = -1
 
 // ByHand makes h the hub of tasks that were started by hand, in the process of task. When the last
-// control socket has ended it takes no other, and calls retire, without its lock. Before the first
-// Admit.
+// control socket has ended the hub takes no other, and calls retire, without its lock. ByHand is
+// called before the first Admit.
 func (h *Hub) ByHand(members []int, task int, retire func()) {
 	h.Span(make([]int, len(h.tasks)), task, nil)
 	h.mu.Lock()
@@ -66,8 +66,8 @@ func (h *Hub) guestComes() bool {
 	return !h.hand.retired
 }
 
-// guestGoes is for a control socket that has ended. The hub of a job on several nodes, or that was
-// started by a launcher, is there as long as its process.
+// guestGoes is for a control socket that has ended. The hub of a job on several nodes, or of a job
+// that a launcher has started, lives as long as its process.
 func (h *Hub) guestGoes() {
 	b := h.hand
 	if b == nil {
@@ -83,7 +83,8 @@ func (h *Hub) guestGoes() {
 	}
 }
 
-// check says why a task that has come is none of this job's. Its list has itself in it, too.
+// check says why a task that has come does not belong to this job. Its list of tasks names itself,
+// too.
 func (b *byHand) check(h *Hub, g wire.Greeting, list []int) error {
 	me := h.span.task
 	switch {
@@ -107,7 +108,7 @@ func (h *Hub) takesPart(task int) bool {
 }
 
 // succeed waits until nothing of a task's last process is left, and forgets that it has ended. mu
-// is held. False: that takes too long.
+// is held. It returns false if that takes too long.
 func (h *Hub) succeed(taskID int) bool {
 	t := &h.tasks[taskID]
 	if !t.came && !t.ended {
@@ -118,8 +119,8 @@ func (h *Hub) succeed(taskID int) bool {
 	return over
 }
 
-// endNow is TaskEnded and what comes of it, without a delay. It waits until what the task has said
-// is taken in. mu is held. False: that takes too long.
+// endNow is TaskEnded with all its consequences, without a delay. It waits until the task's
+// messages are taken in. mu is held. It returns false if that takes too long.
 func (h *Hub) endNow(taskID int) bool {
 	t := &h.tasks[taskID]
 	if !t.ended {
@@ -174,7 +175,7 @@ func (h *Hub) place(taskID, instance int) *group {
 }
 
 // placeAgain is the group of a session that waits for its first exchange, and has come from another
-// hub: who has its life in a group knows it as of that group. mu is held.
+// hub: a group whose members know its life is its group. mu is held.
 func (h *Hub) placeAgain(s *session, instance int) *group {
 	if g := h.hand.at[instance].begun; g != nil && g.vacant(s.task) && g.has(s) {
 		g.replace(s)
@@ -189,14 +190,14 @@ func (g *group) vacant(task int) bool {
 	return s == nil || s.finished
 }
 
-// has says whether a member has a session's life.
+// has says whether a member knows a session by its life.
 func (g *group) has(s *session) bool {
 	return slices.ContainsFunc(g.members, func(m *session) bool {
 		return m != nil && m.knows(s)
 	})
 }
 
-// knows says whether a session has another one's life: to it that one is not dead.
+// knows says whether a session has another session's life: then it takes the other for alive.
 func (s *session) knows(other *session) bool {
 	return other.life != wire.Life{} && s.lives[other.task] == other.life
 }
@@ -273,7 +274,7 @@ func (h *Hub) resumeByHand(taskID int, stands *standing, links []*link) {
 	}
 }
 
-// learn takes over what a keeper knows of those that have not come with a session in the group. mu
+// learn takes over what a keeper knows of tasks that have not come with a session in the group. mu
 // is held.
 func (g *group) learn(on *going) {
 	for _, t := range on.known[knownLeft] {
@@ -322,8 +323,8 @@ func (h *Hub) enter(s *session) {
 	h.reconsider(s.id.instance)
 }
 
-// reconsider looks whether somebody who waits for a group to begin may rejoin one, and whether one
-// who rejoins is done. mu is held.
+// reconsider looks whether a session that waits for a group to begin may rejoin one, and whether a
+// session that rejoins is done. mu is held.
 func (h *Hub) reconsider(instance int) {
 	at := &h.hand.at[instance]
 	if at.begun == nil {
@@ -338,7 +339,7 @@ func (h *Hub) reconsider(instance int) {
 	h.readmit(at.begun)
 }
 
-// began makes a group the one of its instance that has begun. mu is held.
+// began makes a group the begun group of its instance. mu is held.
 func (g *group) began() {
 	h := g.hub
 	at := &h.hand.at[g.id.instance]
@@ -353,8 +354,8 @@ func (g *group) began() {
 	}
 }
 
-// welcome tells a session's keeper which group it is in, with the lives of the others whose parts
-// it gets, as another hub will ask. mu is held.
+// welcome sends a session's keeper the session's group, and the lives of the others whose parts the
+// session gets, as a later hub will ask for them. mu is held.
 func (s *session) welcome(parts []wire.Contribution) {
 	s.lives = make(map[int]wire.Life)
 	for _, c := range parts {
@@ -366,8 +367,8 @@ func (s *session) welcome(parts []wire.Contribution) {
 		Data: appendLives(nil, s.lives)}, nil)
 }
 
-// withdraw forgets a session of a group that has not begun, and returns what it gave to the
-// exchange; nil: nothing. mu is held.
+// withdraw forgets a session of a group that has not begun, and returns the part that it gave to
+// the exchange; nil: it gave none. mu is held.
 func (g *group) withdraw(s *session) *wire.Contribution {
 	g.members[s.task], s.finished = nil, true
 	g.joined--
@@ -390,8 +391,8 @@ func (h *Hub) finishByHand(s *session) {
 	}
 }
 
-// missing tells a session whom the exchange waits for that it has given its part to: tasks that
-// have not come, or, Number is 1 then, that have not answered. mu is held.
+// missing sends a session the tasks that its exchange waits for: tasks that have not come, or, with
+// Number 1, tasks that have not answered. mu is held.
 func (h *Hub) missing(s *session) {
 	answer := wire.Message{Kind: wire.Missing}
 	for _, t := range h.hand.members {

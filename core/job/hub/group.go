@@ -7,7 +7,7 @@ import (
 	"lapi/core/job/wire"
 )
 
-// group is the sessions that belong together: at most one of each task. Guarded by Hub.mu.
+// group is a set of sessions that belong together: at most one of each task. Guarded by Hub.mu.
 type group struct {
 	hub     *Hub
 	id      groupID
@@ -67,7 +67,7 @@ func (g *group) contribute(s *session, m wire.Message) error {
 	return nil
 }
 
-// round is the one with that number, which it begins if need be.
+// round is the round with that number, which it begins if need be.
 func (g *group) round(number uint32) *round {
 	r := g.rounds[number]
 	if r == nil {
@@ -82,8 +82,8 @@ func (r *round) add(c wire.Contribution) {
 	r.parts = append(r.parts, c)
 }
 
-// complete sends all parts to all members, if they are there; the descriptors are closed when the
-// last of them has got its copy.
+// complete sends all parts to all members, if all parts are there; the descriptors are closed when
+// the last member has got its copy.
 func (g *group) complete(number uint32, r *round) bool {
 	if h := g.hub; len(r.parts) < len(g.members) && (h.hand == nil || len(r.parts) < h.own) {
 		return false
@@ -105,8 +105,9 @@ func (g *group) complete(number uint32, r *round) bool {
 	return true
 }
 
-// spreadParts sends the parts of a round to all members. The task in whose process a hub by hand is
-// gets them last, once they were written to the others: it may end at once, and the hub with it.
+// spreadParts sends the parts of a round to all members. In a job started by hand the task in whose
+// process the hub is gets them last, once they were written to the others: it may end at once, and
+// the hub with it.
 func (g *group) spreadParts(m wire.Message, done func()) {
 	var host *session
 	others := new(atomic.Int32)
@@ -135,8 +136,7 @@ func (g *group) spreadParts(m wire.Message, done func()) {
 	}
 }
 
-// failWithout tells everybody who waits in an exchange for a task that will not contribute any
-// more.
+// failWithout fails the exchanges that wait for a task that will not contribute any more.
 func (g *group) failWithout(taskID int) {
 	for number, r := range g.rounds {
 		if r.present[taskID] {

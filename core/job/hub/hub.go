@@ -1,6 +1,6 @@
-// Package hub is the launcher's side of the wire-up: it accepts sessions of tasks, passes their
-// contributions to exchanges around, and tells them of deaths. lapirun has one. In a job
-// whose tasks have met otherwise each node has one, in the process of a task.
+// Package hub is the launcher's side of the wire-up: it accepts sessions of tasks, distributes
+// their contributions to exchanges, and notifies them of deaths. lapirun has one. In a job whose
+// tasks have met otherwise each node has one, in the process of a task.
 //
 //	hub.go      tasks, groups, deaths
 //	group.go    sessions that belong together, their exchanges
@@ -109,8 +109,8 @@ func New(numTasks int, key []byte) *Hub {
 	return h
 }
 
-// SetReapDelay says how long the end of a session's socket waits to be explained by TaskEnded.
-// Before the first Serve.
+// SetReapDelay says how long after the end of a session's socket the hub waits for TaskEnded, which
+// says why. Call it before the first Serve.
 func (h *Hub) SetReapDelay(d time.Duration) { h.reap = d }
 
 // Serve reads the control socket of a task, which it takes over, until every process that holds the
@@ -149,8 +149,8 @@ func (h *Hub) control(taskID int, link *link, ends bool) {
 }
 
 // Abandoned says whether some process still holds a task's control socket, but none has begun a
-// session by it: if the process that was started as the task has ended, another goes on instead
-// that is yet to call LAPI_Init.
+// session by it. Then, if the process that was started as the task has ended, another process goes
+// on in its place, and has yet to call LAPI_Init.
 func (h *Hub) Abandoned(taskID int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,7 +277,7 @@ func (h *Hub) join(s *session) {
 	invariant.Go(s.writeAll)
 }
 
-// group is the one with that name, which it begins if need be. mu is held.
+// group is the group with that name, which it begins if need be. mu is held.
 func (h *Hub) group(id groupID) *group {
 	g := h.groups[id]
 	if g == nil {
@@ -290,8 +290,8 @@ func (h *Hub) group(id groupID) *group {
 	return g
 }
 
-// settle has a group know what is known of a task that is not in it here: that it has left, or has
-// died, or that it will never come. mu is held.
+// settle notes in a group what is known of a task without a session in it here: that it has left,
+// has died, or will never come. mu is held.
 func (h *Hub) settle(g *group, taskID int) {
 	t := &h.tasks[taskID]
 	if g.members[taskID] != nil {
@@ -321,7 +321,7 @@ func (t *task) end() string {
 	return t.how
 }
 
-// leave marks a task that has left a group. That goes before its death. mu is held.
+// leave marks a task that has left a group, which overrides its death. mu is held.
 func (h *Hub) leave(g *group, taskID int) {
 	if g.left[taskID] {
 		return
@@ -341,8 +341,8 @@ func (h *Hub) end(g *group, taskID int) {
 	h.spread(g, wire.Ending, taskID)
 }
 
-// spread notifies the sessions of a group: of Left all, of Ending the keepers, in which a later hub
-// finds it. mu is held.
+// spread notifies the sessions of a group: all of Left; of Ending the keepers only, from which a
+// later hub learns it. mu is held.
 func (h *Hub) spread(g *group, kind wire.Kind, taskID int) {
 	if h.span == nil && kind != wire.Left {
 		return
@@ -354,7 +354,7 @@ func (h *Hub) spread(g *group, kind wire.Kind, taskID int) {
 	}
 }
 
-// move notifies the members of a group of a task's address, which has changed. mu is held.
+// move notifies the members of a group that a task's address has changed. mu is held.
 func (h *Hub) move(g *group, taskID int, address []byte) error {
 	if len(address) > maxHow {
 		return errNote

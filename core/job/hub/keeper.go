@@ -11,8 +11,8 @@ import (
 )
 
 // Keeper stands between the sessions of a process and its node's hub, in whichever process that is.
-// To the sessions it is the hub. It passes on what they and the hub say, and keeps what another hub
-// has to know (see Successors above).
+// To the sessions it is the hub. It passes messages on in both directions, and keeps what another
+// hub has to know (see Successors above).
 //
 // Its mutex guards everything; it is not held while sockets are read or written. Its goroutines
 // live as long as the process, or until there is no hub to be had.
@@ -29,7 +29,7 @@ type Keeper struct {
 	over   bool    // no hub is looked for any more
 }
 
-// Owner is the process that a keeper is in.
+// Owner describes the process that a keeper is in.
 type Owner struct {
 	Task, NumTasks int
 	// In a job that was started by hand these are all tasks of this node, ascending. Else nil.
@@ -46,11 +46,12 @@ type Owner struct {
 
 var errRetired = errors.New("this process has no more sessions")
 
-// comeAgain is between two tries to come to a hub: a hub that it finds may be about to end, too.
+// comeAgain is the pause between two tries to reach a hub: a hub that it finds may be about to end,
+// too.
 const comeAgain = time.Millisecond
 
-// Keep begins a keeper. Control is what sessions say Hello on. Retire ends it when its owner has no
-// more sessions; Over is not called then.
+// Keep begins a keeper. Sessions say Hello on control. Retire ends it when its owner has no more
+// sessions; Over is not called then.
 func Keep(o Owner) (control int, retire func(), err error) {
 	socket, err := o.Reach()
 	if err != nil {
@@ -89,7 +90,8 @@ func (k *Keeper) isOver() bool {
 	return k.over
 }
 
-// run keeps to one hub after another, until one refuses this task: to the others it has ended.
+// run connects to one hub after another, until a hub refuses this task: then the others take it for
+// ended.
 func (k *Keeper) run(socket int) {
 	var err error
 	for refused := false; err == nil && !refused; {
@@ -121,7 +123,7 @@ func (k *Keeper) run(socket int) {
 	}
 }
 
-// follow comes to a hub, and returns when that has ended, or has refused this task.
+// follow connects to a hub, and returns when the hub has ended, or has refused this task.
 func (k *Keeper) follow(control *link) (refused bool) {
 	defer control.close()
 	watchProcess(control)
@@ -151,14 +153,14 @@ func (k *Keeper) follow(control *link) (refused bool) {
 		}
 	}
 	k.mu.Unlock()
-	for _, w := range ways { // what the hub has said can still be read
+	for _, w := range ways { // the hub's last messages can still be read
 		w.link.shutdown()
 		<-w.ended
 	}
 	return refused
 }
 
-// come tells a hub how things stand.
+// come sends a hub the state of this task's sessions.
 func (k *Keeper) come(control *link) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -35,7 +35,7 @@ type keptWay struct {
 	ended chan struct{} // closed when all that the hub has said is taken in
 }
 
-// end ends a session that no hub serves, behind what the last one has said. mu is held.
+// end ends a session that no hub serves, after the last hub's messages. mu is held.
 func (s *kept) end() {
 	if why := s.keeper.why; s.part != nil && why != "" {
 		s.send(wire.Message{Kind: wire.Failed, Number: s.part.Number, Data: []byte(why)}, nil)
@@ -61,7 +61,7 @@ func (s *kept) begin() (theirs int, err error) {
 	return theirs, nil
 }
 
-// standing is what a hub is to know of it. mu is held.
+// standing is what a hub has to know of the session. mu is held.
 func (s *kept) standing() going {
 	g := going{id: s.id, round: s.round, lives: s.lives}
 	if s.keeper.Mates != nil && s.part != nil && s.round == 0 {
@@ -80,7 +80,7 @@ func (s *kept) standing() going {
 	return g
 }
 
-// repeat says to another hub what the last one has not answered. mu is held.
+// repeat sends a new hub the requests that the last hub has not answered. mu is held.
 func (s *kept) repeat() {
 	if s.part != nil {
 		m := *s.part
@@ -104,8 +104,8 @@ func (s *kept) repeat() {
 	}
 }
 
-// copies are those descriptors of a part once more, for another hub. Only tasks that were started
-// by hand need them: else an exchange in which a hub ends fails.
+// copies duplicates the descriptors of a part, for another hub. Only tasks that were started by
+// hand need that: in other jobs an exchange fails if a hub ends in it.
 func (s *kept) copies(files []int) (all []int) {
 	if s.keeper.Mates == nil {
 		return nil
@@ -119,7 +119,7 @@ func (s *kept) copies(files []int) (all []int) {
 	return all
 }
 
-// readAll takes what the task says, until its socket ends.
+// readAll takes the task's messages until its socket ends.
 func (s *kept) readAll() {
 	for {
 		m, err := s.link.receive()
@@ -142,7 +142,7 @@ func (s *kept) readAll() {
 	s.link.close()
 }
 
-// release lets go of a session that is over on both sides. mu is held.
+// release drops a session that is over on both sides. mu is held.
 func (s *kept) release() {
 	if !s.gone || !s.over {
 		return
@@ -157,7 +157,7 @@ func (s *kept) release() {
 	}
 }
 
-// said passes on what the task says.
+// said passes a message of the task on.
 func (s *kept) said(m wire.Message) error {
 	s.keeper.mu.Lock()
 	defer s.keeper.mu.Unlock()
@@ -262,7 +262,7 @@ func (s *kept) heard(m wire.Message) {
 	closeFiles(files)
 }
 
-// begun takes in which group the session's is, where that is not counted, and who else is in it. mu
+// begun takes in the session's group, where groups are not counted, and the other tasks in it. mu
 // is held.
 func (s *kept) begun(m *wire.Message) {
 	k, incarnation := s.keeper, int(m.Number)
@@ -275,7 +275,7 @@ func (s *kept) begun(m *wire.Message) {
 	s.lives = n.livesOf(len(n.b)/12, k.NumTasks)
 }
 
-// rejoined forgets what is known of a task's last process. mu is held.
+// rejoined discards what is known of a task's last process. mu is held.
 func (s *kept) rejoined(m *wire.Message) {
 	task := int(m.Number)
 	if task >= s.keeper.NumTasks {
@@ -291,7 +291,8 @@ func (s *kept) rejoined(m *wire.Message) {
 	s.expects = slices.DeleteFunc(s.expects, func(t int) bool { return t == task })
 }
 
-// noted takes in who has left or said Ending. Of the task itself it is an answer. mu is held.
+// noted takes in which tasks have left or said Ending. If it names this task it is an answer. mu is
+// held.
 func (s *kept) noted(m wire.Message) {
 	what := knownEnding
 	if m.Kind == wire.Left {

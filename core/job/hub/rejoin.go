@@ -21,16 +21,16 @@ import (
 // is known for every task of the group whether it lives: a new hub learns that from the tasks'
 // keepers.
 
-// rejoin is how far a session is that begins in a group that has begun.
+// rejoin is the state of a session that rejoins a group.
 type rejoin struct {
-	part    *wire.Message // nil: it has not given it
-	told    bool          // the others were
-	release func()        // lets go of the part's descriptors
-	awaited []int         // tasks
+	part    *wire.Message // nil: the task has not given it yet
+	told    bool          // the others were notified
+	release func()        // closes the part's descriptors
+	awaited []int         // tasks whose answers are missing
 	answers []wire.Contribution
 }
 
-// move has a session that waits for a group to begin rejoin one. mu is held.
+// move makes a session that waits for a group to begin rejoin the group to. mu is held.
 func (s *session) move(to *group) {
 	part := s.group.withdraw(s)
 	s.group, s.id, s.round, s.finished, s.rejoin = to, to.id, 0, false, new(rejoin)
@@ -69,7 +69,7 @@ func (g *group) readmits(task int) bool {
 	return anybody
 }
 
-// readmit lets who rejoins a group do so, one after another. mu is held.
+// readmit lets sessions rejoin a group, one after another. mu is held.
 func (h *Hub) readmit(g *group) {
 	for {
 		if g.rejoins == nil {
@@ -138,8 +138,8 @@ func (g *group) introduce(s *session) {
 	}
 }
 
-// answerKnown is answer. It waits until the keepers of all that live have come to this hub, which
-// may be new. mu is not held.
+// answerKnown is answer. It waits until the keepers of all living tasks have come to this hub,
+// which may be new. mu is not held.
 func (s *session) answerKnown(kind wire.Kind) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *session) answerKnown(kind wire.Kind) {
 	s.answerOnce(kind)
 }
 
-// without goes on where a task was awaited that has died, or left. mu is held.
+// without continues what had waited for a task that has died or left. mu is held.
 func (g *group) without(task int) {
 	if g.hub.hand == nil {
 		return
@@ -158,12 +158,13 @@ func (g *group) without(task int) {
 	g.hub.reconsider(g.id.instance)
 }
 
-// gone takes a task that has died, left or answered off those that one who rejoins waits for.
+// gone removes a task that has died, left or answered from those that a rejoining session waits
+// for.
 func (s *session) gone(task int) {
 	s.rejoin.awaited = slices.DeleteFunc(s.rejoin.awaited, func(t int) bool { return t == task })
 }
 
-// abandon ends what a session that has ended was about to rejoin. mu is held.
+// abandon ends the rejoining of a session that has ended. mu is held.
 func (s *session) abandon() {
 	r := s.rejoin
 	if r == nil {
@@ -190,7 +191,7 @@ func (h *Hub) answered(s *session, m wire.Message) {
 	life, part, _ := wire.CutLife(m.Data)
 	if to == nil || to.task != int(m.Number) || to.life != life ||
 		!slices.Contains(to.rejoin.awaited, s.task) {
-		m.CloseFiles() // it is no more, or has the answer
+		m.CloseFiles() // that session is gone, or has the answer
 		return
 	}
 	to.gone(s.task)

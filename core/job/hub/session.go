@@ -71,7 +71,7 @@ func (l *link) send(m wire.Message) (err error) {
 
 func (l *link) sendAndClose(m wire.Message) {
 	invariant.Go(func() {
-		_ = l.send(m) // who does not listen to the answer does not need it
+		_ = l.send(m) // a task that does not read the answer does not need it
 		l.close()
 	})
 }
@@ -159,7 +159,7 @@ func (o *outlet) writeAll() {
 	}
 }
 
-// endQueue lets go of everything unsent and ends writeAll.
+// endQueue discards everything unsent and ends writeAll.
 func (o *outlet) endQueue() {
 	for _, unsent := range o.queue.end() {
 		if unsent.done != nil {
@@ -168,7 +168,7 @@ func (o *outlet) endQueue() {
 	}
 }
 
-// notice says of tasks that they have left, or have said Ending.
+// notice is the message that tasks have left, or have said Ending.
 func notice(kind wire.Kind, taskID int) wire.Message {
 	return wire.Message{Kind: kind, Data: binary.LittleEndian.AppendUint32(nil, uint32(taskID))}
 }
@@ -253,7 +253,7 @@ func (s *session) answerOnce(kind wire.Kind) {
 }
 
 // linger waits for the other sessions of a group to be answered, too: mostly tasks leave together,
-// and each that has to go to another hub for its answer costs connections. mu is not held.
+// and each task that has to go to another hub for its answer costs connections. mu is not held.
 func (h *Hub) linger(of *session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -102,7 +102,7 @@ func (h *Hub) tableOf(taskID int) (note, bool) {
 	return note{kind: noteTask, task: taskID, data: all.encode()}, true
 }
 
-// tellTask tells the other hubs how a task of this node stands. mu is held.
+// tellTask sends the other hubs the state of a task of this node. mu is held.
 func (h *Hub) tellTask(taskID int) {
 	if h.span == nil || !h.isOwn(taskID) {
 		return
@@ -112,7 +112,7 @@ func (h *Hub) tellTask(taskID int) {
 	}
 }
 
-// snapshot is what a hub says first on a trunk. mu is held.
+// snapshot is the notes that a hub sends first on a trunk. mu is held.
 func (h *Hub) snapshot() (all [][]byte) {
 	for t := range h.tasks {
 		if n, ok := h.tableOf(t); h.isOwn(t) && ok {

@@ -12,15 +12,15 @@ import (
 )
 
 // A job that lapirun has not started has a hub on each node, in the process of one of its tasks.
-// Each serves the tasks of its node, and tells all others what these do: their parts of an
-// exchange, all of a node's at once; that one has left; that one is dead to a group; and that one's
-// process has ended. Between each two hubs there is one trunk. On a new one each tells the other
-// all at first (snapshot.go).
+// Each serves the tasks of its node, and reports to all others: the tasks' parts of an exchange,
+// all of a node's at once; that a task has left; that a task is dead to a group; and that a task's
+// process has ended. Between each two hubs there is one trunk. On a new trunk each hub first sends
+// the other its whole state (snapshot.go).
 
 // span is what a hub knows of the others. Guarded by Hub.mu, as are its trunks.
 type span struct {
 	nodes  []int    // the node of each task
-	task   int      // in whose process this hub is
+	task   int      // the task in whose process this hub is
 	me     int      // its node
 	trunks []*trunk // by node; nil: this one
 	asked  uint32   // questions of Flush so far
@@ -36,7 +36,7 @@ const (
 	noteDied                       // Task is dead to the group; how
 	noteEnding                     // Task has said Ending
 	noteTask                       // how Task stands in all groups (snapshot.go)
-	noteAsk                        // say noteHeard with Number, once all before was taken in
+	noteAsk                        // asks for noteHeard with Number, after all earlier notes
 	noteHeard
 	noteMoved // Task's address has changed; the address
 	lastNote
@@ -88,7 +88,7 @@ func decodeNote(b []byte, numTasks int) (n note, err error) {
 	return n, nil
 }
 
-// most is how much data a note of a kind has, but for parts.
+// most is how much data a note of a kind may have; not for parts.
 func (k noteKind) most() int {
 	if k == noteTask {
 		return maxTable
@@ -138,7 +138,7 @@ func (h *Hub) tellNodes(kind noteKind, id groupID, number uint32, task int, data
 	}
 }
 
-// tellParts tells the others this node's parts of a round. Descriptors stay on the node.
+// tellParts sends the others this node's parts of a round. Descriptors stay on the node.
 func (h *Hub) tellParts(g *group, number uint32, r *round) {
 	if h.span == nil {
 		return
@@ -151,7 +151,7 @@ func (h *Hub) tellParts(g *group, number uint32, r *round) {
 	}
 	data, _ := wire.EncodeParts(own)
 	g.told[number] = data
-	delete(g.told, number-2) // whom others could still lack is of the round before at most
+	delete(g.told, number-2) // others may lack the last round's parts, but not earlier ones
 	h.tellNodes(noteParts, g.id, number, own[0].Task, data)
 }
 
@@ -169,7 +169,7 @@ func (h *Hub) heard(w *Way, node int, b []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.span.trunks[node].way != w {
-		return errNote // another has taken its place
+		return errNote // another way has taken its place
 	}
 	n, err := decodeNote(b, len(h.tasks))
 	if err != nil || h.span.nodes[n.task] != node {
@@ -227,7 +227,7 @@ func (h *Hub) parts(g *group, node int, n *note) error {
 		return nil
 	}
 	if g.rounds[n.number] == nil && len(g.rounds) >= maxAhead {
-		return errNote // else rounds that nobody here will ever begin would take any memory
+		return errNote // else rounds that no task here ever begins could take any amount of memory
 	}
 	r := g.round(n.number)
 	for _, c := range all {
@@ -241,7 +241,7 @@ func (h *Hub) parts(g *group, node int, n *note) error {
 	if g.complete(n.number, r) {
 		return nil
 	}
-	for t := range g.members { // who waits here may wait for somebody who is no more
+	for t := range g.members { // a task that waits here may wait for a task that is gone
 		if (g.dead[t] != "" || g.left[t]) && !r.present[t] {
 			g.failWithout(t)
 		}
@@ -321,7 +321,7 @@ func (h *Hub) Reached(node int) bool {
 }
 
 // Wanted waits until a trunk to a node is missed, because there is none and a task of this node has
-// a session. False: there is one, or the node is gone.
+// a session. It returns false if there is one, or the node is gone.
 func (h *Hub) Wanted(node int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -335,8 +335,8 @@ func (h *Hub) Wanted(node int) bool {
 	return false
 }
 
-// Lost says that a node is gone, with all of its tasks, and why; not if its hub has been reached by
-// now.
+// Lost reports that a node is gone, with all of its tasks, and why. It does nothing if the node's
+// hub has been reached by now.
 func (h *Hub) Lost(node int, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"lapi/core/job/wire"
 )
 
-// standing is what a keeper tells a hub that it has come to, behind the greeting:
+// standing is what a keeper sends to a new hub after the greeting:
 //
 //   - how many sessions its task has opened of each instance
 //   - those that ended without Leave
@@ -78,7 +78,7 @@ func (s *standing) encode(b []byte) []byte {
 	return b
 }
 
-// numbers reads what was encoded; failed says that it was not.
+// numbers reads encoded numbers; failed says that the bytes are no valid encoding.
 type numbers struct {
 	b      []byte
 	failed bool
@@ -201,7 +201,7 @@ func (h *Hub) resume(taskID int, s *standing, links []*link) {
 	h.tellTask(taskID)
 }
 
-// learn takes over what a keeper knows of the others in its session. mu is held.
+// learn takes over what a keeper knows of the other tasks in its session. mu is held.
 func (h *Hub) learn(g *group, on *going) {
 	for _, t := range on.known[knownLeft] {
 		h.leave(g, t)

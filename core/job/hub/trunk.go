@@ -16,8 +16,8 @@ import (
 	"lapi/invariant"
 )
 
-// A trunk is what two hubs of a job say to each other, over one TCP connection after another, each
-// a way (package proved). After opening and challenge:
+// A trunk carries the messages between two hubs of a job, over one TCP connection after another;
+// each connection is a way (package proved). After opening and challenge:
 //
 //	caller  hello   its task, the number of tasks
 //	host    taken   its task: this is the way from now on
@@ -49,26 +49,26 @@ var ErrNotTaken = errors.New("it does not take this call")
 type trunk struct {
 	hub     *Hub
 	node    int
-	gone    bool   // the node is, with all of its tasks
+	gone    bool   // the node is gone, with all of its tasks
 	heard   uint32 // the last of this hub's questions that the other has answered
-	task    int    // who has had the node's hub at last
+	task    int    // the last task that is known to have had the node's hub
 	way     *Way   // nil: none now
 	reached bool   // it was, or the node's hub before this one would have said so
 }
 
 // Way is a connection to another hub of the job, which has proved that it is one.
 type Way struct {
-	Task   int // in whose process the other hub is
+	Task   int // the task in whose process the other hub is
 	called bool
 	stream *proved.Stream
 	queue  queue[[]byte] // notes
 }
 
-// keyFor derives what two hubs prove themselves by.
+// keyFor derives the key by which two hubs prove their messages.
 func keyFor(key []byte) ([]byte, error) { return proved.Key(key, "lapi trunk") }
 
-// Call is the side that has made the connection, of the hub in task's process. It takes conn over,
-// and waits until limit at most. Attach begins the way.
+// Call is the side that calls, for the hub in task's process. It takes conn over, and waits for
+// limit at most. Attach begins the way.
 func Call(conn net.Conn, key []byte, task, numTasks int, limit time.Duration) (*Way, error) {
 	return meet(conn, key, proved.ToHost, limit, func(s *proved.Stream) (*Way, error) {
 		theirs, err := s.Greet(proved.NewOpening(trunkVersion, true))
@@ -108,7 +108,7 @@ func Hear(conn net.Conn, key []byte, numTasks int) (*Way, error) {
 	})
 }
 
-// meet says the first words within a time.
+// meet exchanges the first messages on conn, within limit.
 func meet(conn net.Conn, key []byte, out proved.Direction, limit time.Duration,
 	words func(*proved.Stream) (*Way, error)) (w *Way, err error) {
 	var s *proved.Stream
@@ -155,8 +155,8 @@ func hear(s *proved.Stream, want proved.Kind, numTasks int) (task int, err error
 // Close ends a way that was not attached.
 func (w *Way) Close() { w.stream.Close() }
 
-// Attach makes w the way to its node, and reads it. If it is not to be that, it is closed, with an
-// error.
+// Attach makes w the way to its node, and reads it. If w cannot be that, Attach closes it and
+// returns an error.
 func (h *Hub) Attach(w *Way) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -180,7 +180,7 @@ func (h *Hub) Attach(w *Way) error {
 	return nil
 }
 
-// trunkFor is what w can be a way of; nil: of none. mu is held.
+// trunkFor is the trunk that w can be a way of; nil: there is none. mu is held.
 func (h *Hub) trunkFor(w *Way) *trunk {
 	if h.span == nil || w.Task >= len(h.span.nodes) {
 		return nil
@@ -198,7 +198,7 @@ func (h *Hub) trunkFor(w *Way) *trunk {
 }
 
 // watchSilence has the kernel end a connection whose other end acknowledges nothing: the process
-// there may be stopped for as long as it likes, the machine may not be gone.
+// there may be stopped for any time, but the machine must be there.
 func watchSilence(c *net.TCPConn) {
 	_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
 		Interval: 5 * time.Second, Count: 7})
@@ -213,7 +213,7 @@ func watchSilence(c *net.TCPConn) {
 func (t *trunk) writeAll(w *Way) {
 	if !w.called && w.stream.Send(kindTaken, proved.NewContent(hello(t.hub.span.task,
 		len(t.hub.tasks)))) != nil {
-		return // reading tells why
+		return // readAll gets the reason
 	}
 	for {
 		batch := w.queue.take()
