@@ -11,8 +11,8 @@ import (
 	"lapi/core/poll"
 )
 
-// A PMIx server's process cannot be asked for by the connection to it, which is TCP and libpmix's
-// own. It is the ancestor of this process that listens at the server's address.
+// The connection to a PMIx server does not show the server's process: it is TCP, and libpmix's own.
+// The process is the ancestor of this process that listens at the server's address.
 
 // pmixAddresses are the variables in which a server of some version says it, newest first.
 var pmixAddresses = []string{"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
@@ -31,8 +31,8 @@ func (r *reader) pmixPort() uint16 {
 	return 0
 }
 
-// listeningAncestor is the ancestor of this process that listens at a TCP port. Nil: none that is
-// this user's.
+// listeningAncestor is the ancestor of this process that listens at a TCP port. Nil: there is none
+// of this user's.
 func listeningAncestor(port uint16) *os.File {
 	sockets := listening(port)
 	for pid := os.Getppid(); pid > 1 && len(sockets) > 0; pid = parentOf(pid) {

@@ -7,9 +7,9 @@ import (
 	"lapi/core/job/wire"
 )
 
-// attended is a session of a task whose launcher's daemon on this node is watched: where that is
-// killed, nobody else ends the task. The socket's end would not do, as it is closed by MPI_Finalize
-// too.
+// attended is a session of a task whose launcher's daemon on this node is watched: if the daemon is
+// killed, nothing else ends the task. To watch the socket's end would not do, as MPI_Finalize
+// closes the socket too.
 type attended struct {
 	Session
 	watch   *watch

@@ -21,16 +21,17 @@ import (
 )
 
 // Tasks that were started by hand, and list each other in MP_COMMON_TASKS, have a hub as those of
-// a launcher's job have (nodehub.go, package hub), in the process of one of them. It is whoever
-// has the hub's name: the first that looks for it and finds nobody, and the first that does so
-// when that one has ended. Each keeps a name of its own, too, so that none is there twice, and a
-// new hub knows who has ended.
+// a launcher's job have (nodehub.go, package hub), in the process of one of them. The hub's name
+// decides which: the first task that looks for it and finds nobody has the hub, and the next such
+// task when that one's process has ended. Each task keeps a name of its own, too, so that no task
+// is there twice, and a new hub knows which tasks have ended.
 
 // wireUpLimit is how long a task that was started by hand waits for the others, without limit with
 // MP_DEBUG_NOTIMEOUT. A variable for tests.
 var wireUpLimit = 60 * time.Second
 
-// hubAnswer is how long a hub may take to say who is missed. Its process may be stopped. Likewise.
+// hubAnswer is how long a hub may take to say which tasks are missing. Its process may be stopped.
+// Likewise.
 var hubAnswer = 5 * time.Second
 
 const (
@@ -38,7 +39,7 @@ const (
 	// a name that is taken and refuses belongs to a process that is about to listen, so long at
 	// most
 	mayListen = 20 * time.Millisecond
-	// settleLimit is how long LAPI_Resume_totask waits for what it asks the hub.
+	// settleLimit is how long LAPI_Resume_totask waits for the hub's answer.
 	settleLimit = 3 * time.Second
 )
 
@@ -69,8 +70,8 @@ func membersOf(c *Config) []int {
 	return all
 }
 
-// joinByHand has this process have a keeper for the job, and returns it. It is there until as many
-// leaveByHand have followed.
+// joinByHand makes this process's keeper for the job, if there is none, and returns it. It stays
+// until leaveByHand was called as often.
 func joinByHand(c *Config) (*handHub, error) {
 	byHandHubs.Lock()
 	defer byHandHubs.Unlock()
@@ -110,8 +111,8 @@ func joinByHand(c *Config) (*handHub, error) {
 	return n, nil
 }
 
-// forget has others find this task no more, and its next session begin anew. The lock of byHandHubs
-// is held.
+// forget gives up this task's name, so that others do not find it any more, and its next session
+// begins anew. The lock of byHandHubs is held.
 func (n *handHub) forget() {
 	for key, other := range byHandHubs.all {
 		if other == n {
@@ -121,8 +122,8 @@ func (n *handHub) forget() {
 	unlisten(n.name)
 }
 
-// leaveByHand is for a session that is closed. After the last one this process is none of the
-// job's, and another one may be its task.
+// leaveByHand is for a session that is closed. After the last one this process does not belong to
+// the job any more, and another may become its task.
 func (n *handHub) leaveByHand() {
 	byHandHubs.Lock()
 	n.sessions--
@@ -157,8 +158,8 @@ func takeOwnName(c *Config) (fd int, err error) {
 // as those of two nodes, have one each.
 func (n *handHub) hubName() string { return fmt.Sprint("hub", n.members[0]) }
 
-// reach connects to the hub, which this process has from then on if nobody else has it. Once the
-// job has begun it goes on without a hub rather than end, whoever has taken the hub's name.
+// reach connects to the hub, and creates it in this process if no other has it. Once the job has
+// begun, the job goes on without a hub rather than end, whichever process has taken the hub's name.
 func (n *handHub) reach() (socket int, err error) {
 	for began, retry := time.Now(), firstRetry; !n.over.Load(); retry = min(2*retry, lastRetry) {
 		fd, err := find(&n.c, n.hubName())
@@ -220,8 +221,8 @@ type known struct {
 	part  Part // as another hub may ask for it again; the files are the caller's
 }
 
-// Rejoiner is what a Session offers whose tasks may die and rejoin: those that were started by
-// hand, as nobody but the user starts one again. Like the rest of a Session it is used under its
+// Rejoiner is implemented by Sessions whose tasks may die and rejoin: tasks that were started by
+// hand, as only the user starts such a task again. Like the rest of a Session it is used under its
 // context's lock.
 type Rejoiner interface {
 	// Answer gives this task's part to a task whose TaskRejoined Poll has returned. The files stay
@@ -277,7 +278,7 @@ func (s *byHandSession) Exchange(part Part) ([]Part, error) {
 	all, err := s.launched.Exchange(Part{Data: s.life.Before(part.Data), Files: part.Files})
 	for t := range all {
 		if all[t].Data == nil {
-			continue // it is not there
+			continue // the task is not there
 		}
 		k, ok := known{given: true, part: part}, false
 		if k.life, all[t].Data, ok = wire.CutLife(all[t].Data); !ok {
@@ -338,7 +339,7 @@ func (s *byHandSession) heard(m wire.Message) error {
 	return nil
 }
 
-// missing says whom the exchange has waited for. Nobody: it is about to be over.
+// missing says which tasks the exchange has waited for. None: it is about to be over.
 func (s *byHandSession) missing(tasks []int, rejoins bool) error {
 	if len(tasks) == 0 {
 		return nil

@@ -17,7 +17,7 @@ type coming struct {
 	list []net.Conn
 }
 
-// add gives a connection a place.
+// add adds a connection, and closes the oldest if there are too many.
 func (c *coming) add(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +28,7 @@ func (c *coming) add(conn net.Conn) {
 	c.list = append(c.list, conn)
 }
 
-// leave takes a connection out, which has proved the key or failed; false: it was closed.
+// leave removes a connection that has proved the key or failed; false: it was closed.
 func (c *coming) leave(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -341,8 +341,8 @@ func (r *reader) udpPacketSize(c *Config) error {
 	return nil
 }
 
-// udpLoss reads LAPI_UDP_LOSS. A test must not believe that it has tried what it has not: a bad
-// value is an error.
+// udpLoss reads LAPI_UDP_LOSS. A bad value is an error: a test would otherwise believe that it had
+// lost packets.
 func (r *reader) udpLoss(c *Config) (err error) {
 	if s, ok := r.get("LAPI_UDP_LOSS"); ok {
 		c.UDPLoss, err = ParseLoss(s)

@@ -11,11 +11,12 @@ import (
 	"lapi/core/job/rendezvous"
 )
 
-// A launcher of the field, such as mpiexec.hydra, knows nothing of LAPI. It tells a task who it is,
-// and lets tasks exchange one card each (package pmi). From there on they go on as tasks started by
-// hand: each knows the others of its node, and has a name for the job that no other job has.
+// A launcher of the field, such as mpiexec.hydra, knows nothing of LAPI. It gives a task its
+// number, and lets tasks exchange one card each (package pmi). From there on they work as tasks
+// started by hand: each knows the others of its node, and has a name for the job that no other job
+// has.
 
-// starter is who has started a task, as far as its environment says.
+// starter is what has started a task, as far as the task's environment says.
 type starter uint8
 
 const (
@@ -27,8 +28,8 @@ const (
 )
 
 // OpenPMIx connects to the PMIx server that has started this process, or finds the connection that
-// there is. The library's C part has it, which core does not import: whoever links both sets it,
-// before any FromEnv. Nil: such tasks are refused.
+// there is. The library's C part has it, which core does not import: the package that links both
+// sets it, before any FromEnv. Nil: such tasks are refused.
 var OpenPMIx func() (pmi.Launcher, error)
 
 // MPIIsUsed says whether MPI is in this process and initialised. Likewise set by the package that
@@ -44,9 +45,9 @@ var EndAnswered func()
 
 const pmiVariable = "PMI_FD"
 
-// starter looks for whoever has started this task. Whoever sets both MP_PROCS and MP_CHILD knows
-// better than a launcher around it. An MPI's launcher inside of a step of Slurm leaves Slurm's
-// variables, which are those of its own daemons: so Slurm comes last.
+// starter finds out what has started this task. A user or launcher that sets both MP_PROCS and
+// MP_CHILD knows better than a launcher around it. An MPI's launcher inside of a step of Slurm
+// leaves Slurm's variables, which are those of its own daemons: so Slurm comes last.
 func (r *reader) starter() (starter, error) {
 	both := func(a, b string) bool {
 		_, first := r.get(a)
@@ -128,7 +129,8 @@ func (r *reader) adapterWishes(c *Config) (err error) {
 	return nil
 }
 
-// portSession is this process's session with the launcher at PMI_PORT, which takes one of it.
+// portSession is this process's session with the launcher at PMI_PORT, which accepts only one from
+// it.
 var portSession struct {
 	sync.Once
 	client *pmi.Client
@@ -178,7 +180,7 @@ func (r *reader) pmixIdentity(c *Config) error {
 	return nil
 }
 
-// meetByAddress has tasks started by hand exchange their cards by way of task 0.
+// meetByAddress lets tasks started by hand exchange their cards by way of task 0.
 func (r *reader) meetByAddress(c *Config) {
 	address, _ := r.get(rendezvous.Variable)
 	c.openField = func() (pmi.Launcher, int, error) {
@@ -200,8 +202,7 @@ func (r *reader) meetByAddress(c *Config) {
 	}
 }
 
-// checkIdentity holds what a launcher says, by that variable among others, against what is
-// possible.
+// checkIdentity checks a launcher's values, of that variable among others.
 func checkIdentity(c *Config, variable string) error {
 	if c.NumTasks < 1 || c.NumTasks > maxTasks || c.Task < 0 || c.Task >= c.NumTasks {
 		return &EnvError{variable, codeNoEnvVar, fmt.Sprintf("the launcher says task %d of %d; "+
@@ -217,8 +218,8 @@ func (c *Config) Gathered() bool { return c.Launched || c.start != byHand }
 // launcherPatience is much longer than launchers take to end a job's tasks.
 const launcherPatience = 2 * time.Second
 
-// LauncherPatience is how long a task that has to end, because another is lost, leaves that to its
-// launcher. It is none where nobody but the task itself does so.
+// LauncherPatience is how long a task that has to end, because another is lost, waits for its
+// launcher to end it. It is 0 where no launcher would do so.
 func (c *Config) LauncherPatience() time.Duration {
 	switch c.start {
 	case byPMI, byPort, byPMIx:
@@ -228,7 +229,7 @@ func (c *Config) LauncherPatience() time.Duration {
 }
 
 // LauncherSocket is the socket of the launcher that has started this process, -1: none; asked: the
-// process has begun with it, so it must take leave.
+// process has begun a session with it, which it must end.
 func LauncherSocket(getenv func(string) (string, bool)) (fd int, asked bool) {
 	met.Lock()
 	defer met.Unlock()

@@ -9,10 +9,10 @@ import (
 	"lapi/core/job/adapters"
 )
 
-// fieldCard is what a task tells the others by a launcher of the field. On the wire: a version (8),
-// the node's identity, the name of a socket, the port (16, little-endian), the length of the host's
-// name (8), that name, the network interfaces, and of task 0 a secret: a name for the job, and its
-// key; or both sealed.
+// fieldCard is what a task sends to the others through a launcher of the field. On the wire: a
+// version (8), the node's identity, the name of a socket, the port (16, little-endian), the length
+// of the host's name (8), that name, the network interfaces, and of task 0 a secret: a name for the
+// job, and its key; or both sealed.
 type fieldCard struct {
 	node   [nodeSize]byte
 	socket [socketSize]byte // names the socket at which the tasks of its node find it
@@ -32,7 +32,7 @@ const (
 
 var errCard = errors.New("it runs another version of the library")
 
-// fill says where the task is; first: it is task 0 and makes the secret.
+// fill writes where the task is; first: it is task 0 and makes the secret.
 func (f *fieldCard) fill(at place, first bool) {
 	sum := sha256.Sum256([]byte(at.text))
 	copy(f.node[:], sum[:])

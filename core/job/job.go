@@ -191,10 +191,10 @@ type Session interface {
 	Descriptor() int
 	// Poll returns the next event without blocking.
 	Poll() (Event, bool)
-	// Publish has each other task of the session that has not left get a TaskMoved with this task's
+	// Publish sends each other task of the session that has not left a TaskMoved with this task's
 	// address, of at most 1 KiB, whichever hub ends meanwhile.
 	Publish(address []byte)
-	// Leave tells the others that this task leaves in good order (LAPI_Term): no TaskDied is
+	// Leave notifies the others that this task leaves in good order (LAPI_Term): no TaskDied is
 	// sent for it on this instance.
 	Leave()
 	// ExitNotice is for a process that ends with status 0 without LAPI_Term: the record to send
@@ -205,7 +205,7 @@ type Session interface {
 	Close() error
 }
 
-// Departures is what a Session offers that learns which tasks have left in good order (Leave).
+// Departures is implemented by Sessions that learn which tasks have left in good order (Leave).
 type Departures interface {
 	// Departed are the tasks that Poll has found to have left since the last call. Messages that
 	// they sent before may still be on their way.

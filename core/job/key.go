@@ -40,7 +40,7 @@ func (c *Config) Key() (key []byte, authenticated bool, err error) {
 		err = fetchKey(c)
 	case c.keyFile != "":
 		c.key, err = readKeyFile(c.keyFile)
-	case c.start != byHand && c.start != byAddress: // without a key file anybody may have listened
+	case c.start != byHand && c.start != byAddress: // without a key file others may have listened
 		met.Lock()
 		err = met.copyKey(c)
 		met.Unlock()

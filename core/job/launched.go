@@ -14,12 +14,12 @@ import (
 )
 
 // launched is a session with a hub: lapirun's, or, by the keeper of this process, that of the node
-// (nodehub.go). It has a socket of
-// its own, of which the launcher gets the other end through the inherited socket: so sessions of
-// several instances need not know of each other, and a session's end is seen when its process ends.
+// (nodehub.go). It has a socket of its own, of which the launcher gets the other end through the
+// inherited socket: so sessions of several instances need not know of each other, and a session's
+// end is seen when its process ends.
 type launched struct {
 	task, numTasks int
-	server         string // who serves it, for messages
+	server         string // what serves it, for messages
 	conn           *wire.Conn
 	watch          *watch
 	scratch        *wire.Scratch
@@ -35,7 +35,7 @@ type launched struct {
 	more     func(wire.Message) error // takes other messages
 }
 
-// server is who has the hub, for messages.
+// server names the process that has the hub, for messages.
 func (c *Config) server() string {
 	if c.Launched {
 		return "lapirun"
@@ -43,8 +43,8 @@ func (c *Config) server() string {
 	return "the keeper of this process"
 }
 
-// LauncherProcess is the process whose descendants the tasks of this node are; 0: the task was
-// started by hand, or that process is not visible here.
+// LauncherProcess is the process from which the tasks of this node descend; 0: the task was started
+// by hand, or that process is not visible here.
 func (c *Config) LauncherProcess() int {
 	if !c.Launched {
 		return 0
@@ -52,7 +52,7 @@ func (c *Config) LauncherProcess() int {
 	return wire.PeerPID(c.launcherFD)
 }
 
-// connectLauncher says hello to the launcher and returns the connection; c has the job key then.
+// connectLauncher sends Hello to the launcher and returns the connection; c has the job key then.
 func connectLauncher(c *Config, purpose wire.Purpose, instance int) (*wire.Conn, error) {
 	// Programs that the task starts later shall not hold the launcher's socket.
 	unix.CloseOnExec(c.launcherFD)
@@ -158,7 +158,7 @@ func (s *launched) Exchange(part Part) ([]Part, error) {
 	return s.others()
 }
 
-// contribute begins an exchange: it sends what can be sent at once.
+// contribute begins an exchange: it sends as much as can be sent at once.
 func (s *launched) contribute(part Part) error {
 	s.conn.Queue(wire.Message{Kind: wire.Part, Number: s.round, Data: part.Data, Files: part.Files})
 	_, err := flush(s.conn)
@@ -215,7 +215,7 @@ func (s *launched) unpack(m wire.Message) ([]Part, error) {
 	return parts, nil
 }
 
-// note keeps what a message says about the job for Poll. An error ends an exchange.
+// note keeps a message's news about the job for Poll. An error ends an exchange.
 func (s *launched) note(m wire.Message) error {
 	kind := TaskDied
 	if m.Kind == wire.Ended {
@@ -330,7 +330,7 @@ func (s *launched) ExitNotice() ([]byte, []int) {
 		[]int{s.conn.Fd()}
 }
 
-// sendLast says Leave: without it the others would take this task for dead.
+// sendLast sends Leave: without it the others would take this task for dead.
 func sendLast(conn *wire.Conn) { sendSoon(conn, wire.Message{Kind: wire.Leave}) }
 
 // sendSoon sends m and waits for it to go, a second at most.

@@ -33,8 +33,8 @@ const (
 	tcpListen   = 10
 )
 
-// askListening adds what the kernel says. An error: it does not know this question, or a filter forbids
-// it.
+// askListening adds the sockets that the kernel lists. An error: the kernel does not know this
+// request, or a filter forbids it.
 func askListening(port uint16, sockets map[string]bool) error {
 	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -63,7 +63,7 @@ func askListening(port uint16, sockets map[string]bool) error {
 	return nil
 }
 
-// takeListening adds what a part of the kernel's answer says; more: it has others.
+// takeListening adds the sockets of one part of the kernel's answer; more: further parts follow.
 func takeListening(s int, sockets map[string]bool) (more bool, err error) {
 	b := make([]byte, 32<<10) // the kernel's parts are shorter
 	n, _, err := unix.Recvfrom(s, b, 0)
@@ -97,7 +97,7 @@ func nonInterrupt(err error) error {
 	return err
 }
 
-// readListening adds what the files in /proc say.
+// readListening adds the sockets that the files in /proc list.
 func readListening(port uint16, sockets map[string]bool) {
 	const listens = "0A"
 	end := fmt.Sprintf(":%04X", port)

@@ -12,8 +12,8 @@ import (
 	"lapi/core/job/wire"
 )
 
-// A launcher's exchange waits for all tasks of the job, and does not say for which. Most launchers
-// end the job when a task has ended before; those that let the others live (mpiexec.hydra
+// A launcher's exchange waits for all tasks of the job, and does not say which are missing. Most
+// launchers end the job when a task has ended before; those that let the others live (mpiexec.hydra
 // -disable-auto-cleanup, srun) would have them wait for ever. So a task that waits looks which
 // tasks have a process on its node, and gives up when one of them has no process any more. It sees
 // nothing of other nodes: for those there is the limit.
@@ -45,7 +45,7 @@ type mates struct {
 	processes      func(*launcherKind) []process
 }
 
-// launcherKind is how launchers tell a process who it is: in these variables.
+// launcherKind names the variables in which a launcher passes a process its task number.
 type launcherKind struct {
 	task, job string
 	local     string // the number of tasks of this node
@@ -65,7 +65,7 @@ type process struct {
 	job       string
 }
 
-// newMates begins to wait.
+// newMates begins a wait for the tasks of this node.
 func newMates(c *Config, socket int) *mates {
 	m := &mates{task: c.Task, numTasks: c.NumTasks, kind: launcherKinds[c.start],
 		seen: make(map[int]bool), absent: make(map[int]bool), begun: time.Now(),
@@ -85,7 +85,7 @@ func newMates(c *Config, socket int) *mates {
 	return m
 }
 
-// look says, as an error, why waiting is in vain. It may be called as often as one likes.
+// look returns an error if waiting is in vain. It may be called at any rate.
 func (m *mates) look() error {
 	now := time.Now()
 	if m.limit > 0 && now.Sub(m.begun) > m.limit {
@@ -103,8 +103,8 @@ func (m *mates) look() error {
 	return m.missed(m.processes(m.kind))
 }
 
-// local are the tasks of this node, as the launcher names them. Nil: it does not, or they may not
-// all have been started after that time.
+// local are the tasks of this node, as the launcher names them. Nil: it does not name them, or may
+// not have started all of them by that time.
 func (m *mates) local(waited time.Duration) (all []int) {
 	if waited > m.kind.starts && os.Getenv(m.kind.local) == strconv.Itoa(m.numTasks) {
 		for t := range m.numTasks {
@@ -161,7 +161,7 @@ func (m *mates) missed(all []process) error {
 	return nil
 }
 
-// started says whether the launcher's process is an ancestor of that one.
+// started says whether the launcher's process is an ancestor of process pid.
 func (m *mates) started(pid int) bool {
 	for pid > 1 && pid != m.daemon && m.daemon != 0 {
 		pid = parentOf(pid)

@@ -66,7 +66,7 @@ func (c *Config) Meet() ([]string, error) {
 	return said, nil
 }
 
-// tell writes into c what is known.
+// tell writes the results of the meeting into c.
 func (m *meeting) tell(c *Config) {
 	c.CommonTasks, c.Partition = slices.Clone(m.node), m.partition
 	c.kept, c.launcherFD, c.daemon = m.control >= 0, m.control, m.daemon
@@ -78,7 +78,7 @@ func (m *meeting) tell(c *Config) {
 	}
 }
 
-// hold is the exchange.
+// hold holds the exchange.
 func (m *meeting) hold(c *Config) error {
 	l, socket, err := c.openField()
 	if err != nil {
@@ -101,7 +101,7 @@ func (m *meeting) hold(c *Config) error {
 	}
 	if err != nil {
 		if c.start == byAddress {
-			_ = l.Abort(1) // it listens; a launcher of the field learns it from the exit status
+			_ = l.Abort(1) // closes task 0's port; other launchers see the exit status
 		}
 		return err
 	}
@@ -153,7 +153,7 @@ func (m *meeting) ownCard(c *Config) (f fieldCard, err error) {
 	return f, c.sealSecret(&f)
 }
 
-// read draws the conclusions from all tasks' cards, and wipes them.
+// read evaluates all tasks' cards, and wipes them.
 func (m *meeting) read(c *Config, cards [][]byte) ([]fieldCard, error) {
 	all := make([]fieldCard, len(cards))
 	for i, b := range cards {

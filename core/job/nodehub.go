@@ -27,15 +27,15 @@ import (
 // task that lives. The others of the node reach it by a socket in the abstract name space, hubs
 // each other by TCP.
 //
-// Every task listens for both from before its card goes out to its end, at the door if there are
-// other nodes. So who refuses a connection has ended, and no two tasks can hold each other for the
-// lowest:
+// Every task listens for both from before its card goes out until it ends; for TCP only if there
+// are other nodes. So a task that refuses a connection has ended, and no two tasks can take each
+// other for the lowest:
 //
 //   - a task that misses its hub tries all tasks of its node, from the lowest on, up to itself;
 //   - a hub that misses another node's does the same by TCP;
-//   - a task that is found so has a hub from then on if all before it have ended. Else it hangs up.
+//   - a task that is reached so creates the hub if all before it have ended. Else it hangs up.
 //
-// So a hub is made when somebody looks for it, and not while tasks end one after another.
+// So a hub is created when a task looks for it, and not while tasks end one after another.
 type nodeHub struct {
 	task  int
 	nodes []int       // the node of each task
@@ -45,7 +45,7 @@ type nodeHub struct {
 	// find it, and other nodes' hubs
 	sockets [][socketSize]byte
 	ports   []uint16
-	key     []byte // what hubs prove themselves by
+	key     []byte // by which hubs prove their messages
 	in      entrances
 
 	mu    sync.Mutex
@@ -56,7 +56,7 @@ type nodeHub struct {
 const (
 	hubLimit   = 60 * time.Second // for all hubs to reach each other, or be reached
 	dialLimit  = 5 * time.Second  // for one address of a hub
-	acceptRest = 10 * time.Second // longer than hubLimit, so that who dials says why it failed
+	acceptRest = 10 * time.Second // longer than hubLimit, so that the dialing hub reports the failure
 	// a hub answers a call at once, unless its machine is loaded
 	firstCall = time.Second
 	lastCall  = 10 * time.Second
@@ -68,7 +68,7 @@ const (
 	lastLook  = time.Second
 )
 
-// entrances are where a task is found: by the tasks of its node, and by other nodes' hubs.
+// entrances are where a task listens for the tasks of its node, and for other nodes' hubs.
 type entrances struct {
 	socket  *os.File     // in the abstract name space
 	door    net.Listener // TCP; nil: there is none
@@ -102,8 +102,8 @@ func (in *entrances) shut() {
 	}
 }
 
-// hubName is where the tasks of its node find a task. It is random, so that no other task ever has
-// it.
+// hubName is the name at which the tasks of its node find a task. It is random, so that no other
+// task ever has it.
 func hubName(socket [socketSize]byte) string {
 	return fmt.Sprintf("@lapi/%d/hub/%x", os.Geteuid(), socket)
 }
@@ -152,8 +152,8 @@ func (n *nodeHub) remember(all []fieldCard) {
 	}
 }
 
-// reach connects to the node's hub. If all before have ended this process finds itself, and so has
-// to have it.
+// reach connects to the node's hub. If all tasks before this one have ended, this process reaches
+// itself, and so creates the hub.
 func (n *nodeHub) reach() (socket int, err error) {
 	for retry, begin := firstRetry, time.Now(); ; retry = min(2*retry, lastRetry) {
 		for _, t := range n.mates {
@@ -161,7 +161,7 @@ func (n *nodeHub) reach() (socket int, err error) {
 			if err == nil {
 				return fd, nil
 			}
-			if time.Since(begin) > hubLimit { // who cannot be reached for very long does not come
+			if time.Since(begin) > hubLimit { // a task out of reach for so long does not come
 				err = errNobody
 			}
 			if !n.hasEnded(t, err) {
@@ -182,7 +182,7 @@ func (n *nodeHub) hasEnded(task int, why error) bool {
 	return n.ended[task]
 }
 
-// lead is the hub, if this process has it, or has to have it from now on.
+// lead returns the hub if this process has it, or has to create it now.
 func (n *nodeHub) lead() *hub.Hub {
 	n.mu.Lock()
 	h := n.hub
@@ -240,7 +240,7 @@ func (n *nodeHub) make() *hub.Hub {
 	return h
 }
 
-// look tells the hub of a task of the node that has ended before it came.
+// look reports a task of the node that has ended before it came to the hub.
 func look(h *hub.Hub, task int, first time.Duration, ended func() bool) {
 	for pause := first; ; pause = min(2*pause, lastLook) {
 		time.Sleep(pause)
@@ -254,7 +254,7 @@ func look(h *hub.Hub, task int, first time.Duration, ended func() bool) {
 	}
 }
 
-// miss gives up the nodes whose hubs have not come in the beginning.
+// miss gives up the nodes whose first hubs do not come.
 func (n *nodeHub) miss(h *hub.Hub) {
 	for node := range slices.Max(n.nodes) + 1 {
 		if node > n.nodes[n.task] && !h.Reached(node) {
@@ -322,8 +322,8 @@ func (n *nodeHub) hearHubs() {
 	}
 }
 
-// call connects the hub to another node's, whichever task there has it, when it is missed. If that
-// cannot be, or all tasks there have ended, the node is lost.
+// call connects the hub to another node's when that is missing, whichever task there has it. If
+// that fails, or all tasks there have ended, the node is lost.
 func (n *nodeHub) call(h *hub.Hub, node int) {
 	if !h.Wanted(node) {
 		return
@@ -368,8 +368,8 @@ func (n *nodeHub) call(h *hub.Hub, node int) {
 
 var errNoAddress = errors.New("it has no address")
 
-// callTask calls a task of another node at its addresses. That it is refused the error says only if
-// it is at all of them: some may be those of other machines, too.
+// callTask calls a task of another node at its addresses. The error is a refusal only if all
+// addresses refuse: other machines may have some of these addresses, too.
 func (n *nodeHub) callTask(h *hub.Hub, task int, limit time.Duration) error {
 	why := errNoAddress
 	mine, other := &n.hosts[n.nodes[n.task]], &n.hosts[n.nodes[task]]
@@ -399,7 +399,7 @@ func callOnce(at netip.AddrPort, n *nodeHub, limit time.Duration) (*hub.Way, err
 	return hub.Call(conn, n.key, n.task, len(n.nodes), limit)
 }
 
-// dialPatiently waits for somebody to listen there.
+// dialPatiently waits until some process listens there.
 func dialPatiently(name string) (int, error) {
 	for retry, end := firstRetry, time.Now().Add(hubLimit); ; retry = min(2*retry, lastRetry) {
 		fd, _, err := dial(name)

@@ -20,7 +20,7 @@ type Sealer interface {
 }
 
 // Munge is munge's daemon on this host. The library's C part asks it, which core does not import:
-// whoever links both sets it, before any FromEnv. Nil: there is none.
+// the package that links both sets it, before any FromEnv. Nil: there is none.
 var Munge Sealer
 
 // sealing is what LAPI_MUNGE says.
@@ -35,7 +35,7 @@ const (
 // mungeVariable is this library's own.
 const mungeVariable = "LAPI_MUNGE"
 
-// sealedBegin is how a credential begins: nothing else in a card's place for the secret does.
+// sealedBegin is how a credential begins: no other content of a card's secret begins so.
 const sealedBegin = "MUNGE:"
 
 // maxSealed bounds what a card may hold of it, bytes.
@@ -89,7 +89,7 @@ func seal(secret []byte) ([]byte, error) {
 
 func isSealed(b []byte) bool { return bytes.HasPrefix(b, []byte(sealedBegin)) }
 
-// openSecret makes plain what task 0 has sealed.
+// openSecret opens the secret that task 0 has sealed.
 func (c *Config) openSecret(f *fieldCard) error {
 	switch {
 	case !isSealed(f.secret):

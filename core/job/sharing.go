@@ -16,8 +16,8 @@ import (
 )
 
 // Where a launcher's space is slow, one task of each node gets all cards and passes them on to the
-// others of its node, which ask for none but task 0's. Which one it is the kernel decides: whoever
-// is the first to bind a name that all of the node know.
+// others of its node, which ask for none but task 0's. The kernel decides which: the first to bind
+// a name that all tasks of the node know.
 
 // sharedFrom is from how many tasks on that pays.
 const sharedFrom = 16

@@ -16,13 +16,13 @@ import (
 // one while it has a session, and so has the hub of those that list each other.
 //
 // A process that the owner of a name has forked, and that lives on, keeps the name taken. So each
-// name has a few slots. It is taken in the first that no living process listens on, and who looks
-// for it tries them all.
+// name has a few slots. A task takes the first slot on which no living process listens; a task that
+// looks for the name tries them all.
 
 const nameSlots = 4
 
-// slotName is the abstract socket of a name slot: a task's number, or what else has a name. A
-// partition that is long or no plain word appears as its hash.
+// slotName is the abstract socket of a name slot: of a task, by its number, or of something else
+// with a name. A partition that is long or no plain word appears as its hash.
 func slotName(c *Config, what string, slot int) string {
 	partition := c.Partition
 	if len(partition) > 32 ||
@@ -51,7 +51,7 @@ func dial(name string) (conn, pid int, err error) {
 	return conn, pid, err
 }
 
-// find connects to whoever has a name, in whichever slot. ECONNREFUSED: nobody has it.
+// find connects to the process that has a name, in whichever slot. ECONNREFUSED: no process has it.
 func find(c *Config, what string) (conn int, err error) {
 	for slot := range nameSlots {
 		conn, _, err = dial(slotName(c, what, slot))
@@ -68,7 +68,8 @@ func take(c *Config, what string, patient bool) (fd int, err error) {
 	for slot := range nameSlots {
 		fd, err = wire.Listen(slotName(c, what, slot))
 		if err == nil {
-			// Of two that take different slots at one time who listens later sees the other.
+			// Of two processes that take different slots at one time, the one that listens later
+			// sees the other.
 			if err = nobodyBut(c, what, slot); err != nil {
 				unix.Close(fd)
 				return -1, err
@@ -102,7 +103,7 @@ func nobodyBut(c *Config, what string, own int) error {
 	return nil
 }
 
-// unlisten gives a name back, also where a child that this process has forked has the socket, too.
+// unlisten frees a name, also where a child that this process has forked has the socket, too.
 func unlisten(socket *os.File) {
 	if raw, err := socket.SyscallConn(); err == nil {
 		// an error: it is closed already

@@ -12,8 +12,7 @@ import (
 	"lapi/descriptor"
 )
 
-// parseLauncher reads LauncherVariable and checks that the descriptor is the socket that it speaks
-// of.
+// parseLauncher reads LauncherVariable and checks that the descriptor is the socket that it names.
 func parseLauncher(s string) (fd int, err error) {
 	number, inode, ok := strings.Cut(s, ":")
 	if !ok {
@@ -82,7 +81,7 @@ func readiness(sent bool) int16 {
 	return unix.POLLIN | unix.POLLOUT
 }
 
-// flush sends what it can; a peer that is gone takes nothing more, which reading will tell.
+// flush sends what it can; a peer that is gone takes nothing more, which reading shows.
 func flush(conn *wire.Conn) (sent bool, err error) {
 	sent, err = conn.Flush()
 	if err == io.EOF {

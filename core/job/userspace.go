@@ -57,8 +57,8 @@ func parsePort(s string) (p Port, err error) {
 	return p, nil
 }
 
-// userSpace reads MP_EUILIB. Scripts ask for user space as a matter of course, so that it is not to
-// be had is an error only where LAPI_US, this library's own, says so.
+// userSpace reads MP_EUILIB. Scripts ask for user space as a matter of course. So a lack of it is
+// an error only where LAPI_US, this library's own, says so.
 func (r *reader) userSpace(c *Config) error {
 	us, usSet := r.get("LAPI_US")
 	only := strings.EqualFold(us, "only")

@@ -9,7 +9,7 @@ import (
 )
 
 // An interface that is up may have no carrier yet: its cable, switch or driver needs some seconds
-// after a boot or a reset. Where the choice of addresses depends on it, it is waited for.
+// after a boot or a reset. Tasks wait for it where the choice of addresses depends on it.
 
 const (
 	carrierLimit = 5 * time.Second
@@ -23,9 +23,9 @@ func lateInterface(name string) bool {
 	return err != nil
 }
 
-// ChooseAwaiting is Choose of what list finds. It waits for carriers if the choice depends on them:
-// 5 seconds at most, while list is called again and again, then it goes on without. It returns the
-// nodes that it has chosen for. An error of list ends it.
+// ChooseAwaiting is Choose for the nodes that list finds. It waits for carriers if the choice
+// depends on them: 5 seconds at most, while list is called again and again, then it goes on
+// without. It returns the nodes that it has chosen for. An error of list ends it.
 //
 // say gets what a user should know: which carriers are waited for, and which did not come. of is
 // put after the name of an interface there, to say whose it is, such as " under 'ip netns exec a'";
@@ -55,7 +55,7 @@ func ChooseAwaiting(list func() ([]Node, error), device string, instances int,
 }
 
 // awaited names the interfaces without carrier that the choice would take if they had one, a word
-// for each; of tells whose they are.
+// for each; of says whose they are.
 func awaited(nodes []Node, device string, instances int, of func(i int) string) (names []string) {
 	now, err := Choose(nodes, device, instances)
 	hoped, hopedErr := Choose(withCarriers(nodes), device, instances)

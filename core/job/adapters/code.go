@@ -122,8 +122,8 @@ func (i Interface) append(b []byte) []byte {
 	return b
 }
 
-// Decode reads what Append has written at the beginning of b, and returns what follows it. Nothing
-// in b is believed: it refuses what Append does not write.
+// Decode reads what Append has written at the beginning of b, and returns what follows it. It does
+// not trust b: it refuses bytes that Append does not write.
 func Decode(b []byte) (n Node, rest []byte, err error) {
 	c := cursor{b: b}
 	n.Namespace = binary.LittleEndian.Uint64(c.take(8))

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Node is what network a node has, as seen from inside it.
+// Node is the network interfaces of a node, as seen from inside it.
 type Node struct {
 	// Namespace is a number for the network namespace; 0: unknown, so Choose takes it for a
 	// namespace that no other node has. To Choose, nodes with one number have the same interfaces:
@@ -58,8 +58,8 @@ func List() (Node, error) {
 	return n, nil
 }
 
-// networkNamespace is the kernel's number for the network namespace of this process, the same for
-// no two of a machine; 0 if it does not tell (before Linux 5.14).
+// networkNamespace is the kernel's number for the network namespace of this process, different for
+// any two of a machine; 0 if the kernel does not say (before Linux 5.14).
 func networkNamespace() uint64 {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

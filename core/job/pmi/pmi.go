@@ -1,5 +1,5 @@
-// Package pmi asks the launcher of an MPI who this task is, and passes one card of each task to all
-// others: by PMI-1, lines of text over an inherited socket (mpiexec.hydra; srun --mpi=pmi2).
+// Package pmi asks the launcher of an MPI for this task's number, and passes one card of each task
+// to all others: by PMI-1, lines of text over an inherited socket (mpiexec.hydra; srun --mpi=pmi2).
 //
 //	pmi.go       Launcher; a session of PMI-1
 //	port.go      the same by a socket of the process's own (mpiexec.hydra -pmi-port)
@@ -19,17 +19,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Launcher is what a task can ask of what has started it. It is not for concurrent use.
+// Launcher is what a task can ask of its launcher. It is not for concurrent use.
 type Launcher interface {
 	Rank() int
 	Size() int
 	// Exchange gives card to all tasks and returns theirs, by rank. All tasks call it, once.
 	Exchange(card []byte) ([][]byte, error)
-	// Abort has the launcher end the whole job with that exit code. It does not wait.
+	// Abort makes the launcher end the whole job with that exit code. It does not wait.
 	Abort(code int) error
 }
 
-// Shelf is a Launcher of which each card is a question of its own. Get comes after Put, which all
+// Shelf is a Launcher from which each card is asked for by itself. Get comes after Put, which all
 // tasks call, once, instead of Exchange.
 type Shelf interface {
 	Launcher
@@ -40,8 +40,8 @@ type Shelf interface {
 // Patient is a Launcher that can stop waiting for the other tasks.
 type Patient interface {
 	Launcher
-	// Look has look called every now and then while this task waits; its error ends the wait, and
-	// with that the session.
+	// Look makes the session call look every now and then while this task waits; its error ends the
+	// wait, and with that the session.
 	Look(look func() error)
 }
 
@@ -91,7 +91,7 @@ func Open(fd, rank, size int) (*Client, error) {
 	return c, nil
 }
 
-// begin asks for what a session needs to know.
+// begin asks for the values that a session needs.
 func (c *Client) begin() error {
 	if _, err := c.ask("init", "response_to_init", "pmi_version=1 pmi_subversion=1"); err != nil {
 		return err

@@ -27,17 +27,17 @@ type Kind uint8
 // challenge is in proofs only.
 const challenge Kind = 0
 
-// ErrStranger is what nobody of this job says.
+// ErrStranger is the error of bytes that no process of this job sends.
 var ErrStranger = errors.New("it does not speak as a task of this job does")
 
-// Opening is the first that either side says.
+// Opening is the first message of either side.
 type Opening struct {
 	Version uint16 // of what follows the opening
 	Keyed   bool   // it has a job key
 	nonce   [nonceSize]byte
 }
 
-// NewOpening is this side's of one conversation.
+// NewOpening is this side's opening of one conversation.
 func NewOpening(version uint16, keyed bool) Opening {
 	o := Opening{Version: version, Keyed: keyed}
 	rand.Read(o.nonce[:]) // never fails, says its documentation
@@ -55,7 +55,7 @@ func (o *Opening) Encode() []byte {
 	return append(b, o.nonce[:]...)
 }
 
-// readOpening reads one and returns its bytes, too.
+// readOpening reads an opening and returns its bytes, too.
 func readOpening(r io.Reader) (o Opening, b []byte, err error) {
 	b = make([]byte, OpeningSize)
 	if _, err := io.ReadFull(r, b); err != nil {

@@ -30,7 +30,7 @@ func Key(key []byte, purpose string) ([]byte, error) {
 	return derived, err
 }
 
-// Direction says who sends, so that no message can be sent back to where it came from.
+// Direction says which side sends, so that no message can be sent back to its sender.
 type Direction uint8
 
 // The directions: what the caller, and what the host sends.
@@ -45,7 +45,8 @@ type prover struct {
 	bind digest // both sides' openings, and so both nonces
 }
 
-// proof covers how many messages went before in its direction: so none can be left out or repeated.
+// proof covers how many messages went before in its direction: so no message can be left out or
+// repeated.
 func (p *prover) proof(d Direction, k Kind, number uint64, length int, content digest) []byte {
 	h := hmac.New(sha256.New, p.key)
 	b := binary.LittleEndian.AppendUint64([]byte{byte(d), byte(k)}, number)

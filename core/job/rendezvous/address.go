@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookUp is how long task 0 waits for what its own name means.
+// lookUp is how long task 0 waits for the addresses of its own name.
 const lookUp = 5 * time.Second
 
 // checkAddress says what is wrong with an address.

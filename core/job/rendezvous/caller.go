@@ -10,7 +10,7 @@ import (
 	"lapi/core/job/proved"
 )
 
-// refusal is what no further try would mend.
+// refusal is an error that no further try would mend.
 type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
@@ -24,13 +24,13 @@ var (
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
 	Interval: 4 * time.Second, Count: 5}
 
-// firstPause is the one after the first try.
+// firstPause is the pause after the first try.
 const firstPause = 20 * time.Millisecond
 
 // call is the exchange of all tasks but 0.
 func (r *rendezvous) call(ctx context.Context, card []byte) ([][]byte, error) {
 	begin, waits, told := time.Now(), false, make(map[string]bool)
-	var last error // the latest that its own end does not explain
+	var last error // the latest error not caused by the end of the context
 	for pause := firstPause; ; pause = min(2*pause, r.pauses.retry) {
 		cards, err := r.try(ctx, card)
 		if !over(ctx) || last == nil || errors.Is(err, errWaited) {
@@ -51,7 +51,7 @@ func (r *rendezvous) call(ctx context.Context, card []byte) ([][]byte, error) {
 				r.Say(levelError, fmt.Sprintf("task %d waits for task 0 at %s=%s, which %v",
 					r.Task, Variable, r.Address, err))
 			}
-		default: // somebody is there
+		default: // some process is there
 			if text := reason(err); !told[text] && len(told) < maxTold {
 				told[text] = true
 				r.Say(levelError, fmt.Sprintf("task %d tries again: task 0 at %s=%s: %s", r.Task,
@@ -140,7 +140,7 @@ func (r *rendezvous) try(ctx context.Context, card []byte) ([][]byte, error) {
 	return cards, err
 }
 
-// introduce is all up to hello.
+// introduce is a connection up to hello.
 func (r *rendezvous) introduce(s *proved.Stream, card []byte) error {
 	if err := s.SetDeadline(time.Now().Add(r.pauses.stranger)); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (r *rendezvous) introduce(s *proved.Stream, card []byte) error {
 		return &refusal{fmt.Sprintf("task 0 speaks version %d of the protocol, task %d version "+
 			"%d; give all tasks the same release of the library", theirs.Version, r.Task,
 			r.version)}
-	case theirs.Keyed && !r.keyed: // what it says is as good as anything without a key
+	case theirs.Keyed && !r.keyed: // it proves as little as any process without a key
 		return &refusal{fmt.Sprintf("task 0 has a job key, task %d has none; give all tasks the "+
 			"same LAPI_JOB_KEY_FILE", r.Task)}
 	case errors.Is(err, proved.ErrUnproved) && !theirs.Keyed:
@@ -167,7 +167,7 @@ func (r *rendezvous) introduce(s *proved.Stream, card []byte) error {
 	return s.SetDeadline(time.Time{}) // the last task may come late
 }
 
-// await is the rest.
+// await is a connection after hello.
 func (r *rendezvous) await(s *proved.Stream) ([][]byte, error) {
 	k, b, err := s.Receive(func(k proved.Kind) int {
 		switch k {

@@ -67,7 +67,7 @@ func (h *host) run(ctx context.Context) ([][]byte, error) {
 	return h.members.cards(), nil
 }
 
-// wait tells the user what happens, until all have met or it cannot be.
+// wait reports to the user what happens, until all have met or the exchange fails.
 func (h *host) wait(ctx context.Context) error {
 	tick := time.NewTicker(h.pauses.progress)
 	defer tick.Stop()
@@ -91,7 +91,7 @@ func (h *host) wait(ctx context.Context) error {
 	}
 }
 
-// tell says something of a visitor. There may be very many.
+// tell reports something about a visitor. There may be very many, so it reports only some.
 func (h *host) tell(text string) {
 	if h.told++; h.told == maxTold {
 		text += ". Others like it are not reported any more"
@@ -122,7 +122,7 @@ func (h *host) late(ctx context.Context) error {
 		h.Address)
 }
 
-// finish tells those who still wait why they wait in vain, and ends everything.
+// finish sends tasks that still wait the reason of the failure, and ends everything.
 func (h *host) finish(err error) {
 	h.listener.Close()
 	h.mu.Lock()
@@ -150,7 +150,7 @@ func (h *host) sendAll(to []*visitor, k proved.Kind, c proved.Content) {
 	for _, v := range to {
 		all.Go(func() {
 			if v.SetWriteDeadline(time.Now().Add(farewell)) == nil {
-				_ = v.Send(k, c) // who does not take it sees the connection's end
+				_ = v.Send(k, c) // a task that does not take it sees the connection's end
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func (h *host) accept() {
 	}
 }
 
-// admit gives a connection a place: if there is none, that of the oldest who has not said hello.
+// admit gives a connection a place; if none is free it closes the oldest that has not said hello.
 func (h *host) admit(c net.Conn) {
 	s, err := proved.New(c, h.key, proved.ToCaller)
 	if err != nil {
@@ -210,7 +210,7 @@ func (h *host) admit(c net.Conn) {
 	h.work.Go(func() { h.serve(v) })
 }
 
-// serve is the life of a connection.
+// serve serves a connection until it ends.
 func (h *host) serve(v *visitor) {
 	defer h.leave(v)
 	if v.SetDeadline(time.Now().Add(h.pauses.stranger)) != nil {
@@ -284,7 +284,8 @@ func hasKey(keyed bool) string {
 	return "none"
 }
 
-// report has Exchange say something. If it has too much to say already, it does without.
+// report makes Exchange report something. If Exchange has too much to report already, it is
+// dropped.
 func (h *host) report(format string, args ...any) {
 	select {
 	case h.says <- printable(fmt.Sprintf(format, args...)):
@@ -292,10 +293,10 @@ func (h *host) report(format string, args ...any) {
 	}
 }
 
-// cut is a reason as a message has it.
+// cut is a reason, shortened for a message.
 func cut(text string) []byte { return []byte(text[:min(len(text), maxReason)]) }
 
-// printable is another's text without what would move a terminal's cursor.
+// printable is another process's text without characters that would move a terminal's cursor.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strconv.IsPrint(r) {

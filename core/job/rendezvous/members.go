@@ -9,7 +9,7 @@ import (
 	"lapi/core/job/proved"
 )
 
-// members is who of the tasks is there. It is guarded by host.mu, but for the channels.
+// members is which tasks are there. It is guarded by host.mu, but for the channels.
 type members struct {
 	all      []member
 	absent   int            // tasks without a card
@@ -48,7 +48,7 @@ func (m *members) missing() (tasks []int) {
 	return tasks
 }
 
-// here are those who are connected.
+// here are the connections of the tasks that are there.
 func (m *members) here() (all []*visitor) {
 	for i := range m.all {
 		if v := m.all[i].here; v != nil {
@@ -77,7 +77,7 @@ func (m *members) bye(v *visitor) {
 	}
 }
 
-// join makes v the connection of the task that it says. If that must not be, it says why.
+// join makes v the connection of the task that hello names. If that must not be, it returns why.
 func (h *host) join(v *visitor, said hello) (why string) {
 	switch {
 	case said.partition != h.partition:

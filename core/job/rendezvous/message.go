@@ -29,7 +29,7 @@ const (
 // digest is the SHA-256 of something.
 type digest = [sha256.Size]byte
 
-// hello is what a caller says of itself.
+// hello is a caller's message about itself.
 type hello struct {
 	task, numTasks int
 	partition      digest

@@ -43,8 +43,8 @@ type Config struct {
 
 // pauses are times that tests shorten.
 type pauses struct {
-	stranger  time.Duration // until who has not said hello is closed
-	progress  time.Duration // between two sentences about who is missing
+	stranger  time.Duration // until a connection without hello is closed
+	progress  time.Duration // between two sentences about missing tasks
 	duplicate time.Duration // for word of a connection's end, when its task comes again
 	again     time.Duration // for a task to come again after all had met
 	first     time.Duration // until a caller says that it waits
@@ -72,7 +72,7 @@ type rendezvous struct {
 
 var _ pmi.Launcher = (*rendezvous)(nil)
 
-// errAborted is how an Exchange ends that Abort has interrupted.
+// errAborted is the error of an Exchange that Abort has interrupted.
 var errAborted = errors.New("aborted")
 
 // Open makes the launcher of one task. Task 0 listens from then on until Exchange or Abort: one of
@@ -155,8 +155,8 @@ func (r *rendezvous) exchange(ctx context.Context, card []byte) ([][]byte, error
 	return r.call(ctx, card)
 }
 
-// Abort implements pmi.Launcher. There is nobody to tell: an Exchange under way ends. It may be
-// called from any goroutine.
+// Abort implements pmi.Launcher. There is no launcher to notify: an Exchange under way ends. It may
+// be called from any goroutine.
 func (r *rendezvous) Abort(int) error {
 	r.cancel()
 	if r.listener != nil {

@@ -17,7 +17,7 @@ type Scratch struct {
 	control [4 * (MaxRecordFiles + 16)]byte
 }
 
-// Conn sends and receives messages over one socket. It waits for nothing but what Patience says.
+// Conn sends and receives messages over one socket. It waits only for Patience.
 type Conn struct {
 	// Patience is for how long Flush waits where more descriptors of this user are under way
 	// than it may have open, until their receivers take them.
@@ -57,7 +57,7 @@ func (c *Conn) Close() {
 	c.out = nil
 }
 
-// Drop forgets a half-received message and closes its descriptors; for a caller that closes the
+// Drop discards a half-received message and closes its descriptors; for a caller that closes the
 // socket by other means.
 func (c *Conn) Drop() { c.in.drop() }
 
@@ -192,7 +192,7 @@ func parseFiles(control []byte) ([]int, error) {
 }
 
 // SendTo sends m over a socket that other threads or processes may use too, waiting for room. m
-// must fit one record. io.EOF: nobody reads it any more.
+// must fit one record. io.EOF: no process reads it any more.
 func SendTo(fd int, m Message) error {
 	c := cutter{m: m}
 	record, files, last := c.peek()

@@ -24,7 +24,7 @@ type Greeting struct {
 	PID      int
 }
 
-// GreetingSize is how long an encoded one is, bytes.
+// GreetingSize is the length of an encoded greeting, bytes.
 const GreetingSize = 20
 
 // Limits of jobs, and the size of their keys.
@@ -45,7 +45,7 @@ func (g Greeting) Encode() []byte {
 	return b
 }
 
-// ParseGreeting reads one and checks its ranges.
+// ParseGreeting reads a greeting and checks its ranges.
 func ParseGreeting(b []byte) (Greeting, error) {
 	if len(b) != GreetingSize {
 		return Greeting{}, fmt.Errorf("hello of %d bytes, not %d", len(b), GreetingSize)

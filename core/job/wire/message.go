@@ -46,8 +46,8 @@ const (
 	Rejoined
 	Answer // task to hub: this task's part for that one, of the same Number
 	Expect // task to hub: task Number has left, or will, and may rejoin
-	// task to hub: whom does the exchange wait for? The answer: these tasks (Data, as of Left);
-	// Number is 0 for those that have not come, 1 for those that have not answered
+	// task to hub: which tasks does the exchange wait for? The answer: these tasks (Data, as of
+	// Left); Number is 0 for those that have not come, 1 for those that have not answered
 	Missing
 	// task to hub: has the process of task Number ended? The answer, after the notice of that end
 	// if there is one: the same

@@ -11,11 +11,11 @@ import (
 )
 
 // The sockets by which processes of a node find each other are in the abstract name space: nothing
-// is on disk, and a name is free again with the last process that holds its socket. Anybody may
-// come to one. So whoever accepts, and whoever dials, asks the kernel whom the process at the
-// other end belongs to.
+// is on disk, and a name is free again with the last process that holds its socket. Any process may
+// connect to one. So both the accepting and the dialing process ask the kernel to which user the
+// process at the other end belongs.
 
-// ErrStranger is who has come and belongs to another user.
+// ErrStranger is the error for a process of another user.
 var ErrStranger = errors.New("it belongs to another user")
 
 // Pair returns two connected sockets, close-on-exec.
@@ -43,8 +43,9 @@ func Listen(name string) (fd int, err error) {
 	return fd, nil
 }
 
-// Accept takes who has come to a listening socket, and returns the process. EAGAIN: nobody has.
-// ErrStranger: somebody to whom this user's processes do not talk; others may wait behind.
+// Accept accepts a connection to a listening socket, and returns the process. EAGAIN: there is
+// none. ErrStranger: it is of a process to which this user's processes do not talk; others may wait
+// behind.
 func Accept(listener int) (fd, pid int, err error) {
 	for {
 		fd, _, err = unix.Accept4(listener, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
@@ -110,9 +111,9 @@ func PeerPID(fd int) int {
 }
 
 // PeerProcess opens that process, which is readable once it has ended (package poll): a socket's
-// end does not tell, as a child that the process has forked may keep the socket open. -1: the
-// kernel does not show it. A process number that was given anew meanwhile leads to nobody else
-// where the kernel keeps the process with the socket, from Linux 6.5 on.
+// end does not show that, as a child that the process has forked may keep the socket open. -1: the
+// kernel does not show it. A process number that was reused meanwhile does not lead to another
+// process where the kernel keeps the process with the socket, from Linux 6.5 on.
 func PeerProcess(fd int) int {
 	process, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
 	switch {

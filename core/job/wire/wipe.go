@@ -13,7 +13,7 @@ func Wipe(b []byte) {
 //go:noinline
 func wash(to, from []byte) { copy(to, from) }
 
-// wipe clears a record that may hold the job key; what has the message's data wipes that.
+// wipe clears a record that may hold the job key; the message's data is wiped by its owner.
 func wipe(kind Kind, record []byte) {
 	if kind == Welcome {
 		Wipe(record)
