@@ -108,7 +108,7 @@ func golapi_term_end(context C.int) (rc C.int) {
 	defer broke(-1, "golapi_term_end", &rc)
 	c := contexts[context]
 	robbed := c == nil && brokenContexts[context].robbed
-	if c == nil { // as much as can be done of a broken one: its peers learn that it leaves
+	if c == nil { // a broken context only lets its peers learn that it leaves
 		c = brokenContexts[context].context
 	}
 	contexts[context], brokenContexts[context] = nil, broken{}

@@ -35,14 +35,14 @@ import (
 	"lapi/transport/udp"
 )
 
-// udapl is uDAPL in this process. Everything of it is under the lock of its block.
+// udapl is the state of uDAPL in this process. All of it is guarded by the lock of its block.
 var udapl struct {
 	lib   *dat.Library
 	words *layout.Progress
 	lane  *layout.DatLane // nil: there is none
 	block progress.Block
-	due   uint32             // of the block: nobody waits for it
-	names map[string]*C.char // strings that programs were given
+	due   uint32             // of the block: no thread waits for it
+	names map[string]*C.char // strings that were given to programs
 	files watched
 	start time.Time
 	turns uint // progress calls
@@ -50,7 +50,7 @@ var udapl struct {
 	broken, closed bool
 }
 
-// datHost is what the library asks of C (dat.Host).
+// datHost is the functions of C that the library calls (dat.Host).
 type datHost struct{}
 
 func (datHost) Changed() { udapl.block.Changed() }
@@ -69,7 +69,8 @@ func datRandom() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// datTimeout is after how long a silent peer is gone, if LAPI_DAT_TIMEOUT does not say (seconds).
+// datTimeout is how long a peer may not respond before it counts as gone, unless LAPI_DAT_TIMEOUT
+// is set (seconds).
 const datTimeout = 10 * time.Second
 
 // datNoShm: LAPI_USE_SHM says that data between processes of a node goes over UDP.
@@ -78,7 +79,7 @@ func datNoShm() bool {
 	return strings.EqualFold(v, "no")
 }
 
-// datLoss is what LAPI_UDP_LOSS loses of the data that goes over UDP; nil: nothing.
+// datLoss drops packets of the data that goes over UDP, as LAPI_UDP_LOSS says; nil: none.
 func datLoss() (func([]byte) bool, error) {
 	v, ok := getenv("LAPI_UDP_LOSS")
 	if !ok {

@@ -83,7 +83,7 @@ func (w *watched) descriptor() int {
 	return w.epoll
 }
 
-// close is for when nobody sleeps any more.
+// close is called when no thread sleeps any more.
 func (w *watched) close() {
 	if w.epoll != 0 {
 		unix.Close(w.epoll)

@@ -76,7 +76,7 @@ func (c *datCall) judged(n, i int) []dat.Triplet {
 	return append([]dat.Triplet(nil), list[dat.Triplet](c, i, c.i(n))...)
 }
 
-// post is a post that C has judged (cshim/dat/rc/judge.c), as that has packed it.
+// post is a post that C has checked and packed (cshim/dat/rc/judge.c).
 func post(e *dat.EP, c *datCall) codes.Return {
 	flags := c.u(2)
 	a := dat.PostArgs{Op: rc.Op(c.u(1)), Immediate: flags&layout.RcImmediate != 0,
@@ -94,8 +94,8 @@ func post(e *dat.EP, c *datCall) codes.Return {
 
 var datCalls [C.DAT_NUM_CALLS]func(*datCall) codes.Return
 
-// def has a call done by f, with the object of argument 0, of a kind whose handle is wrong with
-// subtype, once there are the pointers that it must have.
+// def makes f do a call, with the object of argument 0, once the pointers that must be there are.
+// subtype is that of the error for a wrong handle of the kind.
 func def[T dat.Object](number int, subtype codes.Subtype, f func(o T, c *datCall) codes.Return) {
 	datCalls[number] = func(c *datCall) codes.Return {
 		o, r := dat.Find[T](udapl.lib, c.h(0), subtype)

@@ -18,7 +18,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// ofGroup is what is wrong with the handle of a group.
+// ofGroup is the error for a wrong handle of a group.
 const ofGroup = codes.InvalidHandle1
 
 // kernel does the reductions of collective operations (coll.Kernel), in C.

@@ -21,12 +21,12 @@ import (
 )
 
 // A panic in core must not reach the program. Each function that C calls begins with a deferred
-// guard: broke, or one of its kind, of a context; datBroke of uDAPL. The context in which an
+// guard: broke, or one of its kind, of a context; datBroke of uDAPL. A context in which an
 // invariant has broken is not entered again: its error handler is called with LAPI_ERR_UNKNOWN, and
-// then C ends it (cshim/handlers/errors.c). Of uDAPL calls return DAT_INTERNAL_ERROR from then on,
+// then C ends it (cshim/handlers/errors.c). uDAPL's calls return DAT_INTERNAL_ERROR from then on,
 // each adapter gets an asynchronous event, and waits end.
 
-// broken is what remains of a context that is not entered again. Under its lock.
+// broken is the rest of a context that is not entered again. Guarded by the context's lock.
 type broken struct {
 	is, reported bool
 	robbed       bool // its descriptors are not its own any more
@@ -59,7 +59,7 @@ func atMost(timeout int64) int64 {
 
 func init() { invariant.Report(func(line string) { brokenProcess.Store(&line) }) }
 
-// notEntered is the panic of an entry into what is broken.
+// notEntered is the panic of an entry into a broken context or broken uDAPL.
 type notEntered struct{}
 
 // broke is deferred by each function that C calls. call names it in the message; rc is where its
@@ -85,7 +85,8 @@ func brokeDispatch(context C.int, flags *C.uint32_t) {
 	}
 }
 
-// brokeArm is broke of a thread that is about to sleep: it does not before the error is reported.
+// brokeArm is broke for a thread that is about to sleep: it does not sleep before the error is
+// reported.
 func brokeArm(context C.int, timeout *C.int64_t, work *C.int) {
 	if r := recover(); r != nil {
 		brokeBy(context, "golapi_arm", r)
@@ -105,7 +106,7 @@ func brokeInit(context C.int, rc *C.int) {
 	}
 }
 
-// brokeBy takes what a guard has recovered.
+// brokeBy handles a panic that a guard has recovered.
 func brokeBy(context C.int, call string, r any) {
 	if _, again := r.(notEntered); again {
 		return
@@ -123,7 +124,7 @@ func brokeBy(context C.int, call string, r any) {
 	brokenContexts[context].robbed = robbed
 }
 
-// repairPoller gives the run-time's poller descriptors anew, where the program has closed them.
+// repairPoller gives the run-time's poller new descriptors where the program has closed them.
 func repairPoller() {
 	if C.cshim_descriptors_runtime_works() != 0 {
 		return
@@ -225,7 +226,7 @@ func breakDat(line string) {
 	}
 	udapl.words.Due = 1 // C asks for agents, and so learns of it
 	func() {
-		defer func() { _ = recover() }() // as far as it goes
+		defer func() { _ = recover() }() // as far as possible
 		udapl.lib.Break()
 		udapl.lib.TellLane()
 	}()

@@ -142,7 +142,8 @@ func listPorts() (all []job.Port, err error) {
 	return all, err
 }
 
-// adapterName is what the persistent subsystem asks for; of others adapter_name is not looked at.
+// adapterName is the adapter that the persistent subsystem asks for; for other callers adapter_name
+// is ignored.
 func adapterName(info *C.lapi_info_t, flags uint32) string {
 	if flags&C.LAPI_PSS_GPFS == 0 {
 		return ""
@@ -157,8 +158,8 @@ func pointer(a C.cshim_addr) unsafe.Pointer {
 }
 
 // userAddresses gives core the user's handler or list for a job started by hand (guide, Chapter
-// 16); nil if there is neither. A handler wins over a list, and the forms that know IPv6 over those
-// that do not.
+// 16); nil if there is neither. A handler wins over a list, and a form that knows IPv6 over a form
+// that does not.
 func userAddresses(context C.int, add *C.lapi_extend_t, instance int) wireup.Addresses {
 	switch {
 	case add == nil:
@@ -184,7 +185,7 @@ type udpEntry interface {
 func readList(list unsafe.Pointer, withFamily bool) wireup.Addresses {
 	return func(_ netip.AddrPort, _, total, _ int) []netip.AddrPort {
 		addrs := addressesAt(transport.Addr(uintptr(list)), total, withFamily)
-		if addrs == nil { // no address is valid: core says which it misses
+		if addrs == nil { // no address is valid: core reports which is missing
 			return make([]netip.AddrPort, total)
 		}
 		return addrs

@@ -47,7 +47,7 @@ func sockets(pid int) (map[int]string, error) {
 	return all, nil
 }
 
-// ask is the answer of the process behind a socket. Only one of this user's is believed.
+// ask is the answer of the process behind a socket. Only a process of this user is trusted.
 func ask(name string) (string, error) {
 	conn, err := net.DialTimeout("unix", name, answerTime)
 	if err != nil {

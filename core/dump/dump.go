@@ -1,5 +1,5 @@
 // Package dump explains why a job does not go on: it asks the tasks of this node what their threads
-// wait for, reads what the kernel knows of them, and says it in words (docs/dev/dump.md).
+// wait for, reads what the kernel knows of them, and describes it in words (docs/dev/dump.md).
 //
 //	dump.go     a task, its threads and peers
 //	parse.go    what a task answers

@@ -18,7 +18,7 @@ import (
 // lapirun.
 const JobVariable = "LAPI_LAUNCHER_JOB"
 
-// process is one of this user's that belongs to a job, or has a socket.
+// process is a process of this user that belongs to a job, or has a socket.
 type process struct {
 	id, parent int
 	state      byte
@@ -249,8 +249,8 @@ func threads(id int) (all []Thread) {
 	return all
 }
 
-// Merge is Sort, and of a task that several hosts show, as nodes with common process numbers do, leaves
-// the entry that has answered.
+// Merge is Sort, and keeps one entry of a task that several hosts show, as nodes with common
+// process numbers do: the entry that has answered.
 func Merge(all []Task) []Task {
 	Sort(all)
 	from := slices.Clone(all)

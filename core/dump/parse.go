@@ -18,7 +18,7 @@ func (f fields) count(key string) uint64 {
 	return n
 }
 
-// take adds to t what it has answered. Lines of unknown kinds, of a newer library, are passed over.
+// take adds a task's answer to t. Lines of unknown kinds, of a newer library, are skipped.
 func (t *Task) take(text string) {
 	for _, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
@@ -78,7 +78,7 @@ func parsePeer(f fields) Peer {
 	return p
 }
 
-// thread is the one of that number, added if the kernel has not shown it.
+// thread is the thread with that number, added if the kernel has not shown it.
 func (t *Task) thread(id int) *Thread {
 	for i := range t.Threads {
 		if t.Threads[i].ID == id {

@@ -25,7 +25,7 @@ func doing(state byte) string {
 	return "is in an unknown state"
 }
 
-// where is what a thread that waits is in.
+// where is the call or place in which a thread waits.
 func (t *Thread) where() string {
 	if t.Call == "lock" {
 		return "waiting for LAPI's lock"
@@ -74,7 +74,7 @@ func (p *Peer) text() string {
 	return s
 }
 
-// name is how texts call a task.
+// name is a task's name in texts.
 func (t *Task) name() string {
 	if t.Task < 0 {
 		return fmt.Sprintf("process %d", t.Process)

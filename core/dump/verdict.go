@@ -15,8 +15,8 @@ const (
 // collectives are calls that end when all tasks have made them.
 var collectives = []string{"LAPI_Init", "LAPI_Gfence", "LAPI_Address_init"}
 
-// main is the thread that tells most of a task: the program's that waits longest in a call, else
-// the first.
+// main is the most telling thread of a task: the program's thread that waits longest in a call,
+// else the first.
 func (t *Task) main() *Thread {
 	var best *Thread
 	for i := range t.Threads {
@@ -48,7 +48,7 @@ func (t *Task) in(call string) *Thread {
 type job struct {
 	tasks []Task
 	lines []string
-	told  map[int]bool // tasks that a line is about
+	told  map[int]bool // tasks that some line is about
 }
 
 func (j *job) say(format string, args ...any) {
@@ -187,7 +187,7 @@ func (j *job) underWayTo(task int) bool {
 			}
 		}
 		if t.Task != task && (t.State != Answered || len(t.Locks) > 0 || t.More > 0) {
-			return true // it has not said
+			return true // it has not answered
 		}
 	}
 	return false
@@ -213,7 +213,7 @@ func (j *job) ways(t *Task) {
 	}
 }
 
-// taker is what a peer that has to take something does.
+// taker is the activity of a peer that has to take something.
 func (j *job) taker(p *Peer) string {
 	i := j.index(p.Task)
 	if i < 0 {

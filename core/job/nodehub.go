@@ -56,7 +56,7 @@ type nodeHub struct {
 const (
 	hubLimit   = 60 * time.Second // for all hubs to reach each other, or be reached
 	dialLimit  = 5 * time.Second  // for one address of a hub
-	acceptRest = 10 * time.Second // longer than hubLimit, so that the dialing hub reports the failure
+	acceptRest = 10 * time.Second // longer than hubLimit: the dialing hub reports the failure
 	// a hub answers a call at once, unless its machine is loaded
 	firstCall = time.Second
 	lastCall  = 10 * time.Second

@@ -278,7 +278,7 @@ func (c *Context) offersTo(p *peer.Peer) bool {
 	return false
 }
 
-// giveUpOffers forgets what p was to fetch.
+// giveUpOffers drops the data that p was to fetch.
 func (c *Context) giveUpOffers(p *peer.Peer) {
 	for o := c.offers.Oldest(); o != nil; {
 		next := c.offers.Next(o)

@@ -12,7 +12,7 @@ const (
 	udpSpareTurns = 1024 // likewise, where nothing comes by it as long as adapters work
 	sessionTurns  = 64   // progress calls between looks at the clock, for the job session
 	sessionPause  = 50e6 // ns between looks at the job session, which cost a system call
-	roomPause     = 1e6  // ns until a link without room is asked again: it does not tell
+	roomPause     = 1e6  // ns until a link without room is asked again: it does not report room
 )
 
 // Flags of Dispatch, as in cshim/context/context.h.
@@ -22,7 +22,7 @@ const (
 	DispatchError    = 4
 )
 
-// pace says when to look at what costs a system call.
+// pace says when to poll things that cost a system call.
 type pace struct {
 	udpIdle   int   // looks at the socket that found nothing
 	session   int   // progress calls since the clock was looked at
@@ -124,7 +124,7 @@ func (c *Context) progressUDP() int {
 	return n
 }
 
-// publish lets go the packets that the link has gathered, and wakes the threads that wait for a
+// publish sends the packets that the link has gathered, and wakes the threads that wait for a
 // counter or a ticket if one changed. Every entry into this package that can send or change one
 // ends with it.
 func (c *Context) publish() {
@@ -188,5 +188,5 @@ func (c *Context) Disarm() {
 	c.wake.Disarm()
 	c.links.Disarm()
 	c.pace.udpIdle = 0
-	c.tellLane() // a link may have come to want a progress call
+	c.tellLane() // a link may need a progress call now
 }

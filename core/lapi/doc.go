@@ -48,7 +48,7 @@
 //	outbox.go outbox_unsafe.go  core's side of puts that C writes into an open packet
 //	trace.go trace_vector.go    what MP_LAPI_TRACE_LEVEL records
 //
-// Its parts, each a package whose state nobody else touches:
+// Its parts, each a package that alone touches its state:
 //
 //	wire        every header that crosses the wire
 //	vector      descriptions of data in many blocks

@@ -14,7 +14,7 @@ import (
 // are counted.
 const dumpPeers = 16
 
-// outstanding is what this task has under way with one other.
+// outstanding is the operations and messages under way between this task and one other.
 type outstanding struct {
 	messages, gets, rooms int
 	bytes                 int // memory of the messages

@@ -15,7 +15,7 @@ const (
 	// progress calls of its link.
 	maxLastTurns = 1000
 	// latePatience is how long messages of a task that the node's memory does not reach may be on
-	// their way after the news of its end, which comes by another way.
+	// their way after the notice of its end, which takes another path.
 	latePatience = 1e9
 	// endPatience is how long a collective may still take after the end of a task that has sent
 	// this one its part: far longer than the messages of others that are on their way.
@@ -33,7 +33,7 @@ type unsettled struct {
 }
 
 // ended: p's process has ended on purpose, with status 0, but without LAPI_Term. That it is gone is
-// an error only if somebody waits for it; later calls towards it return LAPI_ERR_NO_CONNECTIVITY.
+// an error only if this task waits for it; later calls towards it return LAPI_ERR_NO_CONNECTIVITY.
 func (c *Context) ended(p *peer.Peer, why string) {
 	c.rejoins.of(p.ID).died = true
 	c.ends = append(c.ends, unsettled{p: p, why: why, since: c.clock()})
@@ -47,7 +47,7 @@ func (c *Context) settleEnds() {
 	}
 }
 
-// settleBefore ends the patience with a task that has ended: another process takes its place.
+// settleBefore ends the wait for a task that has ended: another process takes its place.
 func (c *Context) settleBefore(task uint32) {
 	c.ends = slices.DeleteFunc(c.ends, func(e unsettled) bool {
 		return e.left && uint32(e.p.ID) == task
@@ -140,7 +140,7 @@ func (c *Context) endsDeadline() int64 {
 	return c.clock() + sessionPause
 }
 
-// lastMessages takes in what a task had sent that is gone.
+// lastMessages takes in the messages that a task which is gone had sent.
 func (c *Context) lastMessages(p *peer.Peer) {
 	socket, _ := p.Link.(interface{ Drained() bool })
 	for turn := 0; turn < maxLastTurns && !p.Dead(); turn++ {

@@ -14,10 +14,10 @@ import (
 	"lapi/transport/layout"
 )
 
-// NextError takes the oldest error that no handler has seen.
+// NextError takes the oldest error that no handler got yet.
 func (c *Context) NextError() (e faults.Event, ok bool) { return c.faults.Next() }
 
-// tellFault sends word of a bad address.
+// tellFault reports a bad address to a peer.
 func (c *Context) tellFault(p *peer.Peer, h wire.Fault) {
 	c.out.Control(p, wire.MsgFault, codes.IntErr, h.Encode)
 }
@@ -46,7 +46,8 @@ func (c *Context) onFault(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// dropped: p has dropped a message of this task's. The fences under way return code, or the next.
+// dropped: p has dropped a message of this task's. The fences under way return code; if there are
+// none the next fence does.
 func (c *Context) dropped(p *peer.Peer, code codes.Code) { c.fences.Lose(p.ID, code, 0, 0) }
 
 // peerFailed is what links call when a peer does not answer or breaks the protocol. A time-out
@@ -122,16 +123,16 @@ func (c *Context) dependsOn(p *peer.Peer) bool {
 		c.barrier.underWay() || c.concerned(p) != codes.IntErr
 }
 
-// expect sees to it that p's silence is noticed while this task waits for p, to which it may have
-// sent nothing. On a node the job's session, or the closed connection, tells.
+// expect makes p's link notice p's silence while this task waits for p, to which it may have sent
+// nothing. On a node the job's session, or the closed connection, shows p's end.
 func (c *Context) expect(p *peer.Peer) {
 	if !p.Shared && !p.IsSelf {
 		remote(p).Expect(p.Ep)
 	}
 }
 
-// looksAfter says whether p's silence must be noticed. Not by a task that leaves: the node's memory
-// is gone before its last packets are out.
+// looksAfter says whether p's silence must be noticed. A task that leaves need not: the node's
+// memory is gone before its last packets are out.
 func (c *Context) looksAfter(ep transport.Endpoint) bool {
 	return !c.leaves && c.dependsOn(&c.peers[ep])
 }
@@ -185,8 +186,9 @@ func (c *Context) checkLeft() {
 	}
 }
 
-// reportLeft is checkLeft for a fence that is about to end: what it covers may be lost with a task
-// whose last word has come along with the acknowledgement. A task in LAPI_Term needs no report.
+// reportLeft is checkLeft for a fence that is about to end: operations that it covers may be lost
+// with a task that left in the message which brought the acknowledgement. A task in LAPI_Term needs
+// no report.
 func (c *Context) reportLeft() {
 	if c.term == nil && c.awaitsLeft() {
 		c.checkLeft()
@@ -203,17 +205,17 @@ func (c *Context) awaitsLeft() bool {
 	return false
 }
 
-// awaits says whether something of this task is not over that p has to do with.
+// awaits says whether this task has an operation with p that is not over.
 func (c *Context) awaits(p *peer.Peer) bool {
 	_, owes := c.out.Owes(p)
 	return owes || c.isShortOf(p)
 }
 
-// holds says whether p's messages have come that are not taken in.
+// holds says whether messages of p have come and are not taken in yet.
 func (c *Context) holds(p *peer.Peer) bool { return p.Shared && c.net.Shm.Holds(p.Ep) }
 
-// checkCollectives takes in another task's report that a task is lost which collectives need: the
-// one under way, or about to begin, cannot end. Not in a link's call.
+// checkCollectives takes in another task's report that a task which collectives need is lost: the
+// collective under way, or about to begin, cannot end. It must not be called in a link's call.
 func (c *Context) checkCollectives() {
 	task := c.collectives.Lost()
 	if task == fence.Unknown {
@@ -237,7 +239,7 @@ func (c *Context) fail(p *peer.Peer, code codes.Code, why string) {
 	c.failWith(p, code, c.concerned(p), why)
 }
 
-// failWith is fail where it is known what kind of operation it hits.
+// failWith is fail where the kind of the operation that fails is known.
 func (c *Context) failWith(p *peer.Peer, code codes.Code, kind codes.ErrType, why string) {
 	c.cutOff(p)
 	c.counters.NoteLoss()

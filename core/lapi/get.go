@@ -157,8 +157,8 @@ func (c *Context) onGetData(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// unanswered says whether o, which ends with err, is over already: its peer has left, and all that
-// waits for that is given up.
+// unanswered says whether o, which ends with err, is over already: its peer has left, and all
+// operations that wait for the peer are given up.
 func (c *Context) unanswered(o *answerOp, err error) bool {
 	if err != transport.ErrUnreachable || o.p.Dead() || c.term != nil {
 		return false

@@ -12,9 +12,9 @@ import (
 	"lapi/transport/shm"
 )
 
-// lane is core's side of the fast lane (docs/dev/fastlane.md): what C does by itself for tasks of this
-// node, and in packets over adapters, and what the two tell each other. Without a lane all of this
-// does nothing.
+// lane is core's side of the fast lane (docs/dev/fastlane.md): what C does by itself for tasks of
+// this node, and in packets over adapters, and how C and core inform each other. Without a lane all
+// of this does nothing.
 type lane struct {
 	*layout.Lane
 	link    laneLink           // nil: no task is reached by shared memory
@@ -38,7 +38,7 @@ type laneLink interface {
 // packetLink is what the lane needs of a link over adapters.
 type packetLink interface {
 	transport.Link
-	// Tasks has C find the peers; false: it cannot use this link.
+	// Tasks gives C the peers; false: C cannot use this link.
 	Tasks(n int) bool
 	Shared() uint64
 	Busy() bool
@@ -48,7 +48,7 @@ type packetLink interface {
 }
 
 const (
-	// turns of the lane after which core gets one in any case; by the clock it is sooner
+	// turns of the lane after which core gets a turn in any case; by the clock it is sooner
 	laneTurns    = 1 << 20
 	laneUDPTurns = 16 // the same while there is a socket, or a queue that C cannot look at
 )
@@ -99,7 +99,8 @@ func (l *lane) node(task int) *layout.NodePeer {
 	return l.nodes[task]
 }
 
-// mayRun tells the lane whether it may send to p: nothing may overtake what waits here for room.
+// mayRun publishes whether the lane may send to p: nothing may overtake messages that wait here for
+// room.
 func (c *Context) mayRun(p *peer.Peer) {
 	_, waits := c.out.Waits(p)
 	waits = waits || p.Dead()
@@ -117,7 +118,8 @@ func (c *Context) mayRun(p *peer.Peer) {
 	}
 }
 
-// tellLane is the end of each entry into this package: what the lane must know to leave core alone.
+// tellLane ends each entry into this package: it publishes what the lane must know to work without
+// core.
 func (c *Context) tellLane() {
 	if c.lane == nil {
 		return
@@ -156,7 +158,7 @@ func flag(b bool) uint32 {
 	return 0
 }
 
-// hearLane takes in what the lane did since the last time.
+// hearLane collects what the lane did since the last time.
 func (c *Context) hearLane() {
 	if c.lane == nil || c.lane.Dirty == 0 {
 		return
@@ -170,8 +172,8 @@ func (c *Context) hearLane() {
 	c.hearPackets()
 }
 
-// hearPackets takes in what it did over adapters. Each entry does: a fence asks the link of every
-// task that something was sent to.
+// hearPackets collects what the lane did over adapters. Each entry does so: a fence asks the link
+// about every task to which something was sent.
 func (c *Context) hearPackets() {
 	if c.lane.packets != nil {
 		c.lane.packets.CollectOwners(func(ep transport.Endpoint, noted *[3]uint32) {
@@ -180,7 +182,7 @@ func (c *Context) hearPackets() {
 	}
 }
 
-// hearOf takes in what C has noted of a task.
+// hearOf collects what C has noted about a task.
 func (c *Context) hearOf(task int, noted *[3]uint32) {
 	if *noted == [len(noted)]uint32{} {
 		return
@@ -241,7 +243,7 @@ func (c *Context) laneKind(p *peer.Peer) (codes.ErrType, bool) {
 	return 0, false
 }
 
-// dropLaneOps ends what the lane waits for from p, without changing a counter.
+// dropLaneOps ends the lane's operations that wait for p, without changing a counter.
 func (c *Context) dropLaneOps(p *peer.Peer) {
 	if c.lane.node(p.ID) != nil {
 		c.lane.link.GiveUpOwners(p.Ep)
@@ -256,8 +258,8 @@ func (c *Context) LaneCount(a transport.Addr, kind codes.ErrType, src, peer int)
 	c.publish()
 }
 
-// LaneTell tells an origin of a completion for the lane, which found no room; it stands for more
-// messages than one if more is not 0.
+// LaneTell sends an origin a completion for the lane, which found no room; it stands for several
+// messages if more is not 0.
 func (c *Context) LaneTell(origin int, cmplCntr transport.Addr, more uint64) {
 	memory.Guard()
 	c.tellCompletion(origin, wire.Completion{Cntr: cmplCntr, More: more})
@@ -290,14 +292,15 @@ func (c *Context) LaneLater(ring uint32) bool {
 }
 
 // LaneHandled goes on with the small active message at the head of a ring: its header handler has
-// run, and said r, which is more than the lane can do.
+// run, and returned r, which the lane cannot handle.
 func (c *Context) LaneHandled(ring uint32, r *HeaderResult) {
 	memory.Guard()
 	c.lane.link.Take(ring, func(m *transport.Msg) transport.Verdict { return c.in.Handled(m, r) })
 	c.publish()
 }
 
-// LanePacketHandled does so with one from a task, of n bytes in a slot, that C has taken.
+// LanePacketHandled is LaneHandled for a message from a task, of n bytes in a slot, that C has
+// taken.
 func (c *Context) LanePacketHandled(task int, slot int32, n uint32, r *HeaderResult) {
 	memory.Guard()
 	c.lane.packets.TakeHandled(transport.Endpoint(task), slot, n,

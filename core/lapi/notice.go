@@ -20,7 +20,7 @@ func (c *Context) getByLink(p *peer.Peer, x *Transfer, route transport.Route) bo
 		o.op.Key, start = append(o.key[:0], key...), p.Link.Get
 	}
 	status, err := start(p.Ep, &o.op)
-	if err == transport.ErrNotSupported { // the kernel has come to forbid single copies
+	if err == transport.ErrNotSupported { // the kernel forbids single copies now
 		p.SingleCopy = false
 		o.op.Route = transport.RouteMessages
 		status, err = p.Noticing.GetNotice(p.Ep, &o.op)
@@ -67,7 +67,7 @@ func (c *Context) onNotice(kind transport.NoticeKind, from transport.Endpoint, n
 }
 
 // onBadAddress: an operation of from named an address of this task that cannot be accessed. The
-// link tells the origin of a get or read-modify-write, core that of a put.
+// link notifies the origin of a get or read-modify-write, core notifies that of a put.
 func (c *Context) onBadAddress(kind transport.NoticeKind, from transport.Endpoint,
 	at transport.Addr) {
 	fault := &transport.FaultError{Addr: at}

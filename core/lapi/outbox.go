@@ -14,8 +14,8 @@ import (
 // into the open packet.
 //
 // Put reserves the rest of that packet, when nothing else of this package is under way, and
-// Enter, with which every entry begins, commits it and notes what has joined. So nothing else
-// here knows of it.
+// Enter, with which every entry begins, commits it and notes the puts that have joined. So nothing
+// else here has to know of outboxes.
 type outboxes struct {
 	*layout.Outboxes
 	userCode int             // calls of user code by this package that are under way
@@ -92,7 +92,7 @@ func (c *Context) commit() {
 	o.reserved = o.reserved[:0]
 }
 
-// attentive is a Host that counts the calls of user code under way: what that calls is within
+// attentive is a Host that counts the calls of user code under way: an entry by user code is inside
 // another entry, and must reserve nothing.
 type attentive struct {
 	host.Watched

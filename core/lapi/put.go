@@ -121,7 +121,7 @@ func (c *Context) onPutFragment(m *transport.Msg) transport.Verdict {
 	return transport.Accept
 }
 
-// partFailed notes what became of one part of a put; err may be nil.
+// partFailed notes the result of one part of a put; err may be nil.
 func (c *Context) partFailed(p *peer.Peer, parts *receive.Parts, err error) {
 	if err != nil {
 		parts.Failed = true

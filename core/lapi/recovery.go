@@ -21,7 +21,7 @@ func (c *Context) other(id uint32) (*peer.Peer, codes.Code) {
 }
 
 // Purge is LAPI_Purge_totask (guide, Chapter 19): gives up all that is under way to and from a
-// task, without a word to it. Messages that are given up change no counter; operations towards the
+// task, without notifying it. Messages that are given up change no counter; operations towards the
 // task fail with LAPI_ERR_TGT_PURGED until Resume. Purging twice is as once.
 //
 // Tasks no longer agree on how many collective calls there were: from now on these fail with
@@ -75,7 +75,7 @@ func (c *Context) Resume(dest uint32) codes.Code {
 // remote is the link to p, which is reached by no shared memory.
 func remote(p *peer.Peer) wireup.RemoteLink { return untraced(p.Link).(wireup.RemoteLink) }
 
-// reconnector is what a link offers whose peers may rejoin.
+// reconnector is implemented by links whose peers may rejoin.
 type reconnector interface {
 	Reconnect(ep transport.Endpoint, a transport.Address) error
 }
@@ -97,8 +97,8 @@ func (c *Context) reconnect(p *peer.Peer) error {
 }
 
 // AddUDPDest is LAPI_Util's LAPI_ADD_UDP_DEST_PORT and LAPI_ADD_UDP_DEST_EXT: in a job started by
-// hand, task tgt is, or will be, at another address. It is where LAPI_Resume_totask looks, or what
-// has not reached the task yet goes. instance: of this context, or 0.
+// hand, task tgt is, or will be, at another address. LAPI_Resume_totask looks there, and data that
+// has not reached the task yet goes there. instance: of this context, or 0.
 //
 // ErrUtilCmd under a launcher, which knows the addresses; ErrTgt for a task that is not in the job;
 // ErrUDPPortInfo for an address that cannot be, of another instance, or of a task that is not

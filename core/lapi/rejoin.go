@@ -16,7 +16,7 @@ import (
 
 // A task that died, was started again by hand and has called LAPI_Init takes its place again also
 // where it is reached by shared memory (guide, Chapter 19). Two things must happen, in any order:
-// the session tells that it is there (taskReturned), and Resume.
+// the session reports that it is there (taskReturned), and Resume.
 //
 //	died ── Resume ──> absent: messages to it wait ── it is there ──> connected
 //	  └── it is there ──> arrived: its messages wait in this task's segment ── Resume ──^
@@ -61,7 +61,7 @@ func (s *rejoins) known(task int) rejoin {
 	return rejoin{}
 }
 
-// reject forgets a process that arrived and was not connected.
+// reject drops a process that arrived and was not connected.
 func (r *rejoin) reject() {
 	for _, fd := range r.arrived.Files {
 		unix.Close(fd)
@@ -90,15 +90,15 @@ func (s *rejoins) setAbsent(task int, absent bool) {
 	}
 }
 
-// close gives back what was kept.
+// close releases everything that was kept.
 func (s *rejoins) close() {
 	for _, r := range s.peers {
 		r.reject()
 	}
 }
 
-// taskReturned: another process of a task is there, and waits in its LAPI_Init for what this task
-// has to give.
+// taskReturned: another process of a task is there, and waits in its LAPI_Init for this task's
+// part.
 func (c *Context) taskReturned(e job.Event) {
 	p, code := c.other(uint32(e.Task))
 	card, err := wireup.DecodeCard(e.Part.Data, wire.CardVersion)
@@ -114,7 +114,7 @@ func (c *Context) taskReturned(e job.Event) {
 	}
 	if p.Shared && err == nil {
 		if !r.absent {
-			// if the session has not said so before
+			// if the session has not reported that before
 			c.fail(p, codes.ErrNoConnectivity, "another process has taken its place")
 		}
 		err = c.net.Shm.Reset(p.Ep)

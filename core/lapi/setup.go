@@ -54,7 +54,7 @@ type setup struct {
 }
 
 // New is LAPI_Init (guide, Chapter 5, Figure 1): it meets the other tasks and connects the links.
-// It may block and runs without the lock: nobody knows the context yet.
+// It may block and runs without the lock: no other thread knows the context yet.
 func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
 	began := trace.Now() // LAPI_Init did
@@ -92,12 +92,12 @@ func New(o *Options) (*Context, codes.Code) {
 	s.announce()
 	s.host.ExitNotice(s.net.Session.ExitNotice())
 	if s.net.UDP == nil && s.net.Verbs == nil {
-		cfg.ForgetKey() // nobody needs it
+		cfg.ForgetKey() // it is not needed any more
 	}
 	return s.Context, codes.Success
 }
 
-// compose makes the parts and tells them of each other.
+// compose creates the parts and connects them.
 func (s *setup) compose() (err error) {
 	c, n := s.Context, s.cfg.NumTasks
 	c.peers, c.atomics = make([]peer.Peer, n), make([]*emul.Emulator, n)
@@ -148,7 +148,7 @@ func (o *Options) clock() transport.Clock {
 	return func() int64 { return int64(time.Since(start)) + 1 }
 }
 
-// report says what the environment lacks, if wire-up has not; the code is for the caller.
+// report prints what is wrong with the environment, unless wire-up has; the code is for the caller.
 func (o *Options) report(err error) codes.Code {
 	var why wireup.Reason
 	if errors.As(err, &why) {
@@ -219,7 +219,7 @@ func (s *setup) linked(id int, l wireup.Peer) {
 	s.rejoins.setAbsent(id, l.Absent)
 }
 
-// reach is what the link of l reaches.
+// reach is the Reach of the link of l.
 func (s *setup) reach(l wireup.Peer) *peer.Reach {
 	r := s.reaches[l.Link]
 	if r == nil {
@@ -284,7 +284,7 @@ func (c *Context) setHandlers(l transport.Link) {
 	}
 }
 
-// abandon gives back what a failed LAPI_Init had opened.
+// abandon releases everything that a failed LAPI_Init had opened.
 func (s *setup) abandon() {
 	if s.net != nil {
 		s.net.Close()

@@ -33,8 +33,8 @@ func (c *Context) FenceBegin() (uint64, codes.Code) {
 	return id, codes.Success
 }
 
-// settle is the beginning of each fence: it takes in what the lane issued, and sends what was put
-// off.
+// settle is the beginning of each fence: it takes in the operations that the lane issued, and sends
+// reports that were put off.
 func (c *Context) settle() {
 	c.hearLane()
 	c.tellAllReads()

@@ -69,7 +69,7 @@ func (s *setup) startTrace() codes.Code {
 	return codes.Success
 }
 
-// linksOfPeers is by which link each task is reached.
+// linksOfPeers is the link that reaches each task.
 func (s *setup) linksOfPeers() []uint8 {
 	by := make([]uint8, len(s.peers))
 	for i := range s.peers {
@@ -95,7 +95,7 @@ func (t *tracer) byLink(peer int) uint32 {
 	return uint32(t.by[peer]) << layout.TraceLinkShift
 }
 
-// traceReach has messages by r recorded.
+// traceReach makes messages by r be recorded.
 func (s *setup) traceReach(r *peer.Reach) {
 	r.Link = s.traced(r.Link)
 	if r.Noticing != nil {

@@ -158,7 +158,7 @@ func (c *Context) loadPair(m *send.Message, org, tgt *vector.Vector, x *Transfer
 		c.out.Drop(m)
 		return 0, c.badVector(err)
 	}
-	return min(org.Total(), tgt.Total()), codes.Success // they differ only where nobody checked
+	return min(org.Total(), tgt.Total()), codes.Success // they differ only if not checked
 }
 
 // badVector reports a vector that cannot be used, if that is the fault of memory.
@@ -216,7 +216,7 @@ func (c *Context) sent(m *send.Message) {
 	c.due.Sent(m.Done, p, code)
 }
 
-// sendFailed tells why a message of ours fails: its address was bad, or what a get of the peer
+// sendFailed reports why a message of ours fails: its address was bad, or what a get of the peer
 // asked for; its peer is gone, or the link closes.
 func (c *Context) sendFailed(m *send.Message, err error) {
 	p := m.Peer()

@@ -1,6 +1,5 @@
-// Package progress is what an owner of links does for the threads in C that wait for it: it tells
-// them that something is new, ends their sleep, and says when the owner must run next. It knows no
-// API.
+// Package progress wakes the threads in C that wait for an owner of links: it notifies them of
+// changes, ends their sleep, and says when the owner must run next. It knows no API.
 //
 //	block_unsafe.go  Block: the words that threads sleep on, descriptors
 //	links.go         Links: what is asked of all links of an owner
@@ -72,7 +71,7 @@ func (b *Block) Watch(descriptor int) {
 	}
 	words.Descriptors[words.NumDescriptors] = int32(descriptor)
 	words.NumDescriptors++
-	b.Kick() // who sleeps does so at the others only
+	b.Kick() // a sleeping thread polls the other descriptors only
 }
 
 // SetSpin is for owners that learn later whether threads have a processor each.
@@ -82,7 +81,7 @@ func (b *Block) SetSpin(spin int) {
 	}
 }
 
-// Keep has Verify look at these descriptors, too, which stay open as long as the block.
+// Keep makes Verify look at these descriptors, too, which stay open as long as the block.
 func (b *Block) Keep(descriptors []int) {
 	for i := range int(b.words.NumDescriptors) {
 		if fd := int(b.words.Descriptors[i]); slices.Contains(descriptors, fd) {
@@ -121,8 +120,8 @@ func (b *Block) Close() {
 // Changed notes that something changed that a thread may wait for.
 func (b *Block) Changed() { b.changed = true }
 
-// Publish tells threads if something changed. cshim_notify, which every entry point calls before it
-// lets go of the lock, sees the number change and wakes those whose wait is over.
+// Publish notifies threads if something changed. cshim_notify, which every entry point calls before
+// it releases the lock, sees the number change and wakes those whose wait is over.
 func (b *Block) Publish() {
 	if b.changed {
 		b.changed = false
@@ -130,7 +129,7 @@ func (b *Block) Publish() {
 	}
 }
 
-// Completion tells a handler thread of one more completion handler that is due.
+// Completion notifies a handler thread of one more completion handler that is due.
 func (b *Block) Completion() {
 	atomic.AddUint32(b.due, 1)
 	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(b.due)), futexWake, 1, 0, 0, 0)
@@ -154,8 +153,8 @@ func (b *Block) Disarm() { b.armed = false }
 // Armed says whether a thread sleeps.
 func (b *Block) Armed() bool { return b.armed }
 
-// Sooner kicks the sleeper if the owner must run at next, 0 for never, before it wakes by itself.
-// One kick will do.
+// Sooner wakes the sleeping thread if the owner must run at next, 0 for never, before it wakes by
+// itself. It wakes it only once.
 func (b *Block) Sooner(next int64) {
 	if next != 0 && (b.armedUntil == 0 || next < b.armedUntil) {
 		b.armed = false

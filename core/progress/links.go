@@ -46,7 +46,8 @@ func (s *Links) NextTimeout() (next int64) {
 	return next
 }
 
-// Arm tells peers that this task is about to sleep. False: there is work now, and all is as before.
+// Arm notifies peers that this task is about to sleep. False: there is work now, and nothing has
+// changed.
 func (s *Links) Arm() bool {
 	for _, w := range s.waiters {
 		if w.Arm() {

@@ -10,8 +10,7 @@ import (
 // CLOCK_MONOTONIC, which C reads.
 var start, startNs = calibrate()
 
-// calibrate reads one clock between two looks at the other, and believes the closest pair of
-// several.
+// calibrate reads one clock between two looks at the other, and uses the closest pair of several.
 func calibrate() (at time.Time, ns uint64) {
 	best := time.Duration(1<<63 - 1)
 	for range 10 {

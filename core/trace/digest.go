@@ -12,7 +12,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// Digest is where a job's time went, for people who have no time for a picture. All times are sums of
+// Digest says where a job's time went, in tables instead of a picture. All times are sums of
 // wall-clock time.
 type Digest struct {
 	Tasks []TaskTime

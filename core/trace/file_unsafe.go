@@ -164,7 +164,7 @@ func (f *File) Add(r layout.TraceRecord, name string) {
 	atomic.StoreUint32(&at.Kind, r.Kind) // release: pairs with the reader, as in cshim_trace_write
 }
 
-// Close cuts the file behind its last record and unmaps it. Nobody may add records any more.
+// Close cuts the file behind its last record and unmaps it. No record may be added any more.
 func (f *File) Close() error {
 	used := min(atomic.LoadUint64(&f.head.Next), uint64(len(f.records)))
 	err := unix.Munmap(f.mapped)

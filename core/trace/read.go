@@ -30,7 +30,7 @@ type Trace struct {
 	Broken  uint64               // claimed, but never filled (the task died), or of no known kind
 }
 
-// bounds of what a head may say; beyond them it is none.
+// bounds of the values of a valid head.
 const (
 	maxTasks    = 1 << 20
 	maxInstance = 1 << 10

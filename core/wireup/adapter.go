@@ -70,8 +70,8 @@ func (n *Net) localAddress() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// onAdapter holds what the user's handler or list says of this task against the adapter: an address
-// that is left open becomes the adapter's, any other one must be the adapter's.
+// onAdapter checks this task's address in the user's handler or list against the adapter: an
+// address that is left open becomes the adapter's, any other one must be the adapter's.
 func (n *Net) onAdapter(own netip.AddrPort) (netip.AddrPort, error) {
 	switch {
 	case n.adapter == nil || slices.Contains(n.adapter, own.Addr().Unmap()):

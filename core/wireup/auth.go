@@ -28,7 +28,7 @@ func (n *Net) jobKey() ([]byte, error) {
 	return n.key.key, nil
 }
 
-// findKey finds the job key, if LAPI_AUTH wants one, and says so once a job if packets prove
+// findKey finds the job key, if LAPI_AUTH wants one, and reports once a job if packets prove
 // nothing.
 func (n *Net) findKey() (key []byte, err error) {
 	if n.job.Auth == job.AuthNone {

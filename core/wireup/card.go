@@ -8,12 +8,12 @@ import (
 	"lapi/transport"
 )
 
-// Card is what a task tells the others: the addresses of its links, empty for a link that it has
-// not, and where it runs (processors.go). On the wire there are a version (8), and for each of
-// these a length (16) and its bytes.
+// Card is the data that a task sends to the others: the addresses of its links, empty for a link
+// that it has not, and where it runs (processors.go). On the wire there are a version (8), and for
+// each of these a length (16) and its bytes.
 type Card struct{ UDP, Shm, Verbs, Where []byte }
 
-// Card is this task's, with the files that go along; withShared: with its shared memory.
+// Card is this task's card, with the files that go along; withShared: with its shared memory.
 func (n *Net) Card(withShared bool) job.Part {
 	var links [3]transport.Link // nil: none
 	if n.UDP != nil {

@@ -72,7 +72,7 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 		return n.use(task, Peer{Link: n.Self}, n.Self.Address())
 	}
 	onNode := n.Shm != nil && slices.Contains(n.OnNode, task)
-	if onNode && parts[task].Data == nil { // this task has rejoined, and that one has not
+	if onNode && parts[task].Data == nil { // this task has rejoined, and the other has not
 		n.cfg.Linked(task, Peer{Link: n.Shm, Shared: true, Absent: true})
 		if err := n.Shm.Await(transport.Endpoint(task)); err != nil {
 			return n.fail(NoSharedMemory, "task %d: %v", task, err)
@@ -117,8 +117,8 @@ func (n *Net) connect(task int, c *Card, parts []job.Part) error {
 	return n.use(task, Peer{Link: n.UDP}, transport.Address{Bytes: addr})
 }
 
-// noAddress fails as a task has no address for UDP. Under a launcher each has one, unless it reaches
-// all tasks by shared memory: then the two differ about that.
+// noAddress is the failure that a task has no address for UDP. Under a launcher each task has one,
+// unless it reaches all tasks by shared memory: then the two tasks disagree about shared memory.
 func (n *Net) noAddress(task int, c *Card) error {
 	switch {
 	case n.Listed != nil && n.job.Shm != job.ShmNo && slices.Contains(n.job.CommonTasks, task):
@@ -158,7 +158,7 @@ func SingleCopy(l transport.Link, ep transport.Endpoint) bool {
 	}); ok {
 		return d.CanDirect(ep)
 	}
-	if _, queues := l.(VerbsLink); queues { // it does so, but not at once
+	if _, queues := l.(VerbsLink); queues { // it copies so, but not at once
 		return false
 	}
 	const both = transport.CapPut | transport.CapGet
