@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// parameter is one of a Fortran subroutine's, ierror left out.
+// parameter is a parameter of a Fortran subroutine, ierror left out.
 type parameter struct{ name, kind string }
 
 // parameterKinds are the kinds of calls.txt and what the entry point in C declares for each.

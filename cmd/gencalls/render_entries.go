@@ -8,8 +8,9 @@ import (
 // renderEntries returns the Fortran entry points in C: each converts its arguments, calls the C
 // function, stores ierror and returns the same; then all its names.
 //
-// The plain LAPI name is one with the PLAPI names. The other spellings call it, as the loader finds
-// it, so that a profiling library needs the plain one alone, whatever a compiler makes of names.
+// The plain LAPI name is the same entry as the PLAPI names. The other spellings call it, as the
+// loader finds it, so that a profiling library needs the plain one alone, whatever a compiler makes
+// of names.
 func renderEntries(source source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `/*

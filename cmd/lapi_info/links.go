@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// links says by which ways tasks can reach each other from here.
+// links reports the links by which tasks can reach each other from here.
 func links() section {
 	s := section{"Links", []item{sharedMemory(), crossMemory(), udp()}}
 	s.Items = append(s.Items, rdma()...)

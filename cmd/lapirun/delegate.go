@@ -14,10 +14,10 @@ import (
 )
 
 // A job of several hosts is started by a launcher of the field: srun inside a Slurm allocation,
-// else Hydra's mpiexec or Open MPI's mpirun. lapirun becomes that launcher, with its options said
-// in the launcher's words, so signals, exit statuses and ends of jobs are the launcher's. With
-// --timeout, which each launcher has in a way of its own or not at all, lapirun stays its parent
-// (oversee.go).
+// else Hydra's mpiexec or Open MPI's mpirun. lapirun becomes that launcher, with its options
+// translated to the launcher's, so the launcher handles signals, exit statuses and ends of jobs.
+// With --timeout, which each launcher has in a form of its own or not at all, lapirun stays its
+// parent (oversee.go).
 
 // launcher is what starts tasks on other hosts.
 type launcher struct {
@@ -103,7 +103,7 @@ func delegate(name string, o *options, environ []string) int {
 	return startStatus(err)
 }
 
-// ownVariables are of one task, or of lapirun's way to start them: the launcher says who is who.
+// ownVariables are of one task, or of lapirun's way to start them: the launcher numbers the tasks.
 var ownVariables = []string{"MP_CHILD", "MP_PROCS", "MP_PARTITION", "MP_COMMON_TASKS",
 	"MP_NODES", "MP_TASKS_PER_NODE", "MP_HOSTFILE", "MP_PGMMODEL", "MP_CMDFILE",
 	"LAPI_LAUNCHER_FD"}
@@ -186,7 +186,7 @@ func (d *delegation) programs(count string, each ...string) {
 	}
 }
 
-// hydra says it in the words of MPICH's mpiexec.
+// hydra writes the job as options of MPICH's mpiexec.
 func hydra(d *delegation) error {
 	o := d.o
 	if o.place.hosts == nil {
@@ -251,7 +251,8 @@ func openMPI(d *delegation) error {
 	return nil
 }
 
-// slurm says it in the words of srun. PMI-2 is in every Slurm, PMIx only where it was built in.
+// slurm writes the job as options of srun. PMI-2 is in every Slurm, PMIx only where it was built
+// in.
 func slurm(d *delegation) error {
 	o := d.o
 	d.add("--mpi=pmi2", "--export=ALL", "--unbuffered")
@@ -335,7 +336,7 @@ func (d *delegation) noHostLabels() {
 
 var errNoHosts = errors.New("-nodes and -tasks_per_node need -hostfile or -H, or a Slurm allocation (other resource managers write a file with the hosts, such as $PBS_NODEFILE)")
 
-// taskOrAll is who reads standard input, in the words of all three.
+// taskOrAll is the option value for the task that reads standard input, the same for all three.
 func taskOrAll(stdin int) string {
 	switch stdin {
 	case stdinAll:

@@ -13,8 +13,8 @@ import (
 	"lapi/core/version"
 )
 
-// Dumps of the waits of tasks: lapirun --dump, lapi_dump, which is lapirun by another name, and what
-// --timeout says before it ends a job. docs/dev/dump.md has the rest.
+// Dumps of the waits of tasks: lapirun --dump, lapi_dump, which is lapirun by another name, and the
+// report of --timeout before it ends a job. docs/dev/dump.md has the rest.
 
 // dumpName is lapirun's name as the command that needs no lapirun's job.
 const dumpName = "lapi_dump"
@@ -70,7 +70,7 @@ func parseDump(args []string) (o dumpOptions, err error) {
 	return o, nil
 }
 
-// lapiDump is the command of that name.
+// lapiDump is the command lapi_dump.
 func lapiDump(args []string) int {
 	o, err := parseDump(args)
 	switch {
@@ -118,8 +118,8 @@ func dumpJob(name string, o dumpOptions) int {
 	return 0
 }
 
-// explain says with say why a job does not end, before it is ended: collect asks its tasks.
-// Whatever happens there, it is bounded.
+// explain reports by say why a job does not end, before it is ended: collect asks its tasks. Its
+// time is bounded in any case.
 func explain(say func(format string, args ...any), collect func() ([]dump.Task, error)) {
 	done := make(chan string, 1)
 	go func() {

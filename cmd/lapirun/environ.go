@@ -54,8 +54,8 @@ func taskEnvironment(environ []string, o *options, n *node, task int, partition 
 	return env
 }
 
-// commonTasks is MP_COMMON_TASKS: how many others there are on the node of procs tasks from first
-// on, and which.
+// commonTasks is MP_COMMON_TASKS: the number of other tasks on the node, which has procs tasks from
+// first on, and their numbers.
 func commonTasks(task, first, procs int) string {
 	s := strconv.AppendInt(nil, int64(procs-1), 10)
 	for t := first; t < first+procs; t++ {

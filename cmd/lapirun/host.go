@@ -10,8 +10,8 @@ import (
 // descriptorsNeeded is the least limit of open files: a task finds its socket at launcherFD.
 const descriptorsNeeded = launcherFD + 1
 
-// checkHost fails, in plain words, where this host lacks what lapirun cannot do without: itself,
-// as /proc shows it, and a number for the tasks' socket.
+// checkHost fails, in plain words, where this host lacks something that lapirun needs: its own
+// file, as /proc shows it, and a number for the tasks' socket.
 func checkHost(self string, descriptors uint64) error {
 	if _, err := os.Stat(self); err != nil {
 		return fmt.Errorf("/proc is not mounted, or does not show this process (%v); lapirun starts "+
@@ -29,7 +29,7 @@ func checkHost(self string, descriptors uint64) error {
 func descriptorLimit() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return descriptorsNeeded // starting a task says more
+		return descriptorsNeeded // starting a task gives a better error
 	}
 	return limit.Max
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inputs is who reads lapirun's standard input. A file or pipe goes to a single reader as it is; a
-// terminal cannot, as it stops readers outside of its foreground process group, and tasks have
-// groups of their own.
+// inputs is the tasks that read lapirun's standard input. A file or pipe goes to a single reader as
+// it is; a terminal cannot, as it stops readers outside of its foreground process group, and tasks
+// have groups of their own.
 type inputs struct {
 	null    *os.File
 	direct  int // task that inherits standard input itself, or -1
@@ -51,7 +51,7 @@ func (in *inputs) of(task, mode int) (*os.File, error) {
 	return r, nil
 }
 
-// started lets go of the tasks' ends and begins to read.
+// started closes the tasks' ends and begins to read.
 func (in *inputs) started() {
 	for _, r := range in.readers {
 		r.Close()
@@ -72,13 +72,13 @@ type feed struct {
 	more  *sync.Cond // size has grown, or ended is set
 	size  int64      // bytes read so far
 	ended bool
-	// needed says from which byte on each task still needs the spool, freed up to where it was
-	// given back.
+	// needed is the byte from which on each task still needs the spool, freed the byte up to which
+	// the spool was freed.
 	needed map[*os.File]int64
 	freed  int64
 }
 
-// freeStep is by how many bytes the begin of the spool is given back.
+// freeStep is the number of bytes by which the beginning of the spool is freed.
 const freeStep = 1 << 20
 
 func newFeed(say func(format string, args ...any)) (*feed, error) {
@@ -88,7 +88,7 @@ func newFeed(say func(format string, args ...any)) (*feed, error) {
 	if f.spool, err = os.CreateTemp("", "lapirun-stdin-"); err == nil {
 		err = os.Remove(f.spool.Name())
 	} else if fd, e := unix.MemfdCreate("lapirun-stdin", unix.MFD_CLOEXEC); e == nil {
-		f.spool, err = os.NewFile(uintptr(fd), "standard input"), nil // no disk is to be had
+		f.spool, err = os.NewFile(uintptr(fd), "standard input"), nil // there is no disk to use
 	}
 	return f, err
 }
@@ -155,7 +155,8 @@ func (f *feed) await(at int64, most int) int {
 	return int(min(f.size-at, int64(most)))
 }
 
-// wants notes that w needs nothing before at any more, and gives back what nobody needs.
+// wants notes that w needs nothing before at any more, and frees the part of the spool that no task
+// needs.
 func (f *feed) wants(w *os.File, at int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 // started holds it open.
 const drainTime = time.Second
 
-// reapDelay is the hub's where it is not 0: a variable for tests on machines that are too busy for
-// what suits a user.
+// reapDelay is the hub's where it is not 0: a variable for tests, on machines that are too busy for
+// the default.
 var reapDelay time.Duration
 
 // launch is the job as lapirun sees it. Only the main goroutine uses it, but for copying.
@@ -268,7 +268,7 @@ func (j *launch) pipe(task int, k *sink) (*os.File, error) {
 	return w, err
 }
 
-// unwatched: somebody has killed the watchdog, and the kernel the tasks with it.
+// unwatched: something has killed the watchdog, and the kernel the tasks with it.
 func (j *launch) unwatched() {
 	j.say("the watchdog is gone, and the tasks with it")
 	j.fail(exitFailure)
@@ -349,7 +349,7 @@ func (j *launch) killTasks(s syscall.Signal) {
 
 // cleanUp ends what tasks have left behind, and waits for their output. Only a process that a task
 // of a job without failure has put into a group of its own, with output of its own, is left alone:
-// somebody wants it.
+// it was started so on purpose.
 func (j *launch) cleanUp() {
 	copied := make(chan struct{})
 	go func() {

@@ -51,8 +51,9 @@ func sendNode(launcher string) error {
 	return json.NewEncoder(os.NewFile(launcherFD, "lapirun")).Encode(n)
 }
 
-// networkOf asks what a node has. lapirun is first started from /proc, where it is found whatever
-// the command makes of the file system as long as that is mounted, then from its own place.
+// networkOf asks for a node's interfaces. lapirun is first started from /proc, where it is found
+// whatever the command makes of the file system as long as that is mounted, then from its own
+// place.
 func (j *launch) networkOf(n *node) (adapters.Node, error) {
 	if len(n.prefix) == 0 {
 		return adapters.List()
@@ -109,7 +110,7 @@ func (j *launch) listUnder(n *node, lapirun string) (all adapters.Node, err erro
 	return all, withOutput("it ends without running what follows it", said.String())
 }
 
-// withOutput is an error with what a command has said on its standard error.
+// withOutput is an error with a command's output on its standard error.
 func withOutput(text, said string) error {
 	if said = strings.Join(strings.Fields(said), " "); said == "" {
 		return errors.New(text)

@@ -9,10 +9,11 @@
 //	                      └── orphans    of what the tasks have started
 //
 // The watchdog starts the tasks for lapirun and reports their ends (watchdog.go, reaper.go). It is
-// a child subreaper: what a task has started becomes the watchdog's child when its parent ends, in
-// whatever process group, session or environment. The watchdog kills them all when lapirun is gone
-// without a word, and when the job has failed. When the watchdog itself is killed, the kernel kills
-// the tasks (PR_SET_PDEATHSIG), and lapirun, a subreaper as well, what they have started.
+// a child subreaper: a process that a task has started becomes the watchdog's child when its parent
+// ends, in whatever process group, session or environment. The watchdog kills them all when lapirun
+// ends without dismissing it, and when the job has failed. When the watchdog itself is killed, the
+// kernel kills the tasks (PR_SET_PDEATHSIG), and lapirun, a subreaper as well, what they have
+// started.
 //
 // A job of several machines is not lapirun's work: it becomes a launcher that starts tasks there
 // (placement.go, delegate.go).
@@ -22,7 +23,7 @@
 // the same command lists what network it has (listing.go).
 //
 // Nothing is on disk and no port is open: a task inherits one end of a socket pair, of which
-// LAPI_LAUNCHER_FD tells the descriptor and the inode; package hub serves the other end. The job
+// LAPI_LAUNCHER_FD holds the descriptor and the inode; package hub serves the other end. The job
 // key travels over it and is in no argument list and no environment.
 //
 // # Goroutines

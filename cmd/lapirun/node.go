@@ -67,8 +67,8 @@ func (n *node) tasks() string {
 	return fmt.Sprintf("tasks %d to %d%s", n.first, n.first+n.procs-1, n.under())
 }
 
-// commandLine is what starts a task of n. Where a command does, that one looks the program up: it
-// may see other files than lapirun.
+// commandLine is what starts a task of n. Where that is a command, the command looks the program
+// up: it may see other files than lapirun.
 func (j *launch) commandLine(n *node, task int) (path string, args []string, err error) {
 	program := j.o.command(task)
 	if len(n.prefix) == 0 {
@@ -131,7 +131,7 @@ func (j *launch) chooseAddresses() error {
 	return nil
 }
 
-// networks asks what the nodes have, or says nothing of them where it does not matter.
+// networks asks for the nodes' interfaces, or leaves them empty where they do not matter.
 func (j *launch) networks(asked bool) ([]adapters.Node, error) {
 	nodes := make([]adapters.Node, len(j.o.nodes))
 	if !asked {

@@ -153,7 +153,7 @@ func applyInfoLevel(o *options, v string) error {
 	return nil
 }
 
-// noteCorrection has the tasks get the level that is used, so that each does not report it again.
+// noteCorrection passes the corrected level to the tasks, so that they do not report it again.
 func (o *options) noteCorrection() error {
 	if o.corrected != "" {
 		o.notes = append(o.notes, o.corrected)
@@ -204,7 +204,7 @@ func text(of func(o *options) *string) func(*options, string) error {
 	}
 }
 
-// applyExport is -x: NAME=value sets a variable for the tasks, NAME passes on lapirun's own.
+// applyExport is -x: NAME=value sets a variable for the tasks, NAME passes on lapirun's value.
 func applyExport(o *options, v string) error {
 	name, value, set := strings.Cut(v, "=")
 	if name == "" {

@@ -29,11 +29,11 @@ type sink struct {
 	mu     sync.Mutex
 	w      *os.File
 	mode   int            // unordered, ordered, or the only task whose output is shown
-	open   int            // task whose unfinished line was written last; nobody if none
+	open   int            // task whose unfinished line was written last; nobody: there is none
 	turn   int            // ordered: the task that writes now
 	held   map[int][]byte // ordered: what tasks wrote before their turn
 	ended  map[int]bool   // ordered: tasks that will write no more
-	broken bool           // nobody reads w any more
+	broken bool           // no process reads w any more
 }
 
 const nobody = -1
@@ -86,7 +86,7 @@ func (s *stream) copyFrom(r *os.File) {
 			err = s.pass(bytes.LastIndexByte(s.line, '\n') + 1)
 		}
 		if err != nil {
-			return // the task learns by SIGPIPE that nobody reads
+			return // the task learns by SIGPIPE that its output is not read
 		}
 	}
 }
@@ -163,8 +163,8 @@ func (s *stream) labelled(data []byte, continued bool) []byte {
 	return out
 }
 
-// finish says that a task will write no more. In ordered mode the next one's turn comes, and what
-// that wrote before is written.
+// finish says that a task will write no more. In ordered mode the next task's turn comes, and its
+// earlier output is written.
 func (k *sink) finish(task int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

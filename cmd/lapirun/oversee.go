@@ -23,7 +23,7 @@ func overseen(name string, l launcher, argv []string, d *delegation, environ []s
 		Stderr: os.Stderr, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}}
 	signals := make(chan os.Signal, 16)
 	catch(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
-	terminal := make(chan os.Signal, 1) // nobody reads it
+	terminal := make(chan os.Signal, 1) // it is not read
 	catch(terminal, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	defer signal.Stop(terminal)

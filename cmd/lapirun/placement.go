@@ -198,7 +198,7 @@ func (o *options) fillHosts() error {
 	return o.cutHosts()
 }
 
-// cutHosts takes away what more room the hosts have than tasks are asked for.
+// cutHosts removes the room that the hosts have beyond the number of tasks.
 func (o *options) cutHosts() error {
 	p := &o.place
 	room := 0

@@ -27,7 +27,7 @@ const (
 // reaper is the watchdog process. It is the parent of the tasks and a child subreaper, so each
 // process that descends from a task and loses its parent becomes its child: neither a process group
 // or session of its own nor a cleared environment takes a process out of its reach. When lapirun
-// is gone without a word, it kills them all.
+// ends without dismissing it, it kills them all.
 type reaper struct {
 	reports *gob.Encoder
 	tasks   map[int]int  // process of each task
@@ -85,7 +85,7 @@ func (w *reaper) obey(o received) {
 	case killAll:
 		w.killAll()
 	}
-	_ = w.reports.Encode(answer) // a lapirun that is gone is noticed by the reader
+	_ = w.reports.Encode(answer) // the reader notices if lapirun is gone
 }
 
 func (w *reaper) start(o order, fds []int) report {
@@ -150,7 +150,7 @@ func (w *reaper) collectAdopted() {
 // killAll kills every process that descends from the watchdog.
 func (w *reaper) killAll() {
 	for pid := range w.tasks {
-		_ = unix.Kill(-pid, unix.SIGKILL) // ESRCH: nobody is left in its group
+		_ = unix.Kill(-pid, unix.SIGKILL) // ESRCH: its group is empty
 	}
 	killChildren(w.ended, func() {
 		w.collectTasks()

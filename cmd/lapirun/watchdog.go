@@ -17,7 +17,8 @@ import (
 // lapirun spares it.
 const watchdogName = "lapi-watchdog"
 
-// order is what lapirun asks of the watchdog. An order to start a task comes with the task's files.
+// order is a request of lapirun to the watchdog. An order to start a task comes with the task's
+// files.
 type order struct {
 	Verb verb
 	Task int
@@ -37,7 +38,7 @@ const (
 	letGo                 // the watchdog ends and leaves what runs alone
 )
 
-// report is what the watchdog tells lapirun: the answer to an order, or the end of a task.
+// report is a message from the watchdog to lapirun: the answer to an order, or the end of a task.
 type report struct {
 	Ended bool
 	Task  int

@@ -8,8 +8,8 @@ import (
 	"lapi/transport/shm"
 )
 
-// chooseNode decides who is reached by shared memory: the tasks of this node, at most shm.MaxTasks
-// of them.
+// chooseNode decides which tasks are reached by shared memory: the tasks of this node, at most
+// shm.MaxTasks of them.
 func (n *Net) chooseNode() error {
 	n.remote = n.job.NumTasks - 1
 	if n.job.Shm == job.ShmNo {
@@ -36,7 +36,7 @@ func (n *Net) chooseNode() error {
 	return nil
 }
 
-// routes has LAPI_ROUTE in the link's words.
+// routes is LAPI_ROUTE as the link takes it.
 var routes = [...]shm.Route{job.RouteAuto: shm.RouteAuto, job.RoutePipeline: shm.RoutePipeline,
 	job.RouteOrigin: shm.RouteOrigin, job.RouteTarget: shm.RouteTarget,
 	job.RouteHalves: shm.RouteHalves, job.RouteWide: shm.RouteWide,
@@ -71,17 +71,18 @@ func (n *Net) openShared() error {
 	return nil
 }
 
-// Crowded says whether this task has to share processors with others, by what all have said of
-// those that they may run on.
+// Crowded says whether this task has to share processors with others, by the processors that all
+// tasks have said they may run on.
 func (n *Net) Crowded() bool { return n.crowded }
 
-// AnyCrowded says whether some task of this machine has to; all its tasks come to the same answer.
+// AnyCrowded says whether some task of this machine has to share processors; all its tasks get the
+// same answer.
 func (n *Net) AnyCrowded() bool { return n.anyCrowded }
 
 // Patience is how many turns a waiting thread spins, and then yields, before it sleeps.
 //
 // While this task has a processor of its own a thread spins about as long as a wake-up
-// costs. Then it yields, which leaves the processor to anyone who wants it, about as long as a peer
+// costs. Then it yields, which leaves the processor to any other thread, about as long as a peer
 // takes to copy some MiB: a sleep and a wake-up would only lengthen that (1 MiB there and back:
 // from 200 to 130 us). Else it does not spin at all: another task needs the processor, and gets it
 // after each empty turn. Measured with 4 and 8 tasks on 2 processors: a Gfence takes half as long

@@ -33,7 +33,7 @@ func ownProcessors() processors {
 	return all
 }
 
-// firstProcessors are n of them: for a task of which nothing is known.
+// firstProcessors are the first n processors: for a task of which nothing is known.
 func firstProcessors(n int) processors {
 	all := make(processors, (n+63)/64)
 	for i := range n {
@@ -118,15 +118,15 @@ func shares(tasks []processors) []bool {
 			continue
 		}
 		result[i] = true
-		for p := range asked { // all their owners together have no more than these
+		for p := range asked { // all owners of these together have no other processors
 			result[owners[p]] = true
 		}
 	}
 	return result
 }
 
-// chooseProcessors finds out who has to share processors, from what the tasks have said of their
-// places; nil: that task has said nothing.
+// chooseProcessors finds out which tasks have to share processors, from the places in the tasks'
+// cards; nil: that task's card has none.
 func (n *Net) chooseProcessors(places [][]byte) {
 	own := machineID()
 	var here []processors

@@ -13,7 +13,7 @@ import (
 )
 
 // reportsMax is how many tasks that do not answer one context reports: where a firewall stops all,
-// or all wait for one, more lines say nothing new.
+// or all wait for one task, more lines say nothing new.
 const reportsMax = 4
 
 // unanswered is what the UDP link calls when a task has not answered for some seconds.
@@ -28,7 +28,7 @@ func (n *Net) unansweredVerbs(ep transport.Endpoint, s verbs.Silence) {
 	n.reportSilence(ep, s.For, n.verbsSilenceText(s))
 }
 
-// reportSilence reports, once, that a task has not answered for so long.
+// reportSilence reports, once, that a task has not answered for that time.
 func (n *Net) reportSilence(ep transport.Endpoint, since time.Duration, text string) {
 	if n.reported[ep] || len(n.reported) == reportsMax {
 		return
@@ -71,7 +71,7 @@ func (n *Net) Silence(ep transport.Endpoint) string {
 	return ""
 }
 
-// silenceText says by which way, and with what result, a task was asked.
+// silenceText says by which path, and with what result, a task was asked.
 func (n *Net) silenceText(s udp.Silence) string {
 	text := fmt.Sprintf("UDP from %s to %v: ", n.localName(int(s.Path)), s.Peer)
 	switch {

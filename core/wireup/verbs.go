@@ -28,7 +28,7 @@ func (n *Net) openVerbs() error {
 	}
 	if n.remote == 0 && !us.Only {
 		n.lookForPorts()
-		return nil // nobody is to be reached
+		return nil // no task is to be reached
 	}
 	all, err := n.openPorts()
 	if err == nil && n.remote == 0 {
@@ -53,8 +53,8 @@ func (n *Net) openVerbs() error {
 	return nil
 }
 
-// lookForPorts tells a job that reaches nobody by an adapter, but has asked for one, that there is
-// none: on several nodes it would do without.
+// lookForPorts reports to a job that reaches no task by an adapter, but has asked for one, that
+// there is none: on several nodes such a job would run without.
 func (n *Net) lookForPorts() {
 	if n.cfg.ListPorts == nil {
 		return
@@ -84,7 +84,7 @@ func (n *Net) candidates() ([]job.Port, int) {
 		return named, most
 	}
 	working, err := n.cfg.ListPorts()
-	if err != nil || len(working) == 0 { // opening one says why
+	if err != nil || len(working) == 0 { // opening a port says why
 		return append(named, job.Port{})[:1], most
 	}
 	if named == nil {
@@ -97,8 +97,8 @@ func (n *Net) candidates() ([]job.Port, int) {
 	return of, most
 }
 
-// openPorts opens the ports to use: of those that are to be tried all that can be opened, as many
-// as are wanted. The error says why there is none.
+// openPorts opens the ports to use: it tries the candidates until as many as are wanted are open.
+// The error says why there is none.
 func (n *Net) openPorts() (all []ibv.Device, err error) {
 	ports, most := n.candidates()
 	var why []string
@@ -126,7 +126,7 @@ func (n *Net) openPorts() (all []ibv.Device, err error) {
 	return all, nil
 }
 
-// useAdapters makes the link over all.
+// useAdapters makes the link over all opened ports.
 func (n *Net) useAdapters(all []ibv.Device, key []byte) error {
 	cfg := verbs.Config{Adapter: all[0], More: all[1:], Task: n.me, Key: key, Clock: n.cfg.Clock,
 		Timeout: int64(n.cfg.Timeout), NoTimeout: n.job.NoTimeout,
@@ -157,15 +157,15 @@ func (n *Net) useAdapters(all []ibv.Device, key []byte) error {
 	return nil
 }
 
-// reopener opens those ports again whose adapters were gone.
+// reopener opens ports again whose adapters were gone.
 func (n *Net) reopener(infos []ibv.Info) func(int) (ibv.Device, error) {
 	return func(i int) (ibv.Device, error) {
 		return n.cfg.OpenPort(infos[i].Name, int(infos[i].Port))
 	}
 }
 
-// offerSpare has the link over adapters use UDP where none leads to a task, unless the user wants
-// nothing but adapters.
+// offerSpare lets the link over adapters fall back to UDP where no adapter leads to a task, unless
+// the user wants nothing but adapters.
 func (n *Net) offerSpare() {
 	if n.Verbs != nil && n.UDP != nil && !n.job.US.Only && n.job.Gathered() {
 		n.spareTo = make([]bool, n.job.NumTasks)
@@ -183,7 +183,7 @@ func (n *Net) VerbsAddress(ep transport.Endpoint, c *Card) transport.Address {
 	return verbs.JoinAddress(c.Verbs, c.UDP)
 }
 
-// isSpare says whether UDP is what the link over adapters may go over to ep.
+// isSpare says whether UDP is the fallback of the link over adapters to ep.
 func (n *Net) isSpare(ep transport.Endpoint) bool { return n.spareTo != nil && n.spareTo[ep] }
 
 // sparedChanged is what the link calls when a task begins to be reached by UDP, and when it is

@@ -19,10 +19,10 @@ const (
 	LevelInform  = 2
 )
 
-// Event is what may happen on the way and has a code of its own in an API.
+// Event is something that may happen during Open and has a code of its own in an API.
 type Event int
 
-// The events. Each comes with what is particular to the case.
+// The events. Each comes with a text about the particular case.
 const (
 	SharedMemorySingle Event = iota // shared memory was asked for, and there is one task
 	SharedMemoryFailed              // this task cannot have a segment
@@ -118,7 +118,7 @@ type SharedLink interface {
 // RemoteLink is a link to tasks of other nodes, with what can be set later.
 type RemoteLink interface {
 	transport.Link
-	// Expect tells that the owner waits for ep although it has sent it nothing.
+	// Expect says that the owner waits for ep although it has sent it nothing.
 	Expect(ep transport.Endpoint)
 	SetTimeout(d time.Duration)
 	Reconnect(ep transport.Endpoint, a transport.Address) error
@@ -203,7 +203,7 @@ func Open(cfg *Config) (*Net, error) {
 	return n, nil
 }
 
-// gather has a task that a launcher of the field has started find the others.
+// gather lets a task that a launcher of the field has started find the others.
 func (n *Net) gather() error {
 	said, err := n.job.Meet()
 	if err != nil {
@@ -242,7 +242,7 @@ func (n *Net) Close() {
 	if n.Session != nil {
 		n.Session.Leave()
 	}
-	if n.Verbs != nil { // what it has to say last may go by UDP
+	if n.Verbs != nil { // its last messages may go by UDP
 		n.Verbs.Close()
 	}
 	for _, l := range n.Links() {
@@ -281,8 +281,8 @@ func (n *Net) openLinks() error {
 	return nil
 }
 
-// wantsUDP says whether a socket is opened before it is known whether a task is reached by it: but
-// for tasks that have RDMA and no address to bind a socket to.
+// wantsUDP says whether a socket is opened before it is known whether a task is reached by it: it
+// is, but for tasks that have RDMA and no address to bind a socket to.
 func (n *Net) wantsUDP() bool {
 	return n.Verbs == nil || !n.job.Gathered() || len(n.locals()) > 0
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // The codes by number. A constant is named after its C name, which Name gives, and String gives its
-// meaning. docs/return-codes.md says who returns each.
+// meaning. docs/return-codes.md says which calls return each.
 const (
 	Success                 Code = 0   // LAPI_SUCCESS
 	ErrUnknown              Code = 400 // LAPI_ERR_UNKNOWN

@@ -7,9 +7,9 @@ import (
 	"lapi/transport/layout"
 )
 
-// peer is what this task waits for from one other.
+// peer is the state of the operations towards one task.
 type peer struct {
-	outstanding int32         // completions that it will tell us
+	outstanding int32         // completions that it still has to send
 	last        codes.ErrType // of the latest operation to it
 }
 
@@ -30,7 +30,7 @@ func (c *Counters) IssuedMany(task int, kind codes.ErrType, completions int) {
 	p.outstanding = max(0, p.outstanding+int32(completions))
 }
 
-// Outstanding is how many completions a task will tell us.
+// Outstanding is how many completions a task still has to send.
 func (c *Counters) Outstanding(task int) int { return int(c.peers[task].outstanding) }
 
 // Last is the kind of the latest operation to a task.
@@ -92,7 +92,7 @@ func (c *Counters) Hold(holding bool) {
 	}
 }
 
-// Tell sends what is held.
+// Tell sends the held acknowledgements.
 func (c *Counters) Tell() {
 	if o := &c.coalesced; o.count > 0 {
 		n := o.count

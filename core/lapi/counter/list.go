@@ -23,7 +23,7 @@ const (
 // messages.
 const MaxList = 1 << 20
 
-// list is what LAPI_Setcntr_wstatus has hung on a counter.
+// list is the list that LAPI_Setcntr_wstatus has given a counter.
 type list struct {
 	tasks  []uint32       // a copy of dest_list
 	state  []int32        // a copy of dest_status, which is the user's and only written
@@ -51,9 +51,9 @@ func (l *list) store(i int, state int32) error {
 }
 
 // List is LAPI_Setcntr_wstatus: counter cntr waits for a message of each of the n tasks at dest,
-// what becomes of it is kept in the n ints at status, and the counter holds that address at member.
-// Entries of tasks that are purged become LAPI_MSG_INVALID, all others LAPI_MSG_INITIAL. dest 0:
-// the counter has no list. The counter's value is the caller's business.
+// the status of each message is kept in the n ints at status, and the counter holds that address at
+// member. Entries of tasks that are purged become LAPI_MSG_INVALID, all others LAPI_MSG_INITIAL.
+// dest 0: the counter has no list. The counter's value is the caller's business.
 //
 // ErrTgt: n is negative or too large, or an entry names no task. ErrRetPtrNull: the lists cannot be
 // accessed.

@@ -54,7 +54,7 @@ type decoder struct {
 	control bool
 }
 
-// checkDescriptor is what registering insists on, verification or not.
+// checkDescriptor makes the checks that registering makes with and without verification.
 func checkDescriptor(d Descriptor, codeSize int) *Error {
 	switch {
 	case d.AtomSize < 0 || d.AtomSize > MaxAtomSize:

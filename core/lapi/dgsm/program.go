@@ -65,8 +65,8 @@ type Program struct {
 	regular bool
 	flat    op
 
-	// fault is why the program cannot be used, nil if it can: without verification it is
-	// registered all the same.
+	// fault is why the program cannot be used, nil if it can: without verification a faulty program
+	// is registered all the same.
 	fault *Error
 }
 
@@ -77,7 +77,7 @@ func New(d Descriptor, code []int32, verify bool) (*Program, *Error) {
 	return build(d, append([]int32(nil), code...), verify)
 }
 
-// build is New with a code that nobody else has.
+// build is New with a code that it may keep.
 func build(d Descriptor, code []int32, verify bool) (*Program, *Error) {
 	p := &Program{Descriptor: d, code: code}
 	if err := checkDescriptor(d, len(code)); err != nil {
@@ -108,8 +108,8 @@ func (p *Program) Contiguous(n uint64) (offset int64, ok bool) {
 }
 
 // AtomAlign returns the largest length of at most n bytes, from an atom's start, that splits no
-// atom: n if the program has none. Whoever cuts what this program gathers into fragments cuts at
-// such lengths; 0 says that n is too small.
+// atom: n if the program has none. The data that this program gathers is cut into fragments of such
+// lengths; 0 says that n is too small.
 func (p *Program) AtomAlign(n uint64) uint64 {
 	if p.AtomSize == 0 {
 		return n

@@ -111,8 +111,8 @@ func (g *Registry) Unreserve(handle transport.Addr) *Error {
 	return nil
 }
 
-// Hold finds a program and keeps it, whatever the user gives back, until Release. LAPI_ERR_DGSP: no
-// such program.
+// Hold finds a program and keeps it until Release, even if the user unreserves it. LAPI_ERR_DGSP:
+// no such program.
 func (g *Registry) Hold(handle transport.Addr) (Hold, *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,7 +143,7 @@ func (g *Registry) enter(r *registered) {
 	g.programs[r.handle] = r
 }
 
-// dispose frees a program that nobody refers to. mu is held.
+// dispose frees a program without references. mu is held.
 func (g *Registry) dispose(r *registered) {
 	if r.user == 0 && r.held == 0 {
 		g.free(r)

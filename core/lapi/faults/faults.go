@@ -29,7 +29,7 @@ type Event struct {
 	Code     codes.Code
 	Type     codes.ErrType
 	Task, Of int
-	// Failed says which operation of this task has failed by it, and makes no more changes.
+	// Failed is the operation of this task that has failed by it, and makes no more changes.
 	Failed Failed
 	Text   string
 	// Patience is how long a task without a handler waits for the launcher to end it.
@@ -62,7 +62,7 @@ type Reporter struct {
 	events []Event
 }
 
-// New has nothing to tell.
+// New is a Reporter without events.
 func New(cfg Config) *Reporter { return &Reporter{cfg: cfg} }
 
 // Pending is how many events no thread has taken.
@@ -90,7 +90,7 @@ func (r *Reporter) Attention(level int, code codes.Code, format string, args ...
 	r.Message(level, "%d: %s %s", code, text, fmt.Sprintf(format, args...))
 }
 
-// Raise queues an error for the error handler and says it at MP_INFOLEVEL 1.
+// Raise queues an error for the error handler and prints it at MP_INFOLEVEL 1.
 func (r *Reporter) Raise(code codes.Code, kind codes.ErrType, of int, what string) {
 	text := fmt.Sprintf("task %d: %s (%d): %s", r.cfg.Me, codes.Name(code), code, what)
 	if code == codes.ErrTgtAddrNull {

@@ -69,11 +69,11 @@ type Collectives struct {
 	delivered []*delivery // for later
 	next      uint32      // generation of the latest collective here
 	done      uint32      // of the latest that is over
-	lost      int         // a task that is lost, as another one reports: 1 more; 0: none
+	lost      int         // a lost task that another task has reported, plus 1; 0: none
 	givenUp   bool        // here, or in a task that shares our collectives: there are none any more
 }
 
-// NewCollectives has none.
+// NewCollectives begins without collectives.
 func NewCollectives(cfg CollectiveConfig) *Collectives {
 	return &Collectives{cfg: cfg, exchanges: map[uint32]*exchange{}}
 }
@@ -84,7 +84,7 @@ func (c *Collectives) GivenUp() bool { return c.givenUp }
 // UnderWay is how many there are.
 func (c *Collectives) UnderWay() int { return len(c.line) }
 
-// Needs says whether one under way still needs something of a task, which that task has not sent.
+// Needs says whether a collective under way still needs something that a task has not sent.
 func (c *Collectives) Needs(task int) bool {
 	n := len(c.cfg.Peers)
 	for _, k := range c.line {
@@ -151,7 +151,7 @@ func (c *Collectives) Advance() {
 	}
 }
 
-// exchangeOf is the state of a generation, made when the first that has to do with it asks.
+// exchangeOf is the state of a generation, made at its first use.
 func (c *Collectives) exchangeOf(generation uint32) *exchange {
 	x := c.exchanges[generation]
 	if x != nil {
@@ -228,8 +228,8 @@ func (c *Collectives) sendRound(k *collective, x *exchange) {
 	}
 }
 
-// Received is the handler of MsgExchange: values, or word of a fence, from a task above. It may be
-// ahead of this task by one generation.
+// Received is the handler of MsgExchange: values, or the message of a fence, from a task above. It
+// may be ahead of this task by one generation.
 func (c *Collectives) Received(m *transport.Msg) transport.Verdict {
 	var h wire.Exchange
 	p, n := &c.cfg.Peers[m.From], len(c.cfg.Peers)
@@ -284,10 +284,11 @@ func (c *Collectives) Fail(code codes.Code, task int) {
 	c.cfg.Failed(code)
 }
 
-// Unknown is for Fail: it is not known which task is gone, or others learn of it by themselves.
+// Unknown is for Fail: it is not known which task is gone, or other tasks learn of it without this
+// one.
 const Unknown = -1
 
-// Notify tells the tasks that wait for this one in a collective that it fails here, as a task is
+// Notify notifies the tasks that wait for this one in a collective that it fails here, as a task is
 // lost.
 func (c *Collectives) Notify(task int) {
 	n := len(c.cfg.Peers)
@@ -299,7 +300,7 @@ func (c *Collectives) Notify(task int) {
 	}
 }
 
-// Lost is a task that is lost, as another one reports by Notify, or Unknown.
+// Lost is a lost task that another task has reported by Notify, or Unknown.
 func (c *Collectives) Lost() int { return c.lost - 1 }
 
 // Found: that task is there again.
@@ -309,14 +310,14 @@ func (c *Collectives) Found(task int) {
 	}
 }
 
-// GiveUp ends them for good: tasks no longer agree on how many there were.
+// GiveUp ends collectives for good: tasks no longer agree on how many there were.
 func (c *Collectives) GiveUp() {
 	c.givenUp = true
 	c.Fail(codes.ErrTgtPurged, Unknown)
 }
 
-// refuse is Received once collectives have been given up, here or there. Only a task that still
-// hopes is answered.
+// refuse is Received once collectives have been given up, here or there. Only a task that has not
+// given them up is answered.
 func (c *Collectives) refuse(p *peer.Peer, round uint32) {
 	if round == wire.RefusedRound {
 		c.GiveUp()

@@ -8,8 +8,9 @@ import (
 )
 
 // A task may compute for long after a collective call, without a call to LAPI, while others are
-// still in it and wait for its last messages. So the call does not return before these need nobody:
-// they are acknowledged, or lie in memory that the receiver reads by itself.
+// still in it and wait for its last messages. So the call does not return before these messages
+// need this task no more: they are acknowledged, or lie in memory that the receiver reads by
+// itself.
 //
 // The last acknowledgement can be lost, too, and a receiver that has returned and computes repeats
 // none. So a message without acknowledgement is repeated, as it may be lost itself: after lastSends
@@ -29,8 +30,8 @@ type Medium interface {
 	Sends(p *peer.Peer) int
 }
 
-// delivery is what becomes of a collective call's messages to one task. Its link may hold op when
-// the call is over.
+// delivery tracks a collective call's messages to one task. Its link may hold op when the call is
+// over.
 type delivery struct {
 	p     *peer.Peer
 	op    transport.Op

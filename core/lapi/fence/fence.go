@@ -28,10 +28,10 @@ type Tickets struct {
 	wake *progress.Block
 }
 
-// NewTickets has none.
+// NewTickets begins without tickets.
 func NewTickets(wake *progress.Block) *Tickets { return &Tickets{wake: wake} }
 
-// New is another ticket.
+// New is a new ticket.
 func (t *Tickets) New() uint64 {
 	t.last++
 	t.all = append(t.all, ticket{id: t.last})
@@ -114,11 +114,11 @@ type Fences struct {
 	lost map[int]codes.Code // by task that is gone: of operations that no fence has covered yet
 }
 
-// New has none.
+// New begins without fences.
 func New(cfg Config) *Fences { return &Fences{cfg: cfg, lost: map[int]codes.Code{}} }
 
-// Begin begins one; done is called when all operations issued before are complete at their targets,
-// or lost: then with the code for that. over: that is so now, and done is not called.
+// Begin begins a fence; done is called when all operations issued before are complete at their
+// targets, or lost: then with the code for that. over: that is so now, and done is not called.
 func (s *Fences) Begin(done func(code codes.Code)) (over bool, code codes.Code) {
 	s.cfg.Settle()
 	f := &fence{seq: s.cfg.Out.Issued()}
@@ -146,7 +146,7 @@ func (s *Fences) Lose(task int, code codes.Code, first, last uint64) {
 	}
 }
 
-// Forget: what a task has not taken is its user's business, who begins anew with it.
+// Forget drops the losses of a task: its user begins anew with it.
 func (s *Fences) Forget(task int) { delete(s.lost, task) }
 
 // HasLost says whether the next fence has a loss to report.
@@ -167,7 +167,7 @@ func (s *Fences) Advance() {
 			i++
 			continue
 		}
-		if !f.looked { // a link accepts what a task that leaves does not take any more
+		if !f.looked { // a link accepts data that a leaving task does not take any more
 			f.looked = true
 			s.cfg.Lost()
 			continue

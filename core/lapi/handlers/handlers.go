@@ -41,7 +41,7 @@ type sent struct {
 type Completion struct {
 	Handler, Info     transport.Addr
 	Origin            int
-	Epoch             uint32 // of the origin when its message came
+	Epoch             uint32 // the origin's generation when its message came
 	TgtCntr, CmplCntr transport.Addr
 }
 

@@ -20,7 +20,7 @@ type Peer struct {
 	*Reach // nil only while LAPI_Init runs
 	ID     int
 	Ep     transport.Endpoint
-	epoch  uint32 // how often all that was under way with it was given up
+	epoch  uint32 // its generation: how often all that was under way with it was given up
 	IsSelf bool
 	// the link copies straight between the two tasks' memory; it may turn out not to
 	SingleCopy bool
@@ -139,13 +139,14 @@ func (r *Reach) PartSize(n uint64) uint64 {
 // Dead says whether operations on p fail.
 func (p *Peer) Dead() bool { return p.dead }
 
-// Purged says whether they do because of LAPI_Purge_totask.
+// Purged says whether operations on p fail because of LAPI_Purge_totask.
 func (p *Peer) Purged() bool { return p.purged }
 
-// HasLeft says whether the job session's report that it has left is all that is to come of it.
+// HasLeft says whether p has left, as the job session reports, and no message of it is still to
+// come.
 func (p *Peer) HasLeft() bool { return p.left }
 
-// SetLeft says so, or that another process has its place.
+// SetLeft sets that; false: another process has taken p's place.
 func (p *Peer) SetLeft(left bool) { p.left = left }
 
 // Epoch is p's generation: it changes whenever all that was under way with p is given up.
@@ -160,7 +161,7 @@ func (p *Peer) GiveUp() {
 	p.epoch++
 }
 
-// Resume: they may begin anew.
+// Resume: operations on p may begin anew.
 func (p *Peer) Resume() { p.dead, p.purged = false, false }
 
 // Gone is the code for operations on p: Success if it is there.

@@ -14,7 +14,7 @@ import (
 var errBadList = errors.New("the list of a message's blocks is not its")
 
 // fetch is the target's side of a rendezvous whose buffer is known: it reads the origin's memory
-// and says so.
+// and notifies the origin.
 func (r *Receiver) fetch(p *peer.Peer, in *incoming) {
 	in.am.Listed = false // the list is taken in: if the stream begins anew, it is that of the data
 	if in.buried || in.failed {

@@ -14,7 +14,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// runHeader calls the user's header handler and keeps what it says. Refuse: the message must come
+// runHeader calls the user's header handler and keeps its results. Refuse: the message must come
 // again.
 func (r *Receiver) runHeader(p *peer.Peer, in *incoming, uhdr []byte,
 	onePacket transport.Addr) transport.Verdict {
@@ -58,7 +58,7 @@ func (r *Receiver) tooLong(p *peer.Peer, in *incoming) {
 	r.cfg.Faults.Tell(p, codes.ErrDataLen, codes.AmErr, 0, 0)
 }
 
-// heed takes in what a header handler said.
+// heed takes in a header handler's results.
 func (r *Receiver) heed(p *peer.Peer, in *incoming, result *host.HeaderResult) transport.Verdict {
 	if result.CtlFlags == host.CtlDrop {
 		return transport.Refuse
@@ -101,8 +101,8 @@ func (r *Receiver) misplaced(p *peer.Peer, in *incoming, err *dgsm.Error) {
 	}
 }
 
-// scatterTo reads the vector that the header handler returned and holds it against the origin's. If
-// it does not fit, the error handlers of both tasks are called and the data is dropped.
+// scatterTo reads the vector that the header handler returned and checks it against the origin's.
+// If it does not fit, the error handlers of both tasks are called and the data is dropped.
 func (r *Receiver) scatterTo(p *peer.Peer, in *incoming) {
 	err := r.loader.Returned(&in.tgt, in.buffer, &in.amv, in.lengths)
 	if err == nil {

@@ -98,8 +98,8 @@ func (r *Receiver) part(p *peer.Peer, in *incoming, offset uint64, data []byte) 
 	return transport.Accept
 }
 
-// goOn places what came early of a message whose buffer is known, and ends it if that was all. While
-// it is fetched nothing else comes of it.
+// goOn places the early fragments of a message whose buffer is known, and ends the message if they
+// were all. While the message is fetched nothing else of it comes.
 func (r *Receiver) goOn(p *peer.Peer, in *incoming) {
 	if !in.fetching {
 		r.placeEarly(p, in)

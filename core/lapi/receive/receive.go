@@ -225,7 +225,7 @@ func (r *Receiver) drop(p *peer.Peer, in *incoming) {
 // Busy says whether messages of p's are under way to here.
 func (r *Receiver) Busy(p *peer.Peer) bool { return r.from[p.ID].first != nil }
 
-// GiveUp forgets everything that is under way from p.
+// GiveUp drops everything that is under way from p.
 func (r *Receiver) GiveUp(p *peer.Peer) {
 	for r.from[p.ID].first != nil {
 		r.drop(p, r.from[p.ID].first)
@@ -330,7 +330,7 @@ func (r *Receiver) endOnly(p *peer.Peer, in *incoming, data []byte) transport.Ve
 	return transport.Accept
 }
 
-// Handled goes on with a MsgAmSmall whose header handler has run already, and said result.
+// Handled goes on with a MsgAmSmall whose header handler has run already, and returned result.
 func (r *Receiver) Handled(m *transport.Msg, result *host.HeaderResult) transport.Verdict {
 	p := &r.cfg.Peers[m.From]
 	h, _, ok := wire.DecodeSmall(m)

@@ -20,7 +20,7 @@ type Parts struct {
 // NewTally is a Tally for that number of tasks.
 func NewTally(tasks int) *Tally { return &Tally{from: make([]*Parts, tasks)} }
 
-// Of is what is counted of message id of p's; from its first part on.
+// Of is the count of message id of p's, which begins with its first part.
 func (t *Tally) Of(p *peer.Peer, id uint32) *Parts {
 	for m := t.from[p.ID]; m != nil; m = m.next {
 		if m.id == id {
@@ -57,7 +57,7 @@ func (t *Tally) Add(p *peer.Peer, m *Parts, n, total uint64) bool {
 // Busy says whether messages of p's are under way.
 func (t *Tally) Busy(p *peer.Peer) bool { return t.from[p.ID] != nil }
 
-// GiveUp forgets them.
+// GiveUp drops them.
 func (t *Tally) GiveUp(p *peer.Peer) {
 	for t.from[p.ID] != nil {
 		t.Add(p, t.from[p.ID], 0, 0)

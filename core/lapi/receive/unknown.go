@@ -43,8 +43,8 @@ func (r *Receiver) wait(p *peer.Peer, in *incoming) transport.Verdict {
 // Unknown is how many messages wait for their index.
 func (r *Receiver) Unknown() int { return len(r.unknown) }
 
-// CheckUnknown forgets what was registered meanwhile and reports what was not within timeout, ns;
-// negative: for ever.
+// CheckUnknown drops messages whose index was registered meanwhile and reports those whose index
+// was not within timeout, ns; negative: for ever.
 func (r *Receiver) CheckUnknown(timeout int64) {
 	kept := r.unknown[:0]
 	for _, u := range r.unknown {

@@ -53,7 +53,8 @@ func (f *fragment) send(p *peer.Peer) (transport.Status, error) {
 	return p.Link.Send(p.Ep, f.id, f.hdr, &f.op)
 }
 
-// put lets the link make the transfer. It may say that the kernel has come to forbid single copies.
+// put lets the link make the transfer. The link may report that the kernel forbids single copies
+// now.
 func (f *fragment) put(p *peer.Peer) (transport.Status, error) {
 	if f.op.Key != nil {
 		return p.Link.Put(p.Ep, &f.op)

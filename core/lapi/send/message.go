@@ -214,7 +214,7 @@ func notice(h *wire.Put) transport.Notice {
 	return transport.Notice{uint64(h.TgtCntr), uint64(h.CmplCntr)}
 }
 
-// A Continuer is a link that goes on with a put of which C has made the first parts, up to at.
+// Continuer is a link that goes on with a put of which C has made the first parts, up to at.
 type Continuer interface {
 	ContinuePut(ep transport.Endpoint, op *transport.Op, at uint64) (transport.Status, error)
 }

@@ -10,7 +10,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// queue is what a Sender knows of one task.
+// queue is a Sender's state about one task.
 type queue struct {
 	head, tail *entry // what the link had no room for, oldest first
 	bytes      int    // memory that this takes
@@ -35,7 +35,7 @@ func (s *Sender) queue(p *peer.Peer) *queue {
 	return q
 }
 
-// known is p's queue to look at; an empty one if nothing was sent to it yet.
+// known is p's queue to read; an empty queue if nothing was sent to p yet.
 func (s *Sender) known(p *peer.Peer) *queue {
 	if q := s.queues[p.ID]; q != nil {
 		return q
@@ -168,7 +168,7 @@ func (s *Sender) message(p *peer.Peer, e *entry) *Message {
 	return m
 }
 
-// again puts e back, which is m and was to go now.
+// again puts e, which is m and was to go now, back on the queue.
 func (s *Sender) again(q *queue, e *entry, m *Message) {
 	if e.m == nil && !m.started {
 		m.copied = nil // it is e's
@@ -179,8 +179,8 @@ func (s *Sender) again(q *queue, e *entry, m *Message) {
 	q.putBack(e)
 }
 
-// Full says whether so much waits for p that a call which adds to it should wait for room; eased:
-// whether it need wait no longer.
+// Full says whether too much waits for p, so that a call which adds to it should wait for room;
+// eased: whether the call need wait no longer.
 func (s *Sender) Full(p *peer.Peer) bool  { return s.known(p).bytes > s.cfg.QueueMost }
 func (s *Sender) Eased(p *peer.Peer) bool { return s.known(p).bytes <= s.cfg.QueueMost/4*3 }
 

@@ -118,7 +118,7 @@ func (s *Sender) LastUsed(p *peer.Peer) (codes.ErrType, bool) {
 // Waiting is how many messages wait for room, to any task.
 func (s *Sender) Waiting() int { return s.waiting }
 
-// Queued is how many messages to p do, and what memory they take, bytes.
+// Queued is how many messages to p wait for room, and the memory that they take, bytes.
 func (s *Sender) Queued(p *peer.Peer) (n, bytes int) {
 	q := s.known(p)
 	for e := q.head; e != nil; e = e.next {
@@ -127,7 +127,7 @@ func (s *Sender) Queued(p *peer.Peer) (n, bytes int) {
 	return n, q.bytes
 }
 
-// Waits says whether messages to p do, and of which kind the oldest is.
+// Waits says whether messages to p wait for room, and of which kind the oldest is.
 func (s *Sender) Waits(p *peer.Peer) (codes.ErrType, bool) {
 	if e := s.known(p).head; e != nil {
 		return e.kind(), true
@@ -159,8 +159,8 @@ func (s *Sender) Owes(p *peer.Peer) (seq uint64, owes bool) {
 	return s.known(p).dataSeq, s.owes(p)
 }
 
-// owes is Owes without what waits here. An operation is delivered when a flush covers it, or its
-// completion counter has changed.
+// owes is Owes without the messages that wait here. An operation is delivered when a flush covers
+// it, or its completion counter has changed.
 func (s *Sender) owes(p *peer.Peer) bool {
 	outstanding := s.cfg.Outstanding(p) // it may note data
 	q := s.known(p)
@@ -342,7 +342,8 @@ func (s *Sender) drain(p *peer.Peer) (n int) {
 	return n
 }
 
-// drained is drain for one who wants to send to p now: whether nothing waits in front any more.
+// drained is drain for a caller that sends to p now: it says whether no message waits in front any
+// more.
 func (s *Sender) drained(p *peer.Peer) bool {
 	s.drain(p)
 	return s.known(p).head == nil

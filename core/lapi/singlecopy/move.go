@@ -6,7 +6,7 @@ import (
 	"lapi/transport"
 )
 
-// Over an adapter a copy takes its time, and nobody's processor: a Move.
+// A copy over an adapter, a Move, takes some time, but no task's processor.
 
 const (
 	// adapterLong is from which length on, on average, a vector's blocks go by RDMA, each with a
@@ -73,12 +73,12 @@ func (c *Copier) goOn(m *Move) {
 	op.Here = m.near.Ranges(op.Here[:0], min(m.left, Chunk))
 	step := transport.Sum(op.Here)
 	op.There = m.far.Ranges(op.There[:0], step)
-	// the list of small ranges over there is full first
+	// the list of small remote ranges is full first
 	if got := transport.Sum(op.There); got < step {
 		step, m.near = got, near
 		op.Here = m.near.Ranges(op.Here[:0], step)
 	}
-	if op.N = step; step == 0 { // all is done, or the vectors have less than was said
+	if op.N = step; step == 0 { // all is done, or the vectors have less than n bytes
 		err := error(nil)
 		if m.left > 0 {
 			err = transport.ErrNotSupported
@@ -144,7 +144,7 @@ func (l *moves) pop() *Move {
 // Waiting is how many copies wait for room.
 func (c *Copier) Waiting() int { return c.waiting.n }
 
-// Full says whether calls that begin copies to or from p should wait, as many do.
+// Full says whether calls that begin copies to or from p should wait, as many copies wait.
 func (c *Copier) Full(p *peer.Peer) bool {
 	n := 0
 	for m := c.waiting.first; m != nil && n <= waitingMost; m = m.next {
@@ -155,7 +155,7 @@ func (c *Copier) Full(p *peer.Peer) bool {
 	return n > waitingMost
 }
 
-// Progress tries again for those, once for a peer whose link has none.
+// Progress retries the copies that wait for room, once for a peer whose link has none.
 func (c *Copier) Progress() {
 	var full *peer.Peer
 	for left := c.waiting.n; left > 0 && c.waiting.n > 0; left-- { // a Done may give others up

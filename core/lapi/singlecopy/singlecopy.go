@@ -62,7 +62,7 @@ func HintOf(flags uint32) Hint {
 	return NoHint
 }
 
-// Config is what a Copier needs to know.
+// Config is a Copier's settings.
 type Config struct {
 	Bulk    bool   // MP_USE_BULK_XFER
 	BulkMin uint64 // MP_BULK_MIN_MSG_SIZE, bytes

@@ -6,7 +6,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// This file reads and writes what messages say of vectors.
+// This file reads and writes the descriptions of vectors in messages.
 
 // Describe fills what h says of the target's vector v, if v is strided. Of a list, each fragment
 // has its own entries.
@@ -66,7 +66,7 @@ func (v *Vector) Asked(h *wire.Vector, data []byte) bool {
 }
 
 // Place puts a fragment of a vector put where its header says, or the entries at the head of all,
-// which data follows. v is for its own use meanwhile. The error is a *transport.FaultError.
+// which data follows. It uses v meanwhile. The error is a *transport.FaultError.
 func (v *Vector) Place(h *wire.Vector, all, data []byte) error {
 	if h.Entries == 0 {
 		v.strided(h)

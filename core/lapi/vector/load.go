@@ -194,7 +194,7 @@ func (l Loader) One(v *Vector, at transport.Addr) *Error {
 	return l.load(v, &d)
 }
 
-// Returned reads the vector that a header handler returned and holds it against the origin's
+// Returned reads the vector that a header handler returned and checks it against the origin's
 // (guide, Table 7). lengths are those of the origin's blocks.
 func (l Loader) Returned(v *Vector, at transport.Addr, org *wire.Amv, lengths []byte) *Error {
 	var d description

@@ -53,7 +53,7 @@ func (h *Am) Encode(b []byte) []byte {
 		uint64(h.Direct), h.Token, uint64(h.ID)|uint64(h.UhdrLen)<<32|flags<<48)
 }
 
-// fields reads h without judging it.
+// fields reads h without checking it.
 func (h *Am) fields(b []byte) {
 	w, _ := decode(b[:AmSize], AmSize/8)
 	flags := w[6] >> 48

@@ -83,8 +83,8 @@ type Exchange struct{ Generation, Round, First, Count uint32 }
 // collectives.
 const RefusedRound = 1<<32 - 1
 
-// LostRound tells a task that may wait for the sender that the sender's collective call has failed:
-// task First is lost.
+// LostRound notifies a task that may wait for the sender that the sender's collective call has
+// failed: task First is lost.
 const LostRound = 1<<32 - 2
 
 // Encode writes h to b and returns its bytes.

@@ -2,7 +2,7 @@
 // how they are written and read.
 //
 // All headers are little-endian, and their lengths are multiples of 8. They are the same for 32-
-// and 64-bit tasks. Decode functions judge what a header says about itself and its data; they never
+// and 64-bit tasks. Decode functions check what a header says about itself and its data; they never
 // look at memory that it names. CardVersion changes with these formats.
 //
 //	doc.go      kinds of messages, limits
