@@ -12,7 +12,7 @@ import (
 )
 
 // FuzzUserAddresses: a list of addresses that a program passes is read as long as its memory is,
-// whatever is in it, and what comes of it is an address of the UDP link, or refused by it.
+// whatever is in it, and the result is an address of the UDP link, or refused by it.
 func FuzzUserAddresses(f *testing.F) {
 	page := unix.Getpagesize()
 	b, err := unix.Mmap(-1, 0, 2*page, unix.PROT_READ|unix.PROT_WRITE,

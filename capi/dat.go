@@ -243,8 +243,8 @@ func godat_disarm() {
 	udapl.lib.Disarm()
 }
 
-// datAwake begins every entry that needs links as they are when nobody sleeps: C has woken from the
-// sleep for which they were armed, and has not disarmed them.
+// datAwake begins every entry that needs links as they are when no thread sleeps: C has woken from
+// the sleep for which they were armed, and has not disarmed them.
 func datAwake() {
 	if l := udapl.lane; l != nil && l.Awake != 0 {
 		l.Awake = 0

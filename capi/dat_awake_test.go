@@ -12,7 +12,7 @@ import (
 )
 
 // TestAwake: C has woken from the sleep for which core was armed, and has not disarmed it. Each
-// entry does so first, so that core is as when nobody sleeps.
+// entry does so first, so that core is as when no thread sleeps.
 func TestAwake(t *testing.T) {
 	saved := udapl
 	defer func() { udapl = saved }()

@@ -50,7 +50,7 @@ func debugSignal() {
 }
 
 // signalNumber reads a name, with SIG or without, or a number. Faults are the library's, and two
-// signals nobody can handle.
+// signals cannot be handled.
 func signalNumber(value string) (int, bool) {
 	n, err := strconv.Atoi(value)
 	if err != nil {

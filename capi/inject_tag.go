@@ -15,8 +15,8 @@ import (
 var entries [2]atomic.Int64
 
 // inject breaks an invariant as LAPI_INJECT says: the kind, a colon, at which entry. The kinds are
-// index (an index out of range), nil (a nil pointer), goroutine, and throw, a fault that the run-time
-// lets nobody recover.
+// index (an index out of range), nil (a nil pointer), goroutine, and throw, a fault that cannot be
+// recovered.
 func inject(dat bool) {
 	value, ok := getenv("LAPI_INJECT")
 	if !ok {

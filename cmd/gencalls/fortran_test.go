@@ -111,7 +111,7 @@ func TestTypesAreComplete(t *testing.T) {
 	}
 }
 
-// TestLapifNamesAreUnique: Fortran does not tell capitals from small letters.
+// TestLapifNamesAreUnique: Fortran does not distinguish capitals from small letters.
 func TestLapifNamesAreUnique(t *testing.T) {
 	for _, file := range []string{"fortran/lapif.h", "fortran/include32/lapif.h"} {
 		seen := map[string]bool{"LAPI_ADDR_NULL": true, "LAPI_BYTE": true, commonBlock: true}

@@ -38,8 +38,8 @@ func cores() ([]unix.CPUSet, error) {
 	}), nil
 }
 
-// groupCores makes cores of the allowed processors. siblings tells the hardware threads of the core
-// of a processor, as in 0,4-5; what it does not list is a core by itself.
+// groupCores makes cores of the allowed processors. siblings gives the hardware threads of the core
+// of a processor, as in 0,4-5; a processor that it does not list is a core by itself.
 func groupCores(allowed *unix.CPUSet, siblings func(cpu int) string) (all []unix.CPUSet) {
 	var done unix.CPUSet
 	for cpu := range len(allowed) * 64 {

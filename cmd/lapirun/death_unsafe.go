@@ -29,7 +29,7 @@ func peekDeath(pid int) (death, bool) {
 		if err == unix.EINTR {
 			continue
 		}
-		if err == unix.ECHILD { // somebody else has waited for it; how it ended is lost
+		if err == unix.ECHILD { // something else has waited for it; how it ended is lost
 			return death{Status: 255}, true
 		}
 		if err != nil || info.Signo == 0 {

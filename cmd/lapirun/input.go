@@ -63,8 +63,8 @@ func (in *inputs) started() {
 }
 
 // feed copies one input to several tasks, each at its own pace. Data that the slowest task has not
-// read yet is kept in a file and not in memory, so that a task that never reads costs and delays
-// nobody.
+// read yet is kept in a file and not in memory, so that a task that never reads takes no memory and
+// delays no other.
 type feed struct {
 	say   func(format string, args ...any)
 	spool *os.File // without a name

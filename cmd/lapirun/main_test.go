@@ -95,7 +95,7 @@ func lapiTask() error {
 	return nil
 }
 
-// awaitDeath: task 1 ends as LAPIRUN_TEST_END says, and all others wait for the news.
+// awaitDeath: task 1 ends as LAPIRUN_TEST_END says, and all others wait for the notice.
 func awaitDeath(c *job.Config, s job.Session) error {
 	if c.Task == 1 {
 		if os.Getenv("LAPIRUN_TEST_END") == "kill" {
@@ -245,8 +245,8 @@ func state(pid int) string {
 	return rest[:1]
 }
 
-// began is when a process started, in clock ticks since boot, which tells it from a later one with
-// its number; "" if there is none.
+// began is when a process started, in clock ticks since boot, which distinguishes it from a later
+// one with its number; "" if there is none.
 func began(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

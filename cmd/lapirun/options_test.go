@@ -230,7 +230,7 @@ func TestGenvSetsVariables(t *testing.T) {
 	}
 }
 
-// TestUnlikeOptionsGetNoSuggestion: a suggestion that is far from what was typed helps nobody.
+// TestUnlikeOptionsGetNoSuggestion: a suggestion that is far from what was typed does not help.
 func TestUnlikeOptionsGetNoSuggestion(t *testing.T) {
 	for _, name := range []string{"z", "qq", "quorum", "mca"} {
 		if got := suggestion(name); got != "" {

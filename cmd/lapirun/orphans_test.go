@@ -32,7 +32,7 @@ func TestOrphans(t *testing.T) {
 	gone(t, all)
 }
 
-// A daemon of a job without failure is somebody's wish, and stays.
+// A daemon of a job without failure was started on purpose, and stays.
 func TestDaemonStays(t *testing.T) {
 	r, all := startOrphans(t, daemonOrphan, "exit 0")
 	r.want(0)

@@ -137,7 +137,7 @@ func TestOutputOfOneTask(t *testing.T) {
 	}
 }
 
-// When nobody reads lapirun's output any more the job ends, as it does for a single program.
+// When no process reads lapirun's output any more the job ends, as it does for a single program.
 func TestOutputClosed(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -5,7 +5,7 @@
 //	parse.go    what a task answers
 //	find.go     the tasks of a job on this node, by their processes
 //	ask.go      a task's socket
-//	verdict.go  all tasks together: who waits for whom
+//	verdict.go  all tasks together: which task waits for which
 //	text.go     a task in words
 //	own.go      this process in words, for LAPI_DEBUG_SIGNAL
 package dump

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// When the launcher's daemon has been killed a session tells it, once, and its descriptor does
+// When the launcher's daemon has been killed a session reports it, once, and its descriptor does
 // before: a daemon's death closes no socket that this task reads from.
 func TestDaemonGone(t *testing.T) {
 	daemon := exec.Command("sleep", "1000")

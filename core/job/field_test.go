@@ -15,7 +15,7 @@ func environment(pairs string) func(string) (string, bool) {
 	return func(name string) (string, bool) { v, ok := all[name]; return v, ok }
 }
 
-// TestStarter: who is believed where several have left their variables.
+// TestStarter: which launcher wins where several have left their variables.
 func TestStarter(t *testing.T) {
 	const slurm = " SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=2"
 	const hydra = " PMI_FD=9 PMI_RANK=2 PMI_SIZE=3"
@@ -70,7 +70,7 @@ func TestFieldDefaults(t *testing.T) {
 	}
 }
 
-// TestLauncherPatience: who has no launcher that ends jobs waits for none.
+// TestLauncherPatience: a task without a launcher that ends jobs does not wait for one.
 func TestLauncherPatience(t *testing.T) {
 	for start, waits := range map[starter]bool{byHand: false, byAddress: false, byPMI: true,
 		byPort: true, byPMIx: true} {
@@ -80,7 +80,8 @@ func TestLauncherPatience(t *testing.T) {
 	}
 }
 
-// TestLauncherSocket: a task that fails before it has asked the launcher can still tell it.
+// TestLauncherSocket: a task that fails before it has asked the launcher can still report that to
+// it.
 func TestLauncherSocket(t *testing.T) {
 	for env, want := range map[string]int{
 		"PMI_FD=9 PMI_RANK=0 PMI_SIZE=2":                      9,

@@ -90,7 +90,7 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// A task that shares memory with nobody has a session with itself.
+// A task that shares memory with no other has a session with itself.
 func TestAlone(t *testing.T) {
 	c, err := FromEnv(good("MP_COMMON_TASKS=1:0"), nil) // LAPI_USE_SHM is no
 	if err != nil {
@@ -158,7 +158,7 @@ func TestSlotNames(t *testing.T) {
 	}
 }
 
-// A name that a living process has in one slot nobody takes in another.
+// No process takes a name in one slot while a living process has it in another.
 func TestTwoTakeOneName(t *testing.T) {
 	c := &Config{Partition: fmt.Sprint("names", os.Getpid())}
 	other, err := wire.Listen(slotName(c, "name", 2))

@@ -279,8 +279,8 @@ func (j *members) settled(i int, want string) (got string) {
 	return got
 }
 
-// A task that was killed finds the others' session open, whichever it is, again and again; nothing
-// is left of its predecessors in who has the hub.
+// A task that was killed finds the others' session open, whichever task it is, again and again;
+// nothing of its predecessors is left in the process with the hub.
 func TestRejoin(t *testing.T) {
 	j := newMembersBy(t, 3, 2)
 	before := j.files(2)
@@ -408,7 +408,7 @@ func TestAskedByAnotherHub(t *testing.T) {
 	j.comes(1, 0, 1, 2, 3)
 }
 
-// A task that gives up as somebody does not answer may try again.
+// A task that gives up because another does not answer may try again.
 func TestSecondTryToRejoin(t *testing.T) {
 	j := newMembersBy(t, 3, 0)
 	j.kill(1)
@@ -489,8 +489,7 @@ func TestRejoinOfTaskThatLeft(t *testing.T) {
 	}
 }
 
-// A process that a task has forked, and that outlives it, keeps its sockets: that is in nobody's
-// way.
+// A process that a task has forked, and that outlives it, keeps its sockets: that hinders no task.
 func TestRejoinBesideForkedProcess(t *testing.T) {
 	j := newMembers(t, 3)
 	for _, i := range []int{0, 1, 2} {
@@ -513,8 +512,8 @@ func TestRejoinBesideForkedProcess(t *testing.T) {
 	j.comes(2, 0, 1, 2)
 }
 
-// Tasks that have left are in nobody's way, though they go on: neither is the hub that one of them
-// has, even for a job of another size that takes their names.
+// Tasks that have left do not disturb the others, though they go on: neither is the hub that one of
+// them has, even for a job of another size that takes their names.
 func TestJobAfterTheLast(t *testing.T) {
 	j := newMembersBy(t, 3, 1)
 	old := slices.Clone(j.of)

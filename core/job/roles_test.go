@@ -41,7 +41,7 @@ var roles = map[string]func() error{
 	"sleeper":  func() error { time.Sleep(guard); return nil },
 }
 
-// hostVariable names the host on which a task is to believe itself.
+// hostVariable names the host on which a task shall think that it runs.
 const hostVariable = "JOB_TEST_HOST"
 
 func config() (*job.Config, error) {
@@ -64,7 +64,7 @@ func open(instance int) (*job.Config, job.Session, error) {
 	return c, s, err
 }
 
-// swap exchanges a memory file and size bytes that tell the task and the round, and checks
+// swap exchanges a memory file and size bytes that identify the task and the round, and checks
 // everybody's.
 func swap(c *job.Config, s job.Session, round, size int) error {
 	fd, err := unix.MemfdCreate("swap", unix.MFD_CLOEXEC)
@@ -204,7 +204,7 @@ func instancesRole() error {
 	return all
 }
 
-// eventsRole prints what the session tells, and obeys: leave, close, exit, swap.
+// eventsRole prints the session's events, and obeys: leave, close, exit, swap.
 func eventsRole() error {
 	c, s, err := open(0)
 	if err != nil {
@@ -396,8 +396,8 @@ func forkerRole() error {
 
 const nobody = 65534
 
-// squatterRole is another user who has taken a name before its owner came: of the hub, or of task
-// 0.
+// squatterRole is another user's process that has taken a name before its owner came: of the hub,
+// or of task 0.
 func squatterRole() error {
 	c, err := config()
 	if err != nil {

@@ -62,7 +62,7 @@ func exchanged(t *testing.T, env [2]string) (cards [][]byte, got [2]*meeting, er
 	return cards, got, errs
 }
 
-// TestSealed: where munge answers, the job key is in nobody's card.
+// TestSealed: where munge answers, no card holds the job key.
 func TestSealed(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -215,7 +215,7 @@ func TestHubEndsDuringWireUp(t *testing.T) {
 	j.succeed()
 }
 
-// A hub whose process is stopped is named, as nobody else can say who is missed.
+// A hub whose process is stopped is named, as only the hub knows which tasks are missing.
 func TestStoppedHub(t *testing.T) {
 	j := &tasks{t: t}
 	j.startByHand(0, 2, "missing")

@@ -101,7 +101,7 @@ func pass(listener, count int, data []byte) {
 		case nil:
 		case wire.ErrStranger:
 			continue
-		default: // no descriptors: poll would say at once that somebody waits
+		default: // no descriptors: poll would report at once that a task waits
 			time.Sleep(lastRetry)
 			continue
 		}

@@ -41,7 +41,7 @@ func slotName(c *Config, what string, slot int) string {
 // errNobody: the process that listened at a name has ended; only what it forked keeps the socket.
 var errNobody = errors.New("its owner has ended")
 
-// dial connects to a name; conn is -1 if there is an error. ECONNREFUSED: nobody listens there.
+// dial connects to a name; conn is -1 if there is an error. ECONNREFUSED: no process listens there.
 func dial(name string) (conn, pid int, err error) {
 	conn, pid, err = wire.Dial(name)
 	if err == nil && poll.Ended(pid) {

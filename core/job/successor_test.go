@@ -51,7 +51,7 @@ func (j *tasks) hear(who []int, dead ...int) {
 	}
 }
 
-// quiet gives false news a moment to come.
+// quiet leaves false notices a moment to come.
 func quiet() { time.Sleep(700 * time.Millisecond) }
 
 // The end of the hub's task is reported, and the ends after it, whichever task has the hub then.
@@ -63,7 +63,7 @@ func TestSuccessor(t *testing.T) {
 		live []int
 		dead []int
 	}{{0, []int{1, 2, 3, 4}, []int{0}}, // the first node's hub
-		{4, []int{1, 2, 3}, []int{0, 4}},   // who has none
+		{4, []int{1, 2, 3}, []int{0, 4}},   // has no hub
 		{1, []int{2, 3}, []int{0, 1, 4}},   // the successor
 		{3, []int{2}, []int{0, 1, 3, 4}}} { // the last of its node
 		j.all[step.dies].killHard(t)
@@ -131,7 +131,7 @@ func TestSuccessorAfterLeave(t *testing.T) {
 	}
 }
 
-// An exchange that waits when the hub ends, or that begins later, fails, and says for whom.
+// An exchange that waits when the hub ends, or that begins later, fails, and says for which task.
 func TestSuccessorInExchange(t *testing.T) {
 	t.Parallel()
 	j := ready(t)

@@ -69,7 +69,7 @@ func TestEachLevelAdds(t *testing.T) {
 	}
 }
 
-// The udp link's own tests say when it reports a time-out; this is what becomes of it.
+// The udp link's own tests say when it reports a time-out; this tests what follows from it.
 func TestTimeout(t *testing.T) {
 	k := newJob(t, 2, paths["udp"]).tasks[0]
 	k.peerFailed(1, transport.ErrTimeout)

@@ -56,7 +56,7 @@ const (
 )
 
 // defaultBufCopy is BUF_CP_SIZE, bytes, unless MP_REXMIT_BUF_SIZE is set: to copy so much takes less
-// time than to tell the program later that its buffer is free.
+// time than to notify the program later that its buffer is free.
 const defaultBufCopy = 4096
 
 // attributes are what LAPI_Senv sets, and what LAPI_Init has found.

@@ -113,7 +113,7 @@ func TestBarrierBroken(t *testing.T) {
 	want(t, "gfence of a refused task", code, codes.ErrNoConnectivity)
 	_, code = other.AddressInitBegin(1, at(new([24]byte)), 8)
 	want(t, "address_init of a refused task", code, codes.ErrNoConnectivity)
-	for _, task := range []int{-1, 0, 99} { // nobody, itself, no task
+	for _, task := range []int{-1, 0, 99} { // unknown, itself, no task
 		k := newJob(t, 2, paths["shm"]).tasks[0]
 		k.BarrierBroken(task)
 		want(t, "barrier", k.barrier.failure(), codes.ErrNoConnectivity)

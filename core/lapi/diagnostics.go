@@ -44,7 +44,7 @@ func (s *setup) announce() {
 	}
 }
 
-// announceBulk says what became of MP_USE_BULK_XFER=yes.
+// announceBulk reports the effect of MP_USE_BULK_XFER=yes.
 func (s *setup) announceBulk() {
 	switch {
 	case s.bulkEnabled():

@@ -152,7 +152,7 @@ func (c *Context) nextTimeout() int64 {
 	return next
 }
 
-// SetAway tells the tasks of this node whether this one's user polls.
+// SetAway publishes to the tasks of this node whether this task's user polls.
 func (c *Context) SetAway(away bool) {
 	if l, ok := c.net.Shm.(interface{ SetAway(bool) }); ok {
 		l.SetAway(away)

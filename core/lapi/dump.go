@@ -10,8 +10,8 @@ import (
 	"lapi/transport"
 )
 
-// dumpPeers bounds how many tasks a dump describes: those with most to tell come first, the others
-// are counted.
+// dumpPeers bounds how many tasks a dump describes: those with most under way come first, the
+// others are counted.
 const dumpPeers = 16
 
 // outstanding is the operations and messages under way between this task and one other.

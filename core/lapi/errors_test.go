@@ -145,7 +145,7 @@ func TestPeerEnds(t *testing.T) {
 	}
 }
 
-// tellEnd tells a task that another has ended on purpose, and has it look.
+// tellEnd delivers to a task the event that another has ended on purpose, and makes it look.
 func tellEnd(k *testTask, task int) {
 	tell(k, job.Event{Kind: job.TaskEnded, Task: task, Text: "exited with status 0"})
 }
@@ -158,8 +158,8 @@ func tell(k *testTask, e job.Event) {
 	k.pollSession()
 }
 
-// TestPeerEndsBehindCollective: who comes out of a collective and ends is no error to those that
-// are behind in it, if they have what it sent; unless the collective never ends.
+// TestPeerEndsBehindCollective: a task that comes out of a collective and ends is no error to those
+// that are behind in it, if they have what it sent; unless the collective never ends.
 func TestPeerEndsBehindCollective(t *testing.T) {
 	var word, there uint64
 	for name, env := range paths {

@@ -82,7 +82,7 @@ func (c *Context) peerFailed(ep transport.Endpoint, err error) {
 	c.failWith(p, code, kind, why)
 }
 
-// pollSession asks the job session for news.
+// pollSession takes events from the job session.
 func (c *Context) pollSession() {
 	c.pace.session, c.pace.sessionAt = 0, c.clock()
 	defer c.settleEnds()

@@ -51,7 +51,7 @@ var endings = map[string]func(j *testJob){
 	},
 }
 
-// tell gives a task an event.
+// tell delivers an event to a task.
 func (m *meeting) tell(task int, e job.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -135,7 +135,7 @@ func TestLostWhenTaskLeaves(t *testing.T) {
 	})
 }
 
-// departed is a session that knows who has left.
+// departed is a session that knows which tasks have left.
 type departed struct {
 	job.Session
 	tasks []int
@@ -163,8 +163,8 @@ func TestLostWithoutConnection(t *testing.T) {
 	})
 }
 
-// TestNoSleepAfterLastWord: who has taken in word of a task's end since it last looked for such
-// tasks does not sleep for ever with an operation on its way to that one.
+// TestNoSleepAfterLastWord: a task that has taken in the notice of another task's end since it last
+// looked for such notices does not sleep for ever with an operation on its way to the other.
 func TestNoSleepAfterLastWord(t *testing.T) {
 	for path, env := range paths {
 		t.Run(path, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestNothingLostWhenTaskLeaves(t *testing.T) {
 	}
 }
 
-// TestPurgeLosesNothing: who purges a task knows what becomes of operations on it.
+// TestPurgeLosesNothing: a user who purges a task knows what happens to operations on it.
 func TestPurgeLosesNothing(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]

@@ -7,8 +7,8 @@ import (
 )
 
 // medium is what collective calls ask of links to other nodes (fence.Medium). Over adapters a
-// message that is posted is in the peer's memory soon, whoever calls what. Where none leads to the
-// peer, its packets go over the UDP link.
+// message that is posted is in the peer's memory soon, whichever calls the tasks make. Where no
+// adapter leads to the peer, its packets go over the UDP link.
 type medium struct{ net **wireup.Net }
 
 // acknowledging is a link whose packets can be lost.

@@ -103,7 +103,8 @@ func testMulticast(t *testing.T, j *testJob, name uint32, members []uint32, n, u
 	}
 }
 
-// TestMulticastIsFenced: a fence waits for every member's data, also if nothing tells the origin.
+// TestMulticastIsFenced: a fence waits for every member's data, also if nothing is reported to the
+// origin.
 func TestMulticastIsFenced(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		const n = 200000
@@ -164,8 +165,8 @@ func TestSmallMulticastIsCopied(t *testing.T) {
 	})
 }
 
-// TestMulticastRefusedByOne: a header handler that wants its message again delays nobody else, and
-// the send completion handler still runs once.
+// TestMulticastRefusedByOne: a header handler that wants its message again delays no other task,
+// and the send completion handler still runs once.
 func TestMulticastRefusedByOne(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		for _, n := range []int{8, 40000} {

@@ -10,7 +10,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// noteAway makes all tasks tell their peers whether their users compute.
+// noteAway makes all tasks publish to their peers whether their users compute.
 func noteAway(j *testJob, away bool) {
 	for _, k := range j.tasks {
 		k.SetAway(away)

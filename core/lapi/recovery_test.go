@@ -68,7 +68,8 @@ func TestPurgeArguments(t *testing.T) {
 		codes.ErrUtilCmd)
 }
 
-// TestCollectivesAfterPurge: they end and fail, also in a task that has purged nobody, and stay so.
+// TestCollectivesAfterPurge: they end and fail, also in a task that has purged no other, and stay
+// so.
 func TestCollectivesAfterPurge(t *testing.T) {
 	for name, env := range paths {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +165,7 @@ func TestResumeAfterFailure(t *testing.T) {
 }
 
 // TestCompletionOfPurgedMessage: a completion handler that returns after its message was purged
-// tells the origin nothing.
+// sends the origin nothing.
 func TestCompletionOfPurgedMessage(t *testing.T) {
 	j := newJob(t, 2, paths["udp"])
 	a, b := j.tasks[0], j.tasks[1]

@@ -268,8 +268,8 @@ func TestRejoinOfOneOfTwo(t *testing.T) {
 	h.works(0, 2)
 }
 
-// TestAbsentTimeout: who does not come within TIMEOUT is given up, with an error if something waits
-// for it; then it may be resumed again.
+// TestAbsentTimeout: a task that does not come within TIMEOUT is given up, with an error if
+// something waits for it; then it may be resumed again.
 func TestAbsentTimeout(t *testing.T) {
 	h := newHandJob(t, 2)
 	h.die(1)
@@ -397,7 +397,7 @@ func TestRejoinWithoutSharedMemory(t *testing.T) {
 	}
 }
 
-// TestNoRejoinUnderLauncher: there is nobody who could come.
+// TestNoRejoinUnderLauncher: no process could come.
 func TestNoRejoinUnderLauncher(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]

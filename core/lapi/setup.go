@@ -45,7 +45,7 @@ type Options struct {
 	wireup.Hooks
 }
 
-// setup is a LAPI_Init under way: what a failure must give back.
+// setup is a LAPI_Init under way: what a failure must release.
 type setup struct {
 	*Context
 	o       *Options
@@ -261,7 +261,7 @@ func (s *setup) finish() codes.Code {
 	}
 	s.wake.Keep(s.links.Descriptors())
 	s.wake.SetInterrupt(!s.o.Polling)
-	s.pace.session = sessionTurns // events that the session has kept meanwhile wake nobody
+	s.pace.session = sessionTurns // events that the session has kept meanwhile wake no thread
 	return codes.Success
 }
 

@@ -19,8 +19,8 @@ func spareJob(t *testing.T) *testJob {
 	return newJob(t, 2, with("LAPI_US=yes", "MP_INFOLEVEL=2"))
 }
 
-// additions has task 0 add to a word of task 1 many times, with a long put and get on the way, and
-// checks that each was done once; meanwhile is called in the midst.
+// additions makes task 0 add to a word of task 1 many times, with a long put and get on the way,
+// and checks that each was done once; meanwhile is called in the midst.
 func (j *testJob) additions(what string, meanwhile func()) {
 	j.t.Helper()
 	k, word, one, done := j.tasks[0], new(int64), new(int64), new(int32)

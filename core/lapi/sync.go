@@ -155,7 +155,7 @@ func (c *Context) showRoutes() {
 	}
 }
 
-// release gives back everything but the links.
+// release releases everything but the links.
 func (c *Context) release() {
 	c.cfg.ForgetKey()
 	c.trace.close()

@@ -170,8 +170,8 @@ func (c *Context) badVector(err *vector.Error) codes.Code {
 }
 
 // singleCopied ends a put or get of n bytes that was copied straight between the tasks' memory, or
-// could not be: err says. A message without data tells the target what it received, or was read,
-// and carries its counters. False: the link cannot, use messages.
+// could not be: err says. A message without data notifies the target of what it received, or was
+// read, and carries its counters. False: the link cannot, use messages.
 func (c *Context) singleCopied(p *peer.Peer, x *Transfer, kind codes.ErrType, n uint64,
 	err error) bool {
 	if fault, ok := err.(*transport.FaultError); ok {

@@ -7,5 +7,5 @@
 //
 // Any number of threads may add records to one File at once, C's among them: a record is claimed by
 // an atomic addition and made valid by storing its kind last (release; the reader looks at a file
-// that nobody changes any more, or takes what is valid). Create and Close are their caller's alone.
+// that is not changed any more, or takes what is valid). Create and Close are their caller's alone.
 package trace

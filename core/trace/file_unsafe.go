@@ -56,8 +56,8 @@ func (id *Identity) Name() string {
 const Prefix = "lapi-trace."
 
 // Create makes the file for id in dir, of size bytes, which it reserves at once: a full disk is an
-// error here, not a SIGBUS later. A file of that name is replaced; whoever has it open keeps the
-// old one.
+// error here, not a SIGBUS later. A file of that name is replaced; a process that has it open keeps
+// the old one.
 func Create(dir string, id *Identity, size int64) (*File, error) {
 	path := filepath.Join(dir, id.Name())
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {

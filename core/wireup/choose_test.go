@@ -30,7 +30,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestChooseNode: who is reached by shared memory, and what LAPI_USE_SHM=only refuses.
+// TestChooseNode: which tasks are reached by shared memory, and what LAPI_USE_SHM=only refuses.
 func TestChooseNode(t *testing.T) {
 	others := func(n int) (all []int) { // of a node, without task 0
 		for i := 1; i < n; i++ {

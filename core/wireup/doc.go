@@ -9,10 +9,10 @@
 //	verbs.go    RDMA adapters
 //	adapter.go  the addresses of one network interface
 //	auth.go     the job key; tasks that disagree about it
-//	card.go     what a task tells the others
+//	card.go     what a task sends to the others
 //	processors.go  which tasks share processors
 //	silence.go  reports of tasks that do not answer over UDP
 //
-// Open may block and needs no lock: nobody else knows the Net yet. Later its owner's lock covers
-// it.
+// Open may block and needs no lock: no other thread knows the Net yet. Later its owner's lock
+// covers it.
 package wireup

@@ -182,7 +182,7 @@ func (s verbsStub) UseSpare(verbs.Carrier)            { s.spare = true }
 func (s verbsStub) SpareFailed(ep transport.Endpoint) { s.failed = append(s.failed, ep) }
 func (s verbsStub) UsesSpare() bool                   { return s.uses }
 
-// TestChoiceOfLink: who is reached by which link, and which links stay.
+// TestChoiceOfLink: which task is reached by which link, and which links stay.
 func TestChoiceOfLink(t *testing.T) {
 	both, udpOnly := Card{UDP: []byte{1}, Verbs: []byte{2}}, Card{UDP: []byte{1}}
 	for _, c := range []struct {
@@ -314,7 +314,7 @@ func TestReopener(t *testing.T) {
 	}
 }
 
-// TestPortsAreTold: what becomes of a port is said.
+// TestPortsAreTold: each change of a port's state is reported.
 func TestPortsAreTold(t *testing.T) {
 	r := &rack{t: t}
 	n := r.net(job.UserSpace{})

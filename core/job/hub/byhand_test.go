@@ -389,7 +389,7 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// A keeper tells another hub which life its session has, and which the others have.
+// A keeper sends another hub its session's life, and the lives of the others.
 func TestKeeperLives(t *testing.T) {
 	b, c, hubs := newKept(t)
 	b.send(c, wire.Message{Kind: wire.Part, Data: lifeA.Before(nil)})
@@ -417,7 +417,7 @@ func TestKeeperLives(t *testing.T) {
 	}
 }
 
-// A keeper tells another hub whom its task expects, and what it has asked.
+// A keeper sends another hub the tasks that its task expects, and its open questions.
 func TestKeeperExpects(t *testing.T) {
 	b, c, hubs := newKept(t)
 	for _, kind := range []wire.Kind{wire.Expect, wire.Settle, wire.Expect, wire.Settle} {

@@ -169,7 +169,7 @@ func (g *group) failure(number uint32, taskID int) wire.Message {
 	return wire.Message{Kind: wire.Failed, Number: number, Data: []byte(text)}
 }
 
-// allAccounted says that nobody will join any more.
+// allAccounted says that no task will join any more.
 func (g *group) allAccounted() bool {
 	for t, s := range g.members {
 		if s == nil && g.dead[t] == "" && !g.left[t] && g.hub.takesPart(t) {

@@ -7,13 +7,13 @@
 //	session.go  one task's session: its socket and its queue
 //	queue.go    what waits to be written
 //	admit.go    tasks that come to a hub in another task's process
-//	span.go     what hubs of several nodes tell each other
-//	trunk.go    how: TCP, proved by the job key
+//	span.go     messages between the hubs of several nodes
+//	trunk.go    the connection between two hubs: TCP, proved by the job key
 //	keeper.go   a task's side of a hub that may be followed by another
-//	kept.go     one session, seen from there
-//	byhand.go   tasks that were started by hand: groups that nobody counts
+//	kept.go     one session, seen from its keeper
+//	byhand.go   tasks that were started by hand: groups that are not counted
 //	rejoin.go   a task that was started again takes its place in a group
-//	standing.go what it tells that other one
+//	standing.go the state that a keeper sends to the next hub
 //
 // Every task has a control socket, which it inherits; over it come Hello messages, each with a
 // socket for one session. The n-th session that each task opens of a LAPI instance form a group; an
@@ -374,8 +374,8 @@ func (g *group) sendMoved(to *session, taskID int, address []byte) {
 	}
 }
 
-// died marks a task dead in a group that it has not left, tells the members and fails the exchanges
-// that need it. mu is held.
+// died marks a task dead in a group that it has not left, notifies the members and fails the
+// exchanges that need it. mu is held.
 func (h *Hub) died(g *group, taskID int, how string) {
 	if g.left[taskID] || g.dead[taskID] != "" || h.hand != nil && g.completed == 0 {
 		return
@@ -411,8 +411,8 @@ func (h *Hub) closed(s *session) {
 	})
 }
 
-// finish declares the death of a session that ended without Leave, and forgets its group once
-// nobody is in it. mu is held.
+// finish declares the death of a session that ended without Leave, and drops its group once it is
+// empty. mu is held.
 func (h *Hub) finish(s *session) {
 	if s.finished {
 		return
@@ -436,7 +436,7 @@ func (h *Hub) finish(s *session) {
 	h.forget(s.id, g)
 }
 
-// forget drops a group once all its sessions have ended and nobody will join it any more. mu is
+// forget drops a group once all its sessions have ended and no task will join it any more. mu is
 // held.
 func (h *Hub) forget(id groupID, g *group) {
 	if g.over == g.joined && g.allAccounted() {

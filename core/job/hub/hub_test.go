@@ -114,8 +114,7 @@ func TestBadHellos(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, m, ok)
 		}
 	}
-	// Not a hello, or one without a socket: nobody is there to be answered, and the hub goes
-	// on.
+	// Not a hello, or one without a socket: there is no session to answer, and the hub goes on.
 	if err := wire.SendTo(b.control[0], wire.Message{Kind: wire.Hello,
 		Data: []byte("?")}); err != nil {
 		t.Fatal(err)
@@ -181,7 +180,7 @@ func TestLateOpenHearsOfDeath(t *testing.T) {
 }
 
 // The rest of what a task had sent counts, though its end is known before it is read: the others
-// get the news that it has left, and of no death.
+// get the notice that it has left, and none of a death.
 func TestEndKnownBeforeLeave(t *testing.T) {
 	b := newBench(t, 2)
 	stays, goes := b.join(0, 0), b.join(1, 0)
@@ -283,7 +282,7 @@ func openFiles(t *testing.T) int {
 	return len(all)
 }
 
-// TestAbandoned: somebody holds a task's socket who has not begun a session.
+// TestAbandoned: a process holds a task's socket and has not begun a session.
 func TestAbandoned(t *testing.T) {
 	b := newBench(t, 3)
 	b.join(1, 0)

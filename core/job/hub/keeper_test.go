@@ -273,8 +273,8 @@ func TestKeeperEarly(t *testing.T) {
 	m.CloseFiles()
 }
 
-// A session gets the news of each end, and that a task has left, once, and none of the end of a task
-// that has left, whatever the hub says.
+// A session gets the notice of each end, and that a task has left, once, and none of the end of a
+// task that has left, whatever the hub says.
 func TestKeeperFilters(t *testing.T) {
 	b, first, next := scripted(t, nil, 6)
 	c, session := b.play(first)

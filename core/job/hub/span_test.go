@@ -272,8 +272,8 @@ func TestSpannedExchangeFails(t *testing.T) {
 	}
 }
 
-// If a connection ends nobody is dead, but it is missed; if a node acknowledges nothing, all of its
-// tasks are.
+// If a connection ends no task is dead, but the connection is missed; if a node acknowledges
+// nothing, all of its tasks are.
 func TestLostNode(t *testing.T) {
 	reached := newSpanned(t, 2)
 	reached.hubs[0].Lost(1, "is lost") // a task had tried in vain, and now the node is there
@@ -340,7 +340,7 @@ func TestAnswers(t *testing.T) {
 		}
 		s.hubs[1].Lost(0, "is gone") // it is there
 		s.disconnect()
-		s.hubs[1].Lost(0, "is gone") // nobody waits for a hub that is gone
+		s.hubs[1].Lost(0, "is gone") // no hub waits for a hub that is gone
 		s.hubs[1].Lost(2, "is gone")
 		s.hubs[1].Flush(guard)
 	}

@@ -51,8 +51,8 @@ func (s *spanned) call(h *Hub, task int) (*Way, error) {
 	return Call(a, testKey, task, len(s.control), guard)
 }
 
-// A node that has a trunk gets no second one, but for that of a later hub; and nobody can be a node
-// that is none, or this one.
+// A node that has a trunk gets no second one, but for that of a later hub; and a call from a node
+// that does not exist, or from this one, is refused.
 func TestTrunkOnce(t *testing.T) {
 	s := newSpanned(t, 2)
 	for _, task := range []int{2, 0, 1} {

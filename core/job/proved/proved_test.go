@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 		if !errors.Is(err, ErrUnproved) || hostErr != nil {
 			t.Errorf("%s: %v, %v", name, err, hostErr)
 		}
-		if err := caller.Send(1, NewContent(nil)); err != nil { // who does not mind
+		if err := caller.Send(1, NewContent(nil)); err != nil { // which ignores the error
 			t.Fatal(err)
 		}
 		if _, _, err := host.Receive(any); !errors.Is(err, ErrUnproved) {

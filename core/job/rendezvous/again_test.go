@@ -130,7 +130,7 @@ func TestHostAgain(t *testing.T) {
 	var words said
 	one := begin(mustOpen(t, config(address, 1, 3, func(c *Config) { c.Say = words.say })), card(1))
 	awaitMissing(t, first.host, 1)
-	first.Abort(0) // tells nobody: task 1 sees what it would see if the process died
+	first.Abort(0) // without notice: task 1 sees the same as if the process died
 	refused(t, first.end, "aborted")
 	words.await(t, "task 1 tries again")
 	second := newHosted(t, address, 3, nil)

@@ -4,7 +4,7 @@
 //	rendezvous.go  Config, Open, and the launcher that Open returns
 //	address.go     where task 0 listens
 //	host.go        task 0's side: connections, strangers, the end
-//	members.go     task 0's side: who is there, and who gets what
+//	members.go     task 0's side: which tasks are there, and what each gets
 //	caller.go      the side of the other tasks
 //	message.go     messages, and how they are read
 //

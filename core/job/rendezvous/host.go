@@ -250,7 +250,7 @@ func (h *host) hear(v *visitor) (said hello, ok bool) {
 	theirs, err := v.Challenge(proved.NewOpening(h.version, h.keyed))
 	switch {
 	case err != nil:
-		return said, false // whoever it was, it has shown nothing of this job
+		return said, false // it has not shown that it is of this job
 	case theirs.Version != h.version:
 		h.report("who came from %s speaks version %d of the protocol, task 0 version %d", v.from,
 			theirs.Version, h.version)

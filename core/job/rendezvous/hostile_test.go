@@ -97,7 +97,8 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// TestWrongKey: who lacks the key gets nothing from task 0, and task 0 is not believed without it.
+// TestWrongKey: a process without the key gets nothing from task 0, and a task 0 without it is not
+// trusted.
 func TestWrongKey(t *testing.T) {
 	other := bytes.Repeat([]byte{1}, len(key))
 	for _, c := range []struct {
@@ -354,7 +355,7 @@ func garbage() [][]byte {
 	return all
 }
 
-// TestStrangers: more of them than there are places, some of which say nothing, hold nobody up, and
+// TestStrangers: more of them than there are places, some of which say nothing, delay no task, and
 // get nothing but the challenge.
 func TestStrangers(t *testing.T) {
 	address := freeAddress(t)

@@ -126,8 +126,8 @@ func (h *host) join(v *visitor, said hello) (why string) {
 	return ""
 }
 
-// awaitEnd waits a moment for a connection's end: its task has come again, and may have been faster
-// than word of its end.
+// awaitEnd waits a moment for a connection's end: its task has come again, perhaps before the
+// notice of that end.
 func (h *host) awaitEnd(old *visitor) {
 	select {
 	case <-old.gone:

@@ -45,7 +45,7 @@ type Config struct {
 type pauses struct {
 	stranger  time.Duration // until a connection without hello is closed
 	progress  time.Duration // between two sentences about missing tasks
-	duplicate time.Duration // for word of a connection's end, when its task comes again
+	duplicate time.Duration // for the notice of a connection's end, when its task comes again
 	again     time.Duration // for a task to come again after all had met
 	first     time.Duration // until a caller says that it waits
 	retry     time.Duration // at most between two tries of a caller

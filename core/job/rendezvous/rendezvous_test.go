@@ -20,7 +20,8 @@ const guard = 60 * time.Second // only against hangs
 
 var key = bytes.Repeat([]byte{7, 9}, wire.KeySize/2)
 
-// freeAddress is one at which nobody listens: an address of the loopback that no other test takes.
+// freeAddress is an address at which no process listens: an address of the loopback that no other
+// test takes.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	host := fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))

@@ -9,8 +9,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// The values of dest_status in lapi.h: what became of the message of one task that a counter waits
-// for.
+// The values of dest_status in lapi.h: the state of one task's message that a counter waits for.
 const (
 	StatusInitial        = 0
 	StatusReceived       = 1

@@ -165,7 +165,7 @@ func userMemory(t testing.TB, n int) []byte {
 	return b
 }
 
-// fill gives each byte a value that tells it from its neighbours.
+// fill gives each byte a value that differs from the bytes beside it.
 func fill(b []byte, rnd *rand.Rand) {
 	for i := range b {
 		b[i] = byte(rnd.Uint32())

@@ -7,7 +7,7 @@ import (
 	"lapi/transport"
 )
 
-// Machine is a position in a transfer: n bytes of a stream whose places in memory a program tells,
+// Machine is a position in a transfer: n bytes of a stream whose places in memory a program gives,
 // repeated as often as needed. Start begins a transfer; a Machine may be used for many, one after
 // the other, and then allocates nothing more once it has met its deepest program. The zero Machine
 // is a transfer of no bytes. It must not be copied in use.

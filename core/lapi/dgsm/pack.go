@@ -25,7 +25,7 @@ func (b *Buffer) room(n uint64) ([]byte, error) {
 		return nil, nil
 	}
 	// memory.Bytes takes only what can be a slice; whether it can be accessed the copies find
-	// out. A fault in the first page does not tell which of the two addresses of a copy it was.
+	// out. A fault in the first page does not show which of the two addresses of a copy it was.
 	if outside(uint64(b.Addr)) || outside(uint64(a)) || n > maxUser-uint64(a) {
 		return nil, &transport.FaultError{Addr: a}
 	}

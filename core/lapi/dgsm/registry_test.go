@@ -142,7 +142,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestTogether: threads register, use and give back at once.
+// TestTogether: threads register, use and release at the same time.
 func TestTogether(t *testing.T) {
 	var g Registry
 	descriptor := inC(t, strided(4, 3, 8, 24))

@@ -1,5 +1,5 @@
-// Package receive is the target's side of active messages, and counts what comes of other messages
-// in several fragments.
+// Package receive is the target's side of active messages, and counts the fragments of other
+// messages.
 //
 //	receive.go     Receiver: arrival
 //	reassembly.go  fragments: kept until their header is here, placed, counted
@@ -89,7 +89,7 @@ func New(cfg Config) (*Receiver, error) {
 	return r, nil
 }
 
-// Close gives back the memory that header handlers were shown.
+// Close releases the memory that header handlers were shown.
 func (r *Receiver) Close() {
 	arena.Unmap(r.uhdr)
 	arena.Unmap(r.lengths)

@@ -45,7 +45,7 @@ const (
 	MsgGetData                                // answers with a fragment of it
 	MsgAm                                     // begins an active message
 	MsgAmFragment                             // goes on with it: user header, then user data
-	MsgFetched                                // what became of a rendezvous
+	MsgFetched                                // the outcome of a rendezvous
 	MsgCounter                                // adds to a counter: message completion
 	MsgExchange                               // a round of Gfence or Address_init
 	MsgFault                                  // an address that the receiver named was bad
