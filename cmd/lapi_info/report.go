@@ -9,7 +9,7 @@ import (
 	"lapi/core/settings"
 )
 
-// report is all that lapi_info says. Its JSON has the names of the tags.
+// report is the output of lapi_info. Its JSON has the names of the tags.
 type report struct {
 	Sections []section `json:"sections,omitempty"`
 	Settings []setting `json:"settings"`

@@ -19,8 +19,8 @@ const idle = 300
 
 func init() { roles["idlers"] = idlersRole }
 
-// idlersRole is another user who connects often to a socket, says nothing, and counts how many
-// connections are closed.
+// idlersRole is another user's process that connects often to a socket, says nothing, and counts
+// how many connections are closed.
 func idlersRole() error {
 	c, err := config()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package job answers who this task is and how it finds the others: the MP_ and LAPI_ environment
-// variables, the wire-up with the launcher (lapirun) or, for tasks started by hand, among the tasks
-// of one node, and the job key. It knows nothing of LAPI's calls or of links: what it passes
-// between tasks are bytes and file descriptors.
+// Package job finds out which task this is and how it reaches the others: the MP_ and LAPI_
+// environment variables, the wire-up with the launcher (lapirun) or, for tasks started by hand,
+// among the tasks of one node, and the job key. It knows nothing of LAPI's calls or of links: what
+// it passes between tasks are bytes and file descriptors.
 package job
 
 import (

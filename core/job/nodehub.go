@@ -285,7 +285,7 @@ func admitTasks(socket *os.File, admit func(conn int)) {
 	})
 }
 
-// admit has the hub serve a task, if it is here.
+// admit makes the hub, if it is in this process, serve a task.
 func (n *nodeHub) admit(conn int) {
 	if h := n.lead(); h != nil {
 		_ = h.Admit(conn) // a refused task is sent the reason

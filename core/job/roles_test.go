@@ -425,7 +425,7 @@ func squatterRole() error {
 	return nil
 }
 
-// attackerRole is another user who says hello to the hub as if it were task 1.
+// attackerRole is another user's process that says hello to the hub as if it were task 1.
 func attackerRole() error {
 	c, err := config()
 	if err != nil {

@@ -130,7 +130,7 @@ func TestDestListErrors(t *testing.T) {
 }
 
 // A counter with a list takes everything away from the lane at once: it would count without noting
-// who did.
+// the task.
 func TestListClosesLane(t *testing.T) {
 	j := newJob(t, 2, paths["shm"])
 	k := j.tasks[0]

@@ -61,7 +61,7 @@ func (x *exchanges) turn(k *simTask) {
 	}
 }
 
-// round has each task begin one operation of each kind, and waits until all are complete.
+// round makes each task begin one operation of each kind, and waits until all are complete.
 func (x *exchanges) round() {
 	for i, k := range x.tasks {
 		clear(x.counters[i])

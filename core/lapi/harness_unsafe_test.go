@@ -330,7 +330,7 @@ func (j *testJob) compute() *testJob {
 	return j
 }
 
-// refusedAt is the word in a task's segment that says who of its peers has given up the barrier.
+// refusedAt is the word in a task's segment that says which peer has given up the barrier.
 func (k *testTask) refusedAt(task int) uint64 {
 	offset := unsafe.Offsetof(layout.SegmentHead{}.Barrier) +
 		unsafe.Offsetof(layout.Barriers{}.Refused)

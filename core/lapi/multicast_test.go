@@ -242,8 +242,8 @@ func TestMulticastErrors(t *testing.T) {
 }
 
 // TestMulticastOfALostTask: a member dies while its message flies, waits or is to be fetched: the
-// others get theirs, the handler runs once and says who and why. Later multicasts to it send
-// nothing at all.
+// others get theirs, the handler runs once and gets the task and the reason. Later multicasts to it
+// send nothing at all.
 func TestMulticastOfALostTask(t *testing.T) {
 	overGroups(t, func(t *testing.T, j *testJob) {
 		const n = 300000

@@ -57,7 +57,7 @@ type setup struct {
 // It may block and runs without the lock: no other thread knows the context yet.
 func New(o *Options) (*Context, codes.Code) {
 	memory.Guard()
-	began := trace.Now() // LAPI_Init did
+	began := trace.Now() // the beginning of LAPI_Init
 	cfg, err := job.FromSettings(o.Getenv, o.own(), o.Host.Message)
 	if (err != nil || cfg.Task == 0) && o.Notices != nil { // once a job
 		for _, text := range o.Notices() {

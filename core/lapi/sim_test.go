@@ -132,7 +132,7 @@ func (j *simJob) fail(format string, a ...any) {
 	}
 }
 
-// simulate runs a job; the error says what promise was broken.
+// simulate runs a job; the error says which promise was broken.
 func (j *simJob) simulate(sc *simnet.Scenario, log io.Writer) error {
 	sc.Restarts, sc.Unannounced, sc.Timeout = 0, false, defaultTimeout*time.Second
 	clear(j.arena[:j.used])

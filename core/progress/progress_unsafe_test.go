@@ -9,7 +9,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// sleepy is a link that has work when it is armed, or not, and counts who wakes it.
+// sleepy is a link that has work when it is armed, or not, and counts its wake-ups.
 type sleepy struct {
 	transport.Link
 	work  bool

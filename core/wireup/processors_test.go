@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestShares: who shares processors is a matter of what each task may use, not of how many tasks
-// and processors there are.
+// TestShares: which tasks share processors is a matter of what each task may use, not of how many
+// tasks and processors there are.
 func TestShares(t *testing.T) {
 	both, first, second, third := processors{3}, processors{1}, processors{2}, processors{4}
 	for name, c := range map[string]struct {

@@ -13,13 +13,14 @@ import (
 // byHand is what the hub of tasks that were started by hand (ByHand) knows besides. No launcher
 // starts or ends these tasks, so groups differ:
 //
-//   - Which sessions belong together is not counted. A new session is in the group of its instance
-//     that has not begun, and that begins when all tasks have given their parts. Until then who
-//     ends is forgotten, and may come again.
+//   - Sessions are not counted to find out which belong together. A new session is in the group of
+//     its instance that has not begun; the group begins when all tasks have given their parts. A
+//     task that ends before is forgotten, and may come again.
 //   - In a group that has begun a task that has died, or that has left and is expected, may be
 //     followed by another process, which rejoins (rejoin.go).
-//   - So what another keeper knows of a task may be of its last process. Whether one is dead a new
-//     hub sees by itself: its process comes, and has no session in the group, or has ended.
+//   - So another keeper's knowledge of a task may be about the task's last process. A new hub finds
+//     out by itself whether the process is dead: the task's process comes, and has no session in
+//     the group, or has ended.
 //
 // Guarded by Hub.mu.
 type byHand struct {

@@ -126,7 +126,7 @@ func (s *spanned) expect(c *wire.Conn, kind wire.Kind) wire.Message {
 	}
 }
 
-// joinAll has all tasks begin a session and exchange a part.
+// joinAll makes all tasks begin a session and exchange a part.
 func (s *spanned) joinAll() (all []*wire.Conn) {
 	s.t.Helper()
 	for task := range s.control {

@@ -15,7 +15,7 @@ func newHub() *Hub {
 	return h
 }
 
-// come has a task come to a hub with a session that goes on, and returns its end of it.
+// come makes a task come to a hub with a session that goes on, and returns its end of it.
 func come(t *testing.T, b *bench, h *Hub, task int, known [numKnown][]int) *wire.Conn {
 	t.Helper()
 	mine, theirs, err := wire.Pair()

@@ -197,7 +197,7 @@ func (h *Hub) trunkFor(w *Way) *trunk {
 	return nil
 }
 
-// watchSilence has the kernel end a connection whose other end acknowledges nothing: the process
+// watchSilence makes the kernel end a connection whose other end acknowledges nothing: the process
 // there may be stopped for any time, but the machine must be there.
 func watchSilence(c *net.TCPConn) {
 	_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,

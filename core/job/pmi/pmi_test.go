@@ -168,7 +168,7 @@ func TestOpenedDescriptor(t *testing.T) {
 	}
 }
 
-// TestDial: the launcher says who the task is.
+// TestDial: the launcher gives the task its number.
 func TestDial(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string

@@ -49,8 +49,8 @@ func Dial(address string, id int) (*Client, error) {
 	return c, nil
 }
 
-// introduce says who this process is. The answer is a line for each thing to know: size, rank and
-// debug, each in a word of that name.
+// introduce sends this process's id. The answer has a line for each value: size, rank and debug,
+// each in a word of that name.
 func (c *Client) introduce(id int) error {
 	if _, err := c.ask("initack", "initack", fmt.Sprintf("pmiid=%d", id)); err != nil {
 		return err

@@ -21,7 +21,7 @@ const (
 	nonceSize = 32
 )
 
-// Kind says what a message means to those who speak.
+// Kind says what a message means to the two sides.
 type Kind uint8
 
 // challenge is in proofs only.

@@ -401,7 +401,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestSilent: who says nothing is closed.
+// TestSilent: a connection that says nothing is closed.
 func TestSilent(t *testing.T) {
 	address := freeAddress(t)
 	h := newHosted(t, address, 2, func(r *rendezvous) { r.pauses.stranger = 20 * time.Millisecond })

@@ -31,8 +31,8 @@ type Config struct {
 	Task, NumTasks int
 	// Partition is what the tasks of the job have in common and no other job has.
 	Partition string
-	// Key is the job key, wire.KeySize bytes; nil: tasks do not prove who they are. It is read
-	// in Open and not kept.
+	// Key is the job key, wire.KeySize bytes; nil: tasks do not prove that they are of the job. It
+	// is read in Open and not kept.
 	Key []byte
 	// Timeout is how long Exchange waits for all tasks; 0: as long as it takes.
 	Timeout time.Duration

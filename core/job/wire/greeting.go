@@ -15,7 +15,7 @@ const (
 	Ask                     // only the job key, from the launcher
 )
 
-// Greeting is the data of a message of kind Hello: who speaks.
+// Greeting is the data of a message of kind Hello: which task sends it.
 type Greeting struct {
 	Purpose  Purpose
 	Task     int

@@ -23,7 +23,7 @@ const (
 // Kind says what a message means.
 type Kind uint8
 
-// Kinds of messages, and who sends them.
+// Kinds of messages, and which side sends them.
 const (
 	// task to launcher (with the session's socket), connecting task to listening task
 	Hello   Kind = iota + 1

@@ -340,8 +340,8 @@ func (m *Message) Ours(data transport.Addr, n uint64) {
 	m.ours = true
 }
 
-// Vector makes m an active message of org's data, which it takes over, led by the lengths, which
-// take that number of bytes.
+// Vector makes m an active message of org's data, which it takes over, led by the blocks' lengths,
+// which take lengths bytes.
 func (s *Sender) Vector(m *Message, org *vector.Vector, lengths uint64) {
 	l := s.useLists(m)
 	l.org, *org = *org, l.org
@@ -386,8 +386,8 @@ func (s *Sender) Refetched(p *peer.Peer, id uint32, seq uint64, data transport.A
 	s.startStream(m, uint64(id), data, n, after)
 }
 
-// RefetchedVector is Refetched for org's data, which it takes over, led by the lengths, which take
-// that number of bytes.
+// RefetchedVector is Refetched for org's data, which it takes over, led by the blocks' lengths,
+// which take lengths bytes.
 func (s *Sender) RefetchedVector(p *peer.Peer, id uint32, seq uint64, org *vector.Vector,
 	lengths uint64, after After) {
 	m := s.newMessage(p, wire.MsgAmFragment, codes.AmErr, nextOfLists)
