@@ -131,8 +131,8 @@ func (c *Conn) onAccept(msg *Message, b []byte) bool {
 	return true
 }
 
-// Proceed makes a connection that the owner was not ready for. Of one that has failed or was closed
-// meanwhile it does nothing.
+// Proceed establishes a connection for which Owner.Accepted returned false, once the owner is
+// ready. It does nothing if the connection has failed or was closed meanwhile.
 func (c *Conn) Proceed() {
 	if c.state != confirming {
 		return
@@ -148,8 +148,8 @@ func (c *Conn) Proceed() {
 	c.send(Ready)
 }
 
-// agreed makes the secret with who has answered, and says whether the answer is proved by it.
-// Nothing is changed if not.
+// agreed makes the secret with the peer that has answered, and says whether the secret proves the
+// answer. If not, nothing changes.
 func (c *Conn) agreed(msg *Message, b []byte) bool {
 	before := *c
 	if c.agree(msg.From, msg.Key) && proved(c.Secret[:], b) {

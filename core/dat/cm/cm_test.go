@@ -59,7 +59,7 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestLateListener: a program may connect to one that is about to listen.
+// TestLateListener: a connection request succeeds if the listener starts soon after it.
 func TestLateListener(t *testing.T) {
 	for _, late := range []bool{true, false} {
 		n := newNetwork(t, 3)
@@ -173,7 +173,7 @@ func TestPrivateTooLong(t *testing.T) {
 	}
 }
 
-// TestKeys: processes with different keys do not get together, and hear why nothing comes.
+// TestKeys: processes with different keys do not connect, and get an error that says why.
 func TestKeys(t *testing.T) {
 	n := newNetwork(t, 8)
 	a, b := n.host("one"), n.host("other")

@@ -3,14 +3,14 @@
 // consumer's, and knows nothing of endpoints or events.
 //
 // Machine is a state machine without sockets, clock or goroutines, driven under its owner's lock.
-// It is told what arrives and what time it is, and hands datagrams to an Outlet.
+// The owner passes it arriving datagrams and the time; Machine hands datagrams to an Outlet.
 //
 //	message.go  the datagrams, byte by byte
 //	secret.go   the agreement on keys, what proves a message, cookies
 //	machine.go  connections, listeners, what their owners are notified of
 //	active.go   the side that connects
 //	passive.go  the side that listens
-//	withdraw.go the side that listens closes what it has accepted
+//	withdraw.go the side that listens closes a connection it has accepted
 //	silence.go  reports of peers that do not answer
 //	timers.go   repetition, and when it ends
 //
@@ -27,28 +27,31 @@
 //	or
 //	                                <─────   Reject, private data, or Refuse: nobody listens
 //
-// A cookie is good for a minute or two, and for all connections from its address: the next one to
-// the same peer begins with it, and needs no Challenge.
+// A cookie is valid for a minute or two, and for all connections from its address: the next
+// connection to the same peer begins with it, and needs no Challenge.
 //
 // Request is repeated with growing pauses until it is answered, and less often after Wait. Accept
-// is repeated until Ready has come. Whoever gets a message again answers it again. Reject is
-// answered with nothing: the passive side remembers what it has rejected for a while, and says so
-// again. Whoever closes a connection that it has accepted, before Ready has come, sends Reject until
-// the active side acknowledges it by Cancel (withdraw.go): that side may take it for established.
+// is repeated until Ready has arrived. A side that receives a message again answers it again.
+// Reject has no answer: for a while the passive side remembers the requests that it has rejected,
+// and sends Reject again if they are repeated. A side that closes a connection it has accepted,
+// before Ready has arrived, sends Reject until the active side acknowledges it by Cancel
+// (withdraw.go): the active side may have established the connection.
 //
-// A request holds the socket that it has come to (Outlet.Hold) until it is established, or its peer
+// A request holds the socket that it arrived at (Outlet.Hold) until it is established, or its peer
 // can need no answer any more. So a listener may end as soon as its owner has decided.
 //
 // # What is proved
 //
-// Numbers are random and have 64 bits: an answer that names n1 is from who has seen the request,
-// or sent by chance. The secret of two processes comes from their keys K1 and K2, made when they
-// started, and the forms in which they travel, and, where there is one, from the key that both were given; that of a connection from
-// it and both numbers. Accept, Ready, Reject and Cancel are proved by it. So without a key nobody
-// off the path can take part, and with one nobody at all who does not have it. A Refuse is not
-// proved: it is a hint, and believed after several (Conn.Known: after fewer). Every message has the
-// same size, so that no answer is longer than what it answers. A request is taken only with the cookie,
-// which proves that its sender gets what is sent to its address. Before that nothing is kept of it,
-// and no secret is made. So what a stranger costs is bounded: PendingMax requests wait for a
-// listener's owner, RejectedMax are remembered, and an owner drops what it has no place for.
+// Numbers are random and have 64 bits: an answer that names n1 is from a process that has seen the
+// request, or has guessed n1. The secret of two processes comes from their keys K1 and K2, made
+// when they started, the forms in which these keys travel, and, if there is one, the key that both
+// were given. The secret of a connection comes from that secret and both numbers. Accept, Ready,
+// Reject and Cancel are proved by it. So without a shared key nobody off the path can take part,
+// and with a shared key only processes that have it. A Refuse is not proved: it is a hint, and
+// believed after several (Conn.Known: after fewer). All messages have the same size, so that no
+// answer is longer than the message it answers. A request is accepted only with the cookie, which
+// proves that its sender receives packets sent to its address. Before that the passive side keeps
+// nothing of the request, and makes no secret. So the cost of a stranger is bounded: PendingMax
+// requests wait for a listener's owner, RejectedMax are remembered, and an owner drops requests
+// that it has no place for.
 package cm

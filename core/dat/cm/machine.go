@@ -154,7 +154,7 @@ const (
 type Conn struct {
 	Owner     Owner // nil: nobody is notified
 	Active    bool
-	Known     bool // somebody has listened at the qualifier: a refusal means that he is gone
+	Known     bool // a process has listened at the qualifier: a refusal means that it is gone
 	Qualifier uint64
 	Service   uint8
 	Stood     bool // it was established here
@@ -329,7 +329,7 @@ func (c *Conn) transmit(kind Kind) {
 	c.m.cfg.Outlet.Send(c.port, c.Local, c.Peer, b)
 }
 
-// hear counts a message that has come.
+// hear counts a message that has arrived.
 func (c *Conn) hear(kind Kind) {
 	again := c.heard&(1<<kind) != 0
 	c.heard |= 1 << kind
@@ -364,7 +364,7 @@ func (c *Conn) agree(remote uint64, key PublicKey) bool {
 	return ok
 }
 
-// OnPacket is told what has come to one of this process's sockets, at one of its addresses.
+// OnPacket takes a packet that arrived at one of this process's sockets, at one of its addresses.
 func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.AddrPort, b []byte) {
 	var msg Message
 	if msg.decode(b) != nil {
@@ -375,7 +375,7 @@ func (m *Machine) OnPacket(now int64, at Port, local netip.Addr, from netip.Addr
 	switch msg.Kind {
 	case Request:
 		ok = at != Own && m.onRequest(now, at, local, from, &msg, b)
-	case Ready, Cancel: // who cancels may not have heard of c's number yet
+	case Ready, Cancel: // the sender of Cancel may not know c's number yet
 		c := m.requests[requestKey{from, msg.From}]
 		ok = at != Own && c != nil && c.port == at && (c.number == msg.To || msg.To == 0) &&
 			c.onPassive(&msg, b)

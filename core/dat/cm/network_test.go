@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// network carries datagrams between machines in virtual time, as badly as it is told.
+// network carries datagrams between machines in virtual time, as badly as the test asks.
 type network struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -29,7 +29,7 @@ type datagram struct {
 	b        []byte
 }
 
-// host is one process: a machine, and what its owner was told.
+// host is one process: a machine, and the notifications its owner got.
 type host struct {
 	net     *network
 	m       *Machine
@@ -38,7 +38,7 @@ type host struct {
 	decide  func(c *Conn, private []byte)
 	private map[*Conn][]byte
 	heard   map[*Conn]string
-	times   map[*Conn]int // outcomes told
+	times   map[*Conn]int // outcomes notified
 	held    map[Port]int
 
 	stats       Stats // of what it connects and listens for from now on

@@ -69,12 +69,13 @@ func (c *Conn) again() {
 	}
 }
 
-// Accept makes the connection; private goes to the active side. The owner hears of the outcome.
+// Accept accepts the request; private goes to the active side. The owner is notified of the
+// outcome.
 func (c *Conn) Accept(now int64, private []byte) error {
 	return c.decide(now, accepting, Accept, private)
 }
 
-// Reject does not. c is over.
+// Reject rejects the request. c is over.
 func (c *Conn) Reject(now int64, private []byte) error {
 	return c.decide(now, rejected, Reject, private)
 }
@@ -98,8 +99,8 @@ func (c *Conn) decide(now int64, next state, kind Kind, private []byte) error {
 	return nil
 }
 
-// remember keeps a rejected or withdrawn request, so that the peer hears of it when a
-// message is lost; of RejectedMax only the newest.
+// remember keeps a rejected or withdrawn request, so that the peer still gets Reject if a message
+// is lost. Only the newest RejectedMax are kept.
 func (m *Machine) remember(c *Conn) {
 	if len(m.rejected) == RejectedMax {
 		if o := m.rejected[0]; o.state == rejected || o.state == withdrawn {

@@ -23,8 +23,8 @@ func bump(m map[Kind][2]int, kind Kind, again bool) {
 	m[kind] = n
 }
 
-// TestStats: each message is told once where it is sent and where it is heard, the first of its
-// kind apart; so is a request that there is no room for.
+// TestStats: each message is counted once at the sender and once at the receiver, the first of its
+// kind separately. A request dropped for lack of room is counted, too.
 func TestStats(t *testing.T) {
 	n := newNetwork(t, 1)
 	a, b := n.host(""), n.host("")

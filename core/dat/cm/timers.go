@@ -137,7 +137,7 @@ func (c *Conn) timedOut(now int64) {
 	switch c.state {
 	case rejected, withdrawn, established:
 		c.forget()
-	case accepting: // the peer may have heard of it, and take the connection for made
+	case accepting: // the peer may have Accept, and regard the connection as established
 		c.withdraw(now)
 		c.failed(TimedOut, nil)
 		c.Owner = nil

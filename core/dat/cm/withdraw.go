@@ -1,10 +1,10 @@
 package cm
 
-// A passive side that has accepted may give up before Ready has come. Its peer may have heard
-// Accept, and take the connection for made. So Reject is repeated until the peer acknowledges it by
-// Cancel, for at most answerTimeout.
+// A passive side that has accepted may give up before Ready has arrived. Its peer may have received
+// Accept, and regard the connection as established. So Reject is repeated until the peer
+// acknowledges it by Cancel, for at most answerTimeout.
 
-// withdraw takes back what was accepted.
+// withdraw takes back an Accept.
 func (c *Conn) withdraw(now int64) {
 	c.state, c.private = withdrawn, nil
 	c.m.withdrawn++
@@ -14,9 +14,9 @@ func (c *Conn) withdraw(now int64) {
 	c.m.timers.add(&c.timer)
 }
 
-// onWithdrawn takes what the peer says to a connection that was withdrawn.
+// onWithdrawn takes the peer's message to a connection that was withdrawn.
 func (c *Conn) onWithdrawn(kind Kind) {
-	if kind == Ready { // it has not heard of it
+	if kind == Ready { // the peer has not received Reject
 		c.send(Reject)
 		return
 	}

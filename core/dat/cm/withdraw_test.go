@@ -33,8 +33,8 @@ func TestUnlistenKeepsRequests(t *testing.T) {
 	}
 }
 
-// TestCloseAfterAccept: the active side hears of a connection that the passive side closes at any
-// time after it has accepted, and nothing is left.
+// TestCloseAfterAccept: the active side is notified of a connection that the passive side closes at
+// any time after it has accepted, and nothing is left.
 func TestCloseAfterAccept(t *testing.T) {
 	early, late := 0, 0
 	for seed := range uint64(200) {
@@ -94,8 +94,8 @@ func TestUselessConnection(t *testing.T) {
 	}
 }
 
-// TestAcceptTimesOut: an active side whose every Ready is lost hears that the passive side has given
-// the connection up.
+// TestAcceptTimesOut: an active side whose every Ready is lost is notified that the passive side
+// has given the connection up.
 func TestAcceptTimesOut(t *testing.T) {
 	n := newNetwork(t, 3)
 	a, b := n.host(""), n.host("")

@@ -23,7 +23,7 @@ const magic = 0x31_42_4d_4c_4c_4f_43_4c // "LCOLLMB1"
 //	80  0                 16 bytes
 //	96  SHA-256 of all before, 32 bytes
 //
-// The sum is against damage on the way. What proves a member is its key.
+// The sum detects damage on the way. The key proves a member.
 type Blob struct {
 	Address   netip.Addr
 	Qualifier uint64

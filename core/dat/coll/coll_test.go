@@ -342,7 +342,7 @@ func (n *net) forget() {
 	}
 }
 
-// allDone: each living member has so many completions, all good.
+// allDone fails unless each living member has count completions, all good.
 func (n *net) allDone(count int, what string) {
 	n.t.Helper()
 	for _, e := range n.members {

@@ -2,7 +2,7 @@ package coll
 
 import "testing"
 
-// What a message takes to its receiver, and its sender until it can send the next.
+// The time a message takes to its receiver, and the time until its sender can send the next.
 const (
 	latency  = 10
 	overhead = 1

@@ -1,4 +1,4 @@
-// Package coll is uDAPL's collectives: groups, what their operations become as messages between
+// Package coll is uDAPL's collectives: groups, how their operations become messages between
 // members, and in which order they complete. It knows no handles, no EVDs and no connections; its
 // owner has those, and moves the messages.
 //
@@ -21,36 +21,37 @@
 // # Plans
 //
 // An operation becomes a plan: rounds, each with messages to receive, messages to send, and then
-// copies and reductions. A round ends when all of its messages are here and the links need the
-// memory of those sent no more. A plan depends on the arguments, the group's size and its nodes,
-// and on nothing that time decides. So every reduction associates in one order for a group and a
-// size: results are the same from run to run, and at all members, as each part is reduced at one
-// of them, or at two in the same order.
+// copies and reductions. A round ends when all of its messages have arrived and the links no longer
+// need the memory of the messages sent. A plan depends on the arguments, the group's size and its
+// nodes, and never on timing. So for a group and a size every reduction associates in one order:
+// results are the same from run to run, and at all members, as each part is reduced at one member,
+// or at two in the same order.
 //
 // # Order
 //
 // Operations of a group run one after the other, so they complete in the order of posting. The
-// messages of one member to another are numbered over the group's life, and both count them as
-// their plans have them: a message needs no other name. Each says of which operation it is, so
-// that members that call different ones get an error.
+// messages of one member to another are numbered over the group's life, and both count them in the
+// order of their plans: a message needs no other name. Each message says which operation it belongs
+// to, so that members that call different operations get an error.
 //
 // # Early messages
 //
-// A member may be ahead of another. What it sends then waits at the receiver, at most Window bytes
-// of each member; the receiver acknowledges the data that it has consumed (Credit), and no more
-// than that is under way. Data of a receive that is posted goes to its place without a copy between.
+// A member may be ahead of another. Its messages then wait at the receiver, at most Window bytes of
+// each member; the receiver acknowledges the data that it has consumed (Credit), and no more than
+// Window is under way. Data of a posted receive goes to its place without a copy between.
 //
 // # The end of a member
 //
 // End says that a member takes part in no operation from a number on: it has freed its group, or an
-// operation has failed there. A member whose process is gone has ended at once. Whoever has an
-// operation from that number on fails it, and all later ones, and says End in turn. As each member
-// is connected to each, nobody waits for ever. A group does not recover.
+// operation has failed there. A member whose process is gone has ended at once. A member that has
+// an operation from that number on fails it and all later ones, and sends End in turn. As each
+// member is connected to each, nobody waits for ever. A group does not recover.
 //
 // # Trust
 //
-// Who may send to a group is the owner's to check. Members are not trusted beyond that: a message
-// that contradicts the plan fails the group, and none makes memory grow past the window.
+// The owner checks which processes may send to a group. Members are not trusted beyond that: a
+// message that contradicts the plan fails the group, and no message makes memory grow past the
+// window.
 //
 // All of it runs under the owner's lock. Addresses are user memory: memory.Guard must have run on
 // the calling goroutine. Reductions work on memory of this package, or on user memory that was

@@ -100,8 +100,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestLeave: a member's process ends when its last operation has completed there. What the others
-// still have to do, without it, succeeds; what they post later fails.
+// TestLeave: a member's process ends when its last operation has completed there. The operations
+// that the other members have not completed yet succeed without it; those they post later fail.
 func TestLeave(t *testing.T) {
 	for seed := range uint64(120) {
 		size := 2 + int(seed)%7

@@ -133,7 +133,8 @@ func rotated(t team, ranks func(place int) []int) (order, starts []int) {
 	return order, append(starts, len(order))
 }
 
-// bruckAmong is the rounds of bruck. What each place has is at its beginning.
+// bruckAmong plans the rounds of bruck. At the start each place has its own parts at the beginning
+// of all.
 func (p *planner) bruckAmong(t team, all Span, of func(int) Span, order, starts []int) {
 	size := t.size()
 	offset := func(place int) uint64 {

@@ -186,8 +186,9 @@ func (g *Group) ready() bool {
 	return len(g.ops) > 0 && (g.broken || !g.ops[0].begun || g.ops[0].pending == 0)
 }
 
-// Lost: a member's process is gone, and all that it has sent is here. What is posted goes on as far
-// as nothing more of it is needed: it may have completed that before. What is posted later fails.
+// Lost: a member's process is gone, and everything it sent has arrived. Posted operations go on as
+// long as they need nothing more of it: it may have completed them before. Operations posted later
+// fail.
 func (g *Group) Lost(rank int) {
 	m := &g.members[rank]
 	m.gone, m.unsent = true, 0

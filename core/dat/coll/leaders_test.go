@@ -111,7 +111,7 @@ func sums(t *testing.T, kind Kind, places []int, part, seed uint64) (out [][]byt
 	return out
 }
 
-// TestBundleDamaged: what is no bundle is not taken for one.
+// TestBundleDamaged: malformed bundles are rejected.
 func TestBundleDamaged(t *testing.T) {
 	for name, in := range map[string][]byte{
 		"short length":  {1, 0, 0},

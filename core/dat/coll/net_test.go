@@ -205,8 +205,8 @@ func (n *net) kill(rank int) {
 	}
 }
 
-// leave ends the process of a member without a notice. What it has sent arrives, as links
-// see to; then the others are notified of its end.
+// leave ends the process of a member without a notice. Messages it has sent arrive, as links see to
+// that; then the other members are notified of its end.
 func (n *net) leave(rank int) {
 	for again := true; again; {
 		again = false
@@ -248,8 +248,8 @@ func spanOf(b []byte) Span {
 	return Span{memory.AddrOf(b), uint64(len(b))}
 }
 
-// goKernel reduces a few types: 5 unsigned 32 bits, 9 float64; operations 0 max, 2 sum, and one
-// that uDAPL has not: 20 is the left one.
+// goKernel reduces a few types: 5 unsigned 32 bits, 9 float64; operations 0 max, 2 sum, and 20,
+// which uDAPL does not have: the result is the left operand.
 type goKernel struct{}
 
 func (goKernel) Size(op, typ int) int {

@@ -14,7 +14,7 @@ type Plan struct {
 type round struct {
 	recvs, sends []transfer
 	then         []work      // in this order, when all of them are done
-	rest         func() bool // after that: plans what is not known before; false: it cannot
+	rest         func() bool // after: plans rounds that need its data; false: it cannot
 }
 
 // transfer is a message to receive or to send.

@@ -17,7 +17,7 @@ type expected struct {
 	got    uint64
 }
 
-// fragment is one that has come before its operation.
+// fragment is a fragment that has arrived before its operation.
 type fragment struct {
 	h    Header
 	data []byte

@@ -92,9 +92,9 @@ type routed struct {
 	up       []*bundle // a leader's: of each of its members
 }
 
-// route plans the parts of all pairs, with at most so many in a leader's bundles. root leads its
-// node, if it is a rank. What this member has for itself is the caller's. false: leaders do not
-// pay, and nothing is planned.
+// route plans the parts of all pairs, with at most parts parts in a leader's bundles. root leads
+// its node, if it is a rank. The caller copies the part that this member has for itself. false:
+// leaders do not pay, and nothing is planned.
 func (p *planner) route(x routed, root, parts int) bool {
 	g, n := p.g, p.g.nodes
 	if !n.worth() {
@@ -222,7 +222,7 @@ func (x *routed) arrive(from, to []int, b *bundle, down map[int]*bundle) bool {
 	return ok
 }
 
-// place puts a part where it belongs; of one that is too long the rest is dropped.
+// place puts a part where it belongs. Of a part that is too long the rest is dropped.
 func (x *routed) place(to Span, data []byte) bool {
 	if uint64(len(data)) > to.N {
 		x.tooLong = true

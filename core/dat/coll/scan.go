@@ -37,8 +37,8 @@ func (p *planner) scanAmong(t team, sum, in Span) {
 	}
 }
 
-// scanByNodes: the last of each node has the sum of its node, and gives it to the next one. What
-// those have scanned is the sum of all nodes before.
+// scanByNodes: the last member of each node has the sum of its node, and the last members scan
+// these among each other. The result is the sum of all nodes before.
 func (p *planner) scanByNodes(sum, in Span) {
 	g, n := p.g, p.g.nodes
 	local := n.local(g)

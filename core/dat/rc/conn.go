@@ -15,7 +15,7 @@ const (
 	over                     // it has ended, and waits for what links still have of it
 )
 
-// What a connection has to tell its peer, bits of Conn.unsent.
+// What a connection still has to send to its peer, bits of Conn.unsent.
 const (
 	tellDone = 1 << iota
 	tellReady
@@ -41,7 +41,7 @@ type Conn struct {
 	endStatus          Status
 	endFlags           uint8
 	ops                int  // fragments that the link has memory of
-	told               bool // the owner has heard of the end
+	told               bool // the owner was notified of the end
 	forgotten          bool
 	elsewhere          Elsewhere // another engine has it; nil: this one
 	last               *header   // the peer's End, until the answers before it are here
@@ -99,9 +99,9 @@ func (c *Conn) Discard() {
 	c.forget()
 }
 
-// Disconnect ends the connection: gracefully when all that is posted is complete, else at once.
-// The owner hears of the end. Again it changes nothing, but for a graceful end that is to be
-// abrupt now.
+// Disconnect ends the connection: gracefully when all posted requests are complete, else at once.
+// The owner is notified of the end. A second call changes nothing, except that it can turn a
+// graceful end into an abrupt one.
 func (c *Conn) Disconnect(graceful bool) {
 	switch {
 	case c.state != open && c.state != closing:
@@ -119,7 +119,8 @@ func (c *Conn) tellEnd(seq uint32, status Status, flags uint8) {
 	c.touch()
 }
 
-// breakOff ends the connection for an error of the peer's request seq, which it is told.
+// breakOff ends the connection for an error of the peer's request seq, and sends the error to the
+// peer.
 func (c *Conn) breakOff(seq uint32, status Status) {
 	if c.state != over {
 		c.tellEnd(seq, status, flagError)
@@ -127,7 +128,7 @@ func (c *Conn) breakOff(seq uint32, status Status) {
 	}
 }
 
-// end ends the connection. What was posted completes when the links have nothing of it any more.
+// end ends the connection. Posted requests and receives complete when no link uses their memory.
 func (c *Conn) end(how Ending) {
 	if c.state == over {
 		return
@@ -248,8 +249,9 @@ type sender interface {
 	released(err error)
 }
 
-// send sends a message with a segment of data, of a sender; nil without data. transport.ErrBusy: there is no room. Other errors are the local memory's: of a peer
-// that is gone the owner hears by PeerFailed.
+// send sends a message with a segment of data, of a sender; nil without data. transport.ErrBusy:
+// there is no room. Other errors are the local memory's: PeerFailed notifies the owner of a peer
+// that is gone.
 func (c *Conn) send(id transport.MsgID, h *header, owner sender, data Segment) error {
 	h.Conn, h.Tag, h.Done = c.peerIndex, c.peerTag, c.expected
 	b := c.e.scratch[:]

@@ -115,8 +115,9 @@ func (e *Engine) New(owner Owner) *Conn {
 	return c
 }
 
-// onMessage finds the connection of a message. One for a connection that is not open yet comes
-// again later: the peer has heard sooner than this side that it stands.
+// onMessage finds the connection of a message. A message for a connection that is not open yet is
+// refused, and the link delivers it again later: the peer learned before this side that the
+// connection is established.
 func (e *Engine) onMessage(link transport.Link, id transport.MsgID,
 	m *transport.Msg) transport.Verdict {
 	var h header
@@ -153,7 +154,7 @@ func (e *Engine) PeerLeft(link transport.Link, ep transport.Endpoint) { e.endAll
 // Left ends a connection that its peer has closed before it was open there.
 func (c *Conn) Left() { c.cutOff(ByPeer) }
 
-// cutOff ends a connection whose peer hears nothing any more.
+// cutOff ends a connection whose peer receives nothing any more.
 func (c *Conn) cutOff(how Ending) {
 	if c.elsewhere != nil {
 		c.elsewhere.Cut(how)

@@ -336,7 +336,8 @@ func TestOrder(t *testing.T) {
 }
 
 // TestBind: a bind takes effect when all requests before it are complete, and none behind it has
-// begun; one that cannot ends the connection; one whose turn does not come does not take effect.
+// begun; a bind that fails ends the connection; a bind whose turn does not come does not take
+// effect.
 func TestBind(t *testing.T) {
 	a, b := pair(t, 5, func(*link) {})
 	c, d := join(a, b, nil)

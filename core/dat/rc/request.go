@@ -48,14 +48,14 @@ func (r *Request) takesReceive() bool { return r.Op == Send || r.Op == Write && 
 // Bytes is how long the request's data is.
 func (r *Request) Bytes() uint32 { return r.total }
 
-// Measure sets what Bytes tells, for who does requests without a connection.
+// Measure sets the length that Bytes returns, for engines that do requests without a connection.
 func (r *Request) Measure() { r.total = uint32(sum(r.Segments)) }
 
 // requester is what a connection knows of its own requests.
 type requester struct {
 	requests []*Request // not complete, oldest first
 	oldest   uint32     // its number
-	next     int        // in requests: the first one that is not sent as a whole
+	next     int        // in requests: the first that is not sent as a whole
 	numbers  uint32     // receives that requests have taken
 	reads    int        // under way
 	readsMax int
@@ -127,8 +127,8 @@ func (c *Conn) sendRequests() bool {
 	return true
 }
 
-// bind has a bind take effect, the oldest request, and completes it. It takes no number, as the
-// peer does not hear of it; so no bind is among those that are started.
+// bind has the oldest request, a bind, take effect, and completes it. It takes no number, as the
+// peer learns nothing of it; so no bind is among the started requests.
 func (c *Conn) bind(r *Request) {
 	if r.started, r.answered = true, true; r.Owner == nil || !r.Owner.Bind() {
 		r.Status = BindFailed
@@ -254,8 +254,8 @@ func (c *Conn) finish(r *Request) {
 	c.Owner.Completed(c, r)
 }
 
-// flushRequests completes everything of a connection that is over. None behind one that has failed
-// has succeeded.
+// flushRequests completes everything of a connection that is over. No request behind a failed one
+// completes with success.
 func (c *Conn) flushRequests() {
 	for failed := false; len(c.requests) > 0; {
 		r := c.requests[0]

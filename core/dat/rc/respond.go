@@ -40,7 +40,7 @@ type responder struct {
 	slots    []incoming
 	coming   int // slots in use
 	receives receives
-	readied  []uint32 // requests whose readiness must be told
+	readied  []uint32 // requests whose readiness must be sent to the peer
 	// the answer to the oldest request, while it is being sent
 	reply struct {
 		on    bool
@@ -198,8 +198,9 @@ func (c *Conn) offer(seq uint32, r *Receive) bool {
 	return true
 }
 
-// tellReadiness tells the peer which requests have found no receive, and which now have one. The
-// latter is told of each that was told the former, so the newest state of each is enough.
+// tellReadiness notifies the peer of requests that have found no receive, and of those that now
+// have one. A request that now has a receive was reported as NotReady before, so its newest state
+// is enough.
 func (c *Conn) tellReadiness() bool {
 	for len(c.readied) > 0 {
 		seq := c.readied[0]

@@ -17,22 +17,22 @@ import (
 )
 
 // Where the processes of a node find each other: a socket of the kind that LAPI's tasks use, in the
-// abstract name space (nothing on disk, gone with the process; a network namespace has one of its
-// own). The name is the process's random number. Who comes must be of the same user.
+// abstract name space (nothing on disk, gone with the process; each network namespace has its own).
+// The name is the process's random number. Clients must be of the same user.
 
-// door is the listening socket, and the lines.
+// door is the listening socket, and the connections (lines) to other processes.
 type door struct {
 	fd      int             // -1: there is none
 	lines   map[int32]*line // by their sockets,
 	ends    map[int32]*line // and by the pidfd of the process at the other end
-	silent  []*line         // accepted, and nothing has come: oldest first
+	silent  []*line         // accepted, and nothing received yet: oldest first
 	scratch *wire.Scratch
 }
 
 var errUnwanted = errors.New("LAPI_USE_SHM=no")
 
-// silentMax is how many lines may say nothing. Of more the oldest is closed, so that nobody can
-// keep others out.
+// silentMax is how many accepted connections may have sent nothing. Beyond it the oldest is closed,
+// so that nobody can keep others out.
 const silentMax = 32
 
 // line is a connection to another process. It implements dat.Line.
@@ -112,8 +112,9 @@ func (n *Network) newLine(fd, pid int) (*line, error) {
 	return l, nil
 }
 
-// watchProcess has the kernel say when the process at the other end is no more: the socket does not
-// while a child of that process has it. One that cannot be seen from here is not watched.
+// watchProcess has the kernel report the end of the process at the other end: the socket does not
+// while a child of that process has it open. A process that cannot be seen from here is not
+// watched.
 func (l *line) watchProcess() {
 	fd := wire.PeerProcess(l.conn.Fd())
 	if fd < 0 {
@@ -195,7 +196,7 @@ func (n *Network) knock() {
 	}
 }
 
-// hear takes what has come by a line.
+// hear takes the messages that have arrived on a line.
 func (n *Network) hear(l *line, m dat.Arrivals) (got int) {
 	for l.conn.Fd() >= 0 {
 		message, ok, err := l.conn.Receive(n.door.scratch)

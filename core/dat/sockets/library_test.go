@@ -211,7 +211,8 @@ func connect(t *testing.T, a, b *end) {
 	must(t, "evd_free", cr.Free())
 }
 
-// sides are two processes, by both ways that data may go between them, or one that talks to itself.
+// sides are two processes, by both ways that data may go between them, or one process connected to
+// itself.
 func sides(t *testing.T, f func(t *testing.T, a, b *process)) {
 	for name, cfg := range map[string]Config{"shared memory": {}, "UDP": {NoShm: true}} {
 		t.Run(name, func(t *testing.T) { f(t, newProcessWith(t, cfg), newProcessWith(t, cfg)) })
@@ -310,7 +311,7 @@ func TestRejected(t *testing.T) {
 	})
 }
 
-// TestPeerDies: what is posted completes, and the connection is told as broken.
+// TestPeerDies: posted requests complete, and the connection is reported as broken.
 func TestPeerDies(t *testing.T) {
 	p, q := newProcess(t), newProcess(t)
 	a, b := p.end(nil, 0), q.end(nil, 0)
@@ -469,7 +470,7 @@ func TestZones(t *testing.T) {
 	})
 }
 
-// TestOverflow: events beyond an EVD's length are dropped, and the asynchronous EVD hears of it once.
+// TestOverflow: events beyond an EVD's length are dropped, and the asynchronous EVD gets one event.
 func TestOverflow(t *testing.T) {
 	p := newProcess(t)
 	e, r := p.ia.NewEVD(2, 0, dat.EVDDTO)

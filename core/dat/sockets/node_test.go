@@ -93,8 +93,7 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// TestOrderOfEvents: a connection that has ended is not told before one that was established
-// before.
+// TestOrderOfEvents: connections established before others end are reported before those ends.
 func TestOrderOfEvents(t *testing.T) {
 	p, q := newProcess(t), newProcess(t)
 	cr, told := q.evd(dat.EVDCR), q.evd(dat.EVDConnection)
@@ -138,7 +137,7 @@ func TestStrangers(t *testing.T) {
 	connect(t, p.end(nil, 0), q.end(nil, 0))
 	name, peer := p.l.Process(), q.l.Process()
 	var fds []int
-	for i := range 3 * silentMax { // so many that they must make room for each other
+	for i := range 3 * silentMax { // more than silentMax: the oldest are closed
 		fd, _, err := wire.Dial(doorName(name))
 		if err != nil {
 			t.Fatal(err)
@@ -323,7 +322,7 @@ func TestForkedLine(t *testing.T) {
 }
 
 // TestNoTicks: when nothing is under way, and has not been for some time, a thread may sleep until
-// a peer does something. Who sends then ends that sleep, and the next one has an end.
+// a peer does something. A send ends that sleep, and the next sleep has a timeout.
 func TestNoTicks(t *testing.T) {
 	p, q := newLaneProcess(t), newProcess(t)
 	a, b := p.end(nil, 0), q.end(nil, 0)

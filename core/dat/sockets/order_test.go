@@ -8,9 +8,9 @@ import (
 	"lapi/core/dat"
 )
 
-// A peer makes connections and then ends an older one. All have come before this side looks: it
-// tells of the new ones first, as dtestcm of Debian counts on. 40 are at more sockets than one look
-// at them takes.
+// A peer makes connections and then ends an older one. All of it arrives before this side looks:
+// the new connections are reported first, as dtestcm of Debian expects. 40 connections are at more
+// sockets than one look reads.
 func TestNewBeforeEnded(t *testing.T) {
 	for _, count := range []int{1, 1, 40} {
 		p, q := newProcess(t), newProcess(t)

@@ -13,8 +13,8 @@ type processID struct {
 	start string // when it was started, as the kernel counts
 }
 
-// identify is the process that has a number now. This one itself is none that may be asked about,
-// nor is one that cannot be seen from here.
+// identify is the process that has a number now. For this process itself, and for a process that
+// cannot be seen from here, the result is the zero value.
 func identify(pid int) (p processID) {
 	if pid != os.Getpid() {
 		p.pid = pid

@@ -57,8 +57,8 @@ func (n *Network) PeerTable(file, size int) ([]byte, error) {
 	return mapSealed(file, size, tableSeals, unix.PROT_READ)
 }
 
-// mapSealed maps another process's file. One that its owner could truncate would make accesses
-// fault.
+// mapSealed maps another process's file. It refuses a file that its owner could truncate: accesses
+// would fault.
 func mapSealed(file, size, seals, protection int) ([]byte, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(file, &stat); err != nil {

@@ -161,8 +161,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestTableFile: nobody but its owner can write a table, or change its size; and what is none is
-// not mapped.
+// TestTableFile: nobody but its owner can write a table, or change its size; a file of another
+// size, or without seals, is not mapped.
 func TestTableFile(t *testing.T) {
 	n := new(Network)
 	b, file, err := n.Table(8192)
