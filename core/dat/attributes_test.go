@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAttributes: what the named attributes tell of an interface.
+// TestAttributes: the named attributes of an interface have the right values.
 func TestAttributes(t *testing.T) {
 	mac := []byte{0x00, 0x1b, 0x21, 0x01, 0x02, 0x03}
 	ib := append([]byte{12: 0x00}[:12], 0x00, 0x02, 0xc9, 0x03, 0x00, 0x01, 0x02, 0x03)

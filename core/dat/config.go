@@ -57,7 +57,7 @@ type Network interface {
 	Close()
 }
 
-// Arrivals is what a Network tells of.
+// Arrivals takes what arrives at a Network.
 type Arrivals interface {
 	OnPacket(at cm.Port, local netip.Addr, from netip.AddrPort, b []byte)
 	OnRefused(to netip.AddrPort)
@@ -73,8 +73,8 @@ type Line interface {
 	Send(m wire.Message) bool
 	// Runs says whether the process at the other end is known to live, and is not stopped.
 	Runs() bool
-	// Watched says whether OnLineEnd tells of the end of that process, whoever else has the
-	// line.
+	// Watched says whether OnLineEnd reports the end of that process, even if others have the
+	// line open.
 	Watched() bool
 	Close()
 }

@@ -157,7 +157,7 @@ func (e *EP) closeAttempt() {
 	}
 }
 
-// failed: the connection has not come about. What was posted is flushed.
+// failed: the connection could not be made. Everything posted is flushed.
 func (e *EP) failed(number EventNumber, private []byte) {
 	e.closeAttempt()
 	if e.may(stepFailed) != codes.Success {

@@ -23,8 +23,8 @@ func TestDeviceUnlistenKeepsRequest(t *testing.T) {
 	}
 }
 
-// TestDeviceClosedBeforeReady: the active side of a connection that stands there hears that the
-// passive side, which does not know yet that it stands, has closed it.
+// TestDeviceClosedBeforeReady: the active side of a connection that is established there is
+// notified when the passive side, where it is not established yet, closes it.
 func TestDeviceClosedBeforeReady(t *testing.T) {
 	for _, free := range []bool{true, false} {
 		l := newLab(t, 2)

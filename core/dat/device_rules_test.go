@@ -9,8 +9,8 @@ import (
 	"lapi/transport/ibv"
 )
 
-// TestDeviceAfterFailure: what is posted after a request that has failed does not go, also before
-// the connection's end is told.
+// TestDeviceAfterFailure: requests posted after a failed one are not sent, not even before the
+// connection's end is reported.
 func TestDeviceAfterFailure(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
@@ -60,8 +60,8 @@ func TestDeviceReadsToNoWindow(t *testing.T) {
 	l.expect(a.con, EventBroken)
 }
 
-// TestDeviceBindsInOrder: a bind takes effect after the requests before it, and is told of where
-// the adapter knows nothing of it.
+// TestDeviceBindsInOrder: a bind takes effect after the requests before it, and completes also
+// where the adapter has no part in it.
 func TestDeviceBindsInOrder(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
@@ -78,7 +78,7 @@ func TestDeviceBindsInOrder(t *testing.T) {
 	l.expect(a.req, EventBind)
 }
 
-// TestDeviceSharedOrder: receives of an SRQ are told of as the messages took them.
+// TestDeviceSharedOrder: receives of an SRQ complete in the order in which messages took them.
 func TestDeviceSharedOrder(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()

@@ -9,7 +9,8 @@ import (
 
 func solicitedReceives(a *Attr, _ *EPArgs) { a.RecvFlags = Solicited }
 
-// TestDeviceSolicited: what an adapter tells of as solicited, or failed, wakes; the rest is queued.
+// TestDeviceSolicited: completions that an adapter reports as solicited, or failed, wake a waiting
+// thread; the rest is queued.
 func TestDeviceSolicited(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
@@ -81,8 +82,8 @@ func TestDeviceSolicited(t *testing.T) {
 	l.wantDTO(b.recv, rc.Success, 8, dtoReceive)
 }
 
-// TestDeviceSolicitedSleep: a thread that sleeps is told of the other queues, whoever takes what
-// the adapter has told; of solicited receives it is told as they are.
+// TestDeviceSolicitedSleep: an adapter reports solicited receives, and no others, to a sleeping
+// thread; the other queues stay armed even if another thread takes the reports.
 func TestDeviceSolicitedSleep(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
@@ -98,7 +99,7 @@ func TestDeviceSolicitedSleep(t *testing.T) {
 			t.Errorf("message %d: told of %d queues", i, told)
 		}
 	}
-	for range 3 { // another thread takes them, and the one that sleeps hears of the next
+	for range 3 { // another thread takes them; the next one is still reported
 		l.must("write", b.Post(PostArgs{Op: rc.Write, Triplets: b.h.local(0, 8),
 			Remote: a.h.remote(0, 8)}))
 		if len(b.h.d.Reported()) == 0 {

@@ -43,7 +43,7 @@ func (l *windowLab) post(m *RMR, e *labEnd, at int, n uint32, p Privileges) uint
 	return context
 }
 
-// told is the status of a bind that is over.
+// told returns the status of a bind that is over.
 func (l *windowLab) told(e *labEnd) rc.Status {
 	l.t.Helper()
 	ev := l.expect(e.req, EventBind)
@@ -266,7 +266,7 @@ func TestWindowZeroBased(t *testing.T) {
 func TestWindowInvalidated(t *testing.T) {
 	for _, vague := range []bool{false, true} {
 		l := newWindowLab(t, func(a *Attr, _ *EPArgs) {
-			if vague { // also where the send is heard of before the bind
+			if vague { // also when the send is reported before the bind
 				a.RecvFlags = Solicited
 			}
 		})
@@ -337,7 +337,7 @@ func TestWindowPlain(t *testing.T) {
 	l.wantDTO(l.b.recv, rc.Success, 0, dtoReceiveWithInvalidate)
 }
 
-// TestWindowUntold: a bind that the adapter may have done, and does not tell of, leaves nothing.
+// TestWindowUntold: a bind that the adapter may have done, and does not report, leaves nothing.
 func TestWindowUntold(t *testing.T) {
 	for _, forEP := range []bool{false, true} {
 		l := newWindowLab(t, nil)
@@ -354,8 +354,8 @@ func TestWindowUntold(t *testing.T) {
 	}
 }
 
-// TestWindowNotInvalidated: what is not an endpoint's window cannot be taken back; that ends the
-// connection.
+// TestWindowNotInvalidated: a peer can invalidate nothing but an endpoint's window; an attempt ends
+// the connection.
 func TestWindowNotInvalidated(t *testing.T) {
 	l := newWindowLab(t, nil)
 	defer l.close()
@@ -380,8 +380,8 @@ func TestWindowNotInvalidated(t *testing.T) {
 	}
 }
 
-// TestWindowFailures: a bind that an adapter refuses, or that fails, is told, ends the connection
-// and closes the window. One that was posted to nobody changes nothing.
+// TestWindowFailures: a bind that an adapter refuses, or that fails, is reported, ends the
+// connection and closes the window. A bind posted when the connection is over changes nothing.
 func TestWindowFailures(t *testing.T) {
 	for _, forEP := range []bool{false, true} {
 		l := newWindowLab(t, nil)
@@ -427,8 +427,8 @@ func TestWindowFailures(t *testing.T) {
 	}
 }
 
-// TestWindowOrder: binds of one RMR are requests of one endpoint at a time; one that is freed
-// meanwhile ends when its binds are over, and so does the zone's use.
+// TestWindowOrder: binds of one RMR are requests of one endpoint at a time; an RMR that is freed
+// meanwhile ends when its binds are over, and so does its use of the zone.
 func TestWindowOrder(t *testing.T) {
 	for _, forEP := range []bool{false, true} {
 		for _, bound := range []bool{false, true} {

@@ -2,20 +2,20 @@
 // has the whole picture.
 //
 //	library.go        Library: what all adapters of the process share; progress
-//	arrivals.go       gives what comes by the network to its part of the library
+//	arrivals.go       passes what arrives by the network to its part of the library
 //	conns.go          what connections of rc notify
 //	block.go          memory that the program sees
 //	object_unsafe.go  handles, and how they are found
 //	open.go           adapters are opened and closed
 //	ia.go             their objects, names and addresses
-//	attributes.go     what an adapter tells of its network interface
+//	attributes.go     an adapter's attributes of its network interface
 //	engine.go         what an adapter does by its own means; engine_links.go over links,
 //	                  engine_device.go by an RDMA adapter (engine_rmr.go its RMRs)
 //	memory.go, rmr.go protection zones, regions, contexts, what a remote access is checked against
-//	shared.go         memory that processes share, told by a cookie
+//	shared.go         memory that processes share, named by a cookie
 //	ep.go, modify.go  endpoints
 //	states.go         their states: one table
-//	post.go           what is posted, and what its completion tells
+//	post.go           posts, and the contents of their completions
 //	ud.go             endpoints of datagrams, address handles
 //	srq.go            shared receive queues
 //	connect.go        the side that connects; events of connections

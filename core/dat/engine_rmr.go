@@ -7,7 +7,7 @@ import (
 )
 
 // RMRs of an RDMA adapter. Each has a window (device.Window), of the zone's or the queue pair's own
-// (RMR.ForEP). What a window cannot be (fits) is a region of its own.
+// (RMR.ForEP). A binding that a window cannot make (fits) gets a region of its own.
 
 func (k *deviceEngine) openRMR(m *RMR) (r codes.Return) {
 	m.ForEP = m.ForEP && k.info.OwnWindows

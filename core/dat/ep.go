@@ -85,7 +85,7 @@ type EP struct {
 	rsp      *RSP
 	cr       *CR
 	private  memoryBlock // what events point to
-	abandon  bool        // it is being freed: nobody hears of it any more
+	abandon  bool        // it is being freed: nobody is notified any more
 	ud       *udState
 	c        *layout.DatEp // what posts are judged by, and how many are not complete; C has it, too
 	memory   []byte        // of c
@@ -207,8 +207,8 @@ func (e *EP) use(n int) {
 	}
 }
 
-// tellReceive posts the event of a receive. Where they are solicited, a good one that its sender
-// has not marked is silent.
+// tellReceive posts the event of a receive. If receives are solicited, a successful one whose
+// message is not marked as solicited is silent.
 func (e *EP) tellReceive(ev *Event, r *rc.Receive) {
 	if e.Attr.RecvFlags&Solicited != 0 && r.Status == rc.Success && !r.Solicited {
 		e.Recv.postSilent(ev)
@@ -290,8 +290,8 @@ func (e *EP) Ports() (local, remote uint64) {
 	return e.Qualifier, uint64(e.Remote.Port())
 }
 
-// LocalAddress is where the sockaddr of its own address is: the one that its connection has, if it
-// has one, else the adapter's.
+// LocalAddress is the address of the sockaddr of e's own address: its connection's, if it has one,
+// else the adapter's.
 func (e *EP) LocalAddress() uint64 {
 	if e.Local.IsValid() {
 		return e.ia.address(e.Local)

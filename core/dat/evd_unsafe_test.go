@@ -7,7 +7,7 @@ import (
 	"lapi/cshim/ctest/evd"
 )
 
-// What a program does with EVDs and CNOs by calls that C does alone (cshim/dat/api).
+// Program calls on EVDs and CNOs that C implements alone (cshim/dat/api).
 
 // Look has the library make progress, if no event is there.
 func (e *EVD) Look() {

@@ -14,7 +14,7 @@ import (
 	"lapi/transport/simnet"
 )
 
-// story is a connection from the first request to its end, with transfers, told step by step so
+// story is a connection from the first request to its end, with transfers, made step by step so
 // that it can be broken off anywhere.
 type story struct {
 	*world
@@ -91,9 +91,9 @@ func (s *story) drain(i int, e *simEnd) {
 	}
 }
 
-// TestPeerGone: a peer dies, or closes its adapter, after each single thing that happens between
-// two processes from the first request on. The one that stays hears of the end once, everything
-// that it has posted completes, it can connect again, and it has nothing left of the other.
+// TestPeerGone: a peer dies, or closes its adapter, after each single step between two processes
+// from the first request on. The other process is notified of the end once, everything that it has
+// posted completes, it can connect again, and it keeps nothing of the peer.
 func TestPeerGone(t *testing.T) {
 	for seed := range uint64(16) {
 		if raced && seed%4 != seed/4 {
@@ -112,7 +112,7 @@ func TestPeerGone(t *testing.T) {
 	}
 }
 
-// peerGone has a peer go after so many steps; false: the story has fewer.
+// peerGone has a peer go after a number of steps; false: the story has fewer.
 func peerGone(t *testing.T, seed uint64, who, steps int, dies bool) bool {
 	s := newStory(t, seed)
 	defer s.close()
@@ -212,7 +212,7 @@ func FuzzDatagram(f *testing.F) {
 	})
 }
 
-// FuzzCard: what a peer tells of itself when it connects makes a connection, or ends the attempt.
+// FuzzCard: any card that a peer sends when it connects makes a connection, or ends the attempt.
 func FuzzCard(f *testing.F) {
 	c := card{number: 1, port: 7000, conn: 1}
 	b := c.bytes()

@@ -42,7 +42,7 @@ func readGreeting(b []byte) (g greeting, ok bool) {
 	return g, true
 }
 
-// proved says whether the greeting in m is from who shares pair, for process me.
+// proved says whether the greeting in m is from a process that has the secret pair, for process me.
 func (g *greeting) proved(pair cm.Secret, me cm.PublicKey, m *wire.Message) bool {
 	return g.to == me && hmac.Equal(g.proof, proofOf(pair, m.Kind, m.Number, g.body))
 }

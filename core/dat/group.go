@@ -203,7 +203,7 @@ func (c *Collective) spoilt() {
 	}
 }
 
-// end frees the group. What is posted fails at once.
+// end frees the group. Posted operations fail at once.
 func (c *Collective) end() {
 	if c.over {
 		return

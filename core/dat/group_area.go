@@ -122,7 +122,7 @@ func (f *groupMember) publishArea(n *neighbour, file int) {
 	}
 	g := greeting{from: f.c.ia.library.machine.PublicKey(), to: n.process, address: w.put()}
 	m.Data = g.seal(n.pair, m.Kind, m.Number)
-	n.line.Send(m) // one that cannot go has ended: then the group fails
+	n.line.Send(m) // if it cannot be sent, the line has ended: then the group fails
 }
 
 // onArea takes the first member's word; false: it is none.

@@ -21,9 +21,10 @@ import (
 // turns.
 const chunksLeast = 8
 
-// groupChunks is how many chunks a member's staging buffer has in a group of so many, and how large
-// they are. A small group has as many as the memory lets: what a member writes next is then long
-// gone from its own cache to the one that all share, from where others have it sooner.
+// groupChunks is how many chunks a member's staging buffer has in a group of size members, and how
+// large they are. A small group has as many as the memory allows: the chunk that a member writes
+// next has then long moved from its own cache to the shared one, from where other members get it
+// sooner.
 func groupChunks(size int) (chunks, chunk int) {
 	each := layout.DatGroupAll / size
 	chunks = min(max(floorPower(each/layout.DatGroupChunk), chunksLeast), layout.DatGroupChunks)

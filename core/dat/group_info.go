@@ -2,8 +2,8 @@ package dat
 
 import "slices"
 
-// GroupInfo is what a program says of the nodes (DAT_IB_COLLECTIVE_GROUP). Lists that are nil are
-// not known; of no members, nothing is.
+// GroupInfo is a program's description of the nodes (DAT_IB_COLLECTIVE_GROUP). Lists that are nil
+// are not known; without members, nothing is.
 type GroupInfo struct {
 	LocalSize, LocalRank       int
 	ExternalSize, ExternalRank int
@@ -12,8 +12,8 @@ type GroupInfo struct {
 	Intranode, Internode       []int32 // [size]
 }
 
-// legal says whether it can be of a group of so many members, as one of them sees it. Whether it is
-// so is found out when the members are connected.
+// legal says whether i can describe a group of size members, as member self sees it. Whether it
+// does is checked when the members are connected.
 func (i *GroupInfo) legal(size, self int) bool {
 	return side(i.LocalSize, i.LocalRank, 0, i.LocalRanks, i.Intranode, size, self) &&
 		side(i.ExternalSize, i.ExternalRank, -1, i.ExternalRanks, i.Internode, size, self)
@@ -46,8 +46,8 @@ func side(count, place, lowest int, ranks, places []int32, size, self int) bool 
 	return places == nil || int(places[self]) == place
 }
 
-// leads says whether this member is to stand for its node, whose ranks are local. What says other
-// nodes than there are does not count.
+// leads says whether this member is to stand for its node, whose ranks are local. A description of
+// other nodes than the actual ones is ignored.
 func (i *GroupInfo) leads(local []int) bool {
 	if i.ExternalRank < 0 || i.ExternalSize == 0 || i.LocalSize != len(local) {
 		return false

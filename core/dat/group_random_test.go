@@ -123,7 +123,8 @@ func (r *randomOps) take(rank, k int) {
 }
 
 // TestGroupRandom: random sequences over a network that loses; in every second one a member dies in
-// the middle. What succeeds has the right results, the rest fails, and nobody waits for ever.
+// the middle. Operations that succeed have the right results, the rest fails, and nobody waits for
+// ever.
 func TestGroupRandom(t *testing.T) {
 	for seed := range uint64(16) {
 		n := 2 + int(seed)%4

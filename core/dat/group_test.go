@@ -216,7 +216,7 @@ func TestGroupDeath(t *testing.T) {
 }
 
 // TestGroupExit: a program ends once its last operation has completed there, and frees nothing.
-// What the network has lost meanwhile comes all the same, so the others complete it too.
+// Messages that the network has lost are still resent, so the others complete it too.
 func TestGroupExit(t *testing.T) {
 	for seed := range uint64(12) {
 		w := newWorld(t, seed, 4, lossy)
@@ -306,9 +306,8 @@ func TestGroupOrphan(t *testing.T) {
 	}
 }
 
-// TestGroupGivenUp: a member gives up while others wait for one that does not come. They get a
-// failure
-// long before the time for a creation is over.
+// TestGroupGivenUp: a member gives up while others wait for a third that does not come. They get a
+// failure long before the time for a creation is over.
 func TestGroupGivenUp(t *testing.T) {
 	w := newWorld(t, 3, 3, lossy)
 	list := w.members(3)
@@ -358,9 +357,9 @@ func TestGroupByServicePoint(t *testing.T) {
 	}
 }
 
-// TestGroupImpostor: who listens, or connects, without the key of the blob is no member.
+// TestGroupImpostor: a process that listens, or connects, without the key of the blob is no member.
 func TestGroupImpostor(t *testing.T) {
-	for _, forged := range []int{0, 1} { // the side that is connected to, and the one that connects
+	for _, forged := range []int{0, 1} { // the side that listens, and the side that connects
 		w := newWorld(t, 4, 2, simnet.Way{})
 		list := w.members(2)
 		other := *list[forged].blob.Blob

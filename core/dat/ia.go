@@ -47,7 +47,7 @@ func (ia *IA) remove(o Object) {
 		ia.objects = ia.objects[:last]
 	}
 	ia.library.handles.remove(o)
-	ia.library.host.Changed() // for who waits for it, and may be asleep by now
+	ia.library.host.Changed() // for a thread that waits for it, and may be asleep by now
 }
 
 // Device is the name of the network interface.

@@ -46,7 +46,7 @@ type Library struct {
 type sleep struct {
 	lane    *layout.DatLane // nil: there is none
 	asleep  bool            // a thread sleeps
-	added   bool            // there is something since that it must hear of
+	added   bool            // since then something was added that it must see
 	untimed bool            // it wakes for no peer's silence
 }
 
@@ -100,8 +100,8 @@ func (l *Library) open() (err error) {
 	return nil
 }
 
-// The last adapter's end waits until the peers have heard of it: drainTime in all, and drainStep for one
-// kind of what they wait for, ns. A peer that is gone, of which nothing tells yet, costs that.
+// The last adapter's end waits until the peers are notified of it: at most drainTime in all, and
+// drainStep for one kind of pending work, ns. A peer that is gone, and not known to be, costs that.
 const (
 	drainTime = 2e9
 	drainStep = 1e9
@@ -112,7 +112,7 @@ func (l *Library) drain() {
 	whole := l.cfg.Clock() + drainTime
 	end := func() int64 { return min(l.cfg.Clock()+drainStep, whole) }
 	for until := end(); l.cfg.Clock() < until; {
-		if _, waiting := l.groups.pump(); !waiting { // all members hear of the ends of groups
+		if _, waiting := l.groups.pump(); !waiting { // notifies all members of the ends
 			break
 		}
 		l.peers.progress()
@@ -201,8 +201,9 @@ func (l *Library) Progress() (n int) {
 	return n
 }
 
-// progressLinks receives. A peer's connections that have ended end here after those that it has
-// made before were told, though the two come by different sockets: programs count on that order.
+// progressLinks receives. A peer's connections that have ended are reported after the connections
+// that it has made before, though the two arrive by different sockets: programs count on that
+// order.
 func (l *Library) progressLinks() (n int) {
 	l.conns.receiving = true
 	n = l.self.Progress(progressBatch)
@@ -234,7 +235,7 @@ func (l *Library) progressLinks() (n int) {
 	return n
 }
 
-// turnsMax bounds how much the connection manager may receive before ends are told.
+// turnsMax bounds how often the connection manager may receive before ends are reported.
 const turnsMax = 64
 
 // push sends what calls and arrivals have brought.

@@ -178,12 +178,12 @@ const joinSize = 20
 // joinMagic begins it.
 const joinMagic = 0x4c4c4f43 // "COLL"
 
-// requestTimeouts is for how many times its own timeout a process keeps a request that no group
-// waits for: the one that asks may have a longer one, and may have gone without a word.
+// requestTimeouts times its own timeout a process keeps a request that no group waits for: the
+// requester may have a longer timeout, and may have gone without notice.
 const requestTimeouts = 4
 
-// requestsMax is how many requests that no group waits for are kept. Of more the oldest is dropped:
-// its sender asks again, and is taken at once when the group is there.
+// requestsMax is how many requests that no group waits for are kept. Beyond it the oldest is
+// dropped: its sender asks again, and is accepted at once when the group is there.
 const requestsMax = 256
 
 // joinRequest is a request of a member that no group waits for yet.

@@ -318,7 +318,7 @@ func (m *RMR) Privileges() Privileges { return m.region.privileges }
 // ZeroBased says whether addresses in it begin at 0.
 func (m *RMR) ZeroBased() bool { return m.region.zeroBased }
 
-// local finds the local memory of what is posted. A violation is told by the completion.
+// local finds the local memory of a post. A violation is reported by the completion.
 func (ia *IA) local(p *posted) (segments []rc.Segment, ok bool) {
 	segments = make([]rc.Segment, 0, len(p.triplets))
 	for _, t := range p.triplets {

@@ -18,10 +18,10 @@ import (
 //	                     <── Welcome, its end's files ─────  neighbour: offered
 //	Ready, with the link's number (connection manager) ──>   joined
 //
-// So the active side decides, when it has both ends, and says so before the connection stands. If
-// anything fails, or takes longer than meetTimeout, data goes over UDP. If both connect to each
-// other at the same time there are two links; each connection uses the one that its Ready has
-// named.
+// So the active side decides, when it has both ends, and sends its decision before the connection
+// is established. If anything fails, or takes longer than meetTimeout, data goes over UDP. If both
+// connect to each other at the same time there are two links; each connection uses the link named
+// by its Ready.
 
 const (
 	// neighboursMax is to how many processes of its node a process has such links.
@@ -59,7 +59,7 @@ type neighbourhood struct {
 type neighbour struct {
 	data    dataLink
 	process cm.PublicKey
-	number  uint32 // of the link, by who has said Hello
+	number  uint32 // of the link, given by the sender of Hello
 	pair    cm.Secret
 	line    Line
 	ended   bool // the line has
@@ -83,7 +83,7 @@ func newName(random func() uint64) (name [16]byte) {
 	return name
 }
 
-// openDoor makes this process one that others of its node can share memory with, if it may be.
+// openDoor lets other processes of the node share memory with this one, if that is allowed.
 func (h *neighbourhood) openDoor() {
 	err := h.network.Door(h.name)
 	if h.door = err == nil; !h.door {
@@ -91,7 +91,7 @@ func (h *neighbourhood) openDoor() {
 	}
 }
 
-// runs says whether the process lives: one that does and is silent, on a machine that is busy, is
+// runs says whether the process lives: a live process that is silent, on a machine that is busy, is
 // not given up.
 func (n *neighbour) runs() bool {
 	return n.inside || n.line != nil && !n.ended && n.line.Runs()
@@ -299,8 +299,8 @@ func (h *neighbourhood) confirm(n *neighbour) {
 	}
 }
 
-// onLineEnd: the other process has ended, or does not want the link. What it has sent before comes
-// first.
+// onLineEnd: the other process has ended, or does not want the link. Its earlier messages were
+// delivered first.
 func (h *neighbourhood) onLineEnd(line Line) {
 	for _, n := range h.list {
 		if n.line == line {

@@ -39,7 +39,8 @@ const (
 // address. Its members are those of cshim/dat/lane.h.
 type Slot = layout.DatSlot
 
-// Freed handles are used again after so many others, so that a program's mistake is found.
+// A freed handle is used again only after restOfHandles others, so that a program's mistake is
+// found.
 const restOfHandles = 1024
 
 // slotsPerArea is how many handles are made at once, areasMax how often.

@@ -54,8 +54,8 @@ func (l *Library) OpenIA(a OpenArgs) (*IA, codes.Return) {
 	return ia, codes.Success
 }
 
-// asyncMin is how many asynchronous events an adapter keeps at the least: what a lost one would
-// have told, no call tells, and deployed programs ask for fewer than they then wait for.
+// asyncMin is how many asynchronous events an adapter keeps at the least: no call returns the
+// information of a lost event, and deployed programs ask for fewer than they then wait for.
 const asyncMin = 4096
 
 func (ia *IA) setAsync(size int, async Handle) codes.Return {
@@ -180,7 +180,7 @@ func (ia *IA) close() {
 		ia.members[0].free()
 	}
 	if l.network != nil {
-		l.push() // the peers hear of the end
+		l.push() // notifies the peers of the end
 	}
 	ia.engine.close()
 	if ia.Async != nil && ia.Async.ia != ia {

@@ -134,7 +134,7 @@ func (ia *IA) NewPSPAny(evd Handle, provides bool) (*PSP, codes.Return) {
 	return nil, codes.ConnQualUnavailable.With(codes.NoSubtype)
 }
 
-// Free is dat_psp_free. Requests that were told stay.
+// Free is dat_psp_free. Requests that were reported stay.
 func (p *PSP) Free() codes.Return {
 	p.listener.unlisten()
 	p.EVD.users--
@@ -272,7 +272,7 @@ func requested(sp servicePoint, a arrival, private []byte) {
 	}
 }
 
-// event is what tells of the request, at a qualifier of its service point's adapter.
+// event is the event that reports the request, at a qualifier of its service point's adapter.
 func (cr *CR) event(qualifier uint64) Event {
 	number := EventConnectionRequest
 	if cr.service == ServiceUD {
@@ -285,7 +285,7 @@ func (cr *CR) event(qualifier uint64) Event {
 	return ev
 }
 
-// turnDown rejects a request that the consumer does not hear of.
+// turnDown rejects a request that the consumer is not notified of.
 func (ia *IA) turnDown(c attempt) {
 	ia.count(iaCMErrRejTX)
 	_ = c.Reject(ia.library.cfg.Clock(), nil)

@@ -73,8 +73,8 @@ type peer struct {
 	data   *dataLink // nil: this process
 	ep     transport.Endpoint
 	remote int // the number that it has given this process; -1: not known
-	// of the number that this process has given the peer, and of the peer's: one that was given
-	// anew, even to the same process, has another
+	// generations of the number that this process has given the peer, and of the peer's: a
+	// number that is given again, even to the same process, has another generation
 	generation, remoteGeneration uint32
 	pair                         cm.Secret
 	conns                        int
@@ -84,7 +84,7 @@ type peer struct {
 	elsewhere bool
 }
 
-// card is what the two ends of a connection tell each other beside the consumer's private data.
+// card is the data that the two ends of a connection exchange beside the consumer's private data.
 type card struct {
 	process [16]byte // the name of its sender's socket on the node; it identifies nobody
 	port    uint16   // of the link for data

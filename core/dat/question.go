@@ -8,14 +8,14 @@ import (
 	"lapi/core/dat/codes"
 )
 
-// Members of lower rank wait for those of higher rank to connect. So that they hear of one whose
-// process is gone, they ask those that have not come: by a request that is no member's. Whoever
-// lives rejects it. Nobody is asked who comes soon.
+// Members of lower rank wait for those of higher rank to connect. To learn that the process of such
+// a member is gone, they send a question to each that has not connected: a connection request that
+// is no member's. A live process rejects it. Members that connect soon are not asked.
 //
-// The rejection is proved by the key of the process that listens there. So a service point is asked,
-// too, when a request has come that claims to be of the member there.
+// The rejection is proved by the key of the process that listens there. So a member named by a
+// service point is asked, too, when a request has arrived that claims to be from it.
 
-// firstAsk is after how long the first question goes, lastAsk the longest pause between two, ns.
+// firstAsk is the time until the first question, lastAsk the longest pause between two, ns.
 const (
 	firstAsk = 50e6
 	lastAsk  = 1e9

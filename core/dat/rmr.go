@@ -28,7 +28,7 @@ type binding struct {
 	window  *device.Window // that it binds; nil: none
 	fresh   bool           // which was made for it
 	posted  bool           // the adapter has it
-	taken   bool           // the peer has invalidated what it binds, before that was told
+	taken   bool           // the peer has invalidated what it binds, before the bind completed
 	over    bool           // it has taken effect, or never will
 }
 
@@ -65,7 +65,7 @@ func (m *RMR) unbind() {
 	}
 }
 
-// setWindow gives it another window. One that it has had ends.
+// setWindow gives m another window. The previous one ends.
 func (m *RMR) setWindow(w *device.Window) {
 	if m.window != w {
 		m.window.Close()
@@ -127,8 +127,8 @@ func (b *binding) apply() bool {
 	return true
 }
 
-// drop is the end of a binding that has not taken effect. What an adapter has done of it is not
-// known: its window ends, and with it what was bound before.
+// drop is the end of a binding that has not taken effect. How much of it an adapter has done is not
+// known: its window ends, and with it the earlier binding.
 func (b *binding) drop() {
 	if b.over {
 		return

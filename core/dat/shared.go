@@ -5,9 +5,9 @@ import "lapi/core/dat/codes"
 // CookieSize is the bytes of a DAT_LMR_COOKIE.
 const CookieSize = 40
 
-// sharedMemory is memory that several processes have mapped, each where it likes. They name it by a
-// cookie. What it costs to register is a context of each process: there is nothing to share but the
-// name, which must mean memory of one length.
+// sharedMemory is memory that several processes have mapped, each at its own address. They name it
+// by a cookie. Each process registers a context of its own: they share only the name, which must
+// mean memory of one length.
 type sharedMemory struct {
 	length uint64
 	users  int

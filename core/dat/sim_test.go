@@ -205,7 +205,7 @@ func (p *proc) leave() {
 	p.node.Detach(false)
 }
 
-// clock lets time pass while the library waits for its peers to have heard of its end.
+// clock lets time pass while the library notifies its peers of its end.
 func (p *proc) clock() int64 {
 	if p.closing {
 		p.w.net.Schedule(time.Millisecond, nobody)

@@ -8,8 +8,9 @@ import (
 	"lapi/transport/simnet"
 )
 
-// TestSolicited: of an endpoint whose receives are solicited, what was not sent as such is queued,
-// wakes nobody and triggers nothing. What is there when a wait begins is found all the same.
+// TestSolicited: if an endpoint's receives are solicited, a message not sent as solicited is
+// queued, wakes nobody and triggers nothing. A wait still finds events that are there when it
+// begins.
 func TestSolicited(t *testing.T) {
 	w := newWorld(t, 1, 2, simnet.Way{})
 	p, q := w.procs[0], w.procs[1]

@@ -178,9 +178,9 @@ const (
 	copyPause = 50e3 // ns: between looks then
 )
 
-// awaitCopy waits for a peer's, which it makes under its own lock: so there is one at most. A copy
-// is of a megabyte at most. The mark of a process that was killed stays, and one that is stopped is
-// gone after the timeout.
+// awaitCopy waits for a peer's copy, which it makes under its own lock: so there is one at most. A
+// copy is of a megabyte at most. The mark of a killed process stays, and a stopped process is
+// regarded as gone after the timeout.
 func (h *neighbourhood) awaitCopy(n *neighbour) {
 	was := n.table.copies()
 	if was&1 == 0 || was == n.table.stuck {
@@ -211,8 +211,8 @@ func (n *neighbour) pid() int {
 	return int(peer.Pid)
 }
 
-// withTable is the files of a greeting: those of the link, and that of the own table. Who answers
-// adds it only if it has the other's.
+// withTable is the files of a greeting: those of the link, and that of the own table. The answering
+// side adds its table only if it has the peer's.
 func (h *neighbourhood) withTable(n *neighbour, kind wire.Kind, files []int) []int {
 	t := h.shared
 	if t == nil || t.file < 0 || kind == wire.Welcome && n.table.bytes == nil {

@@ -68,7 +68,7 @@ func (c *chaos) look() {
 	}
 }
 
-// requested gives a request to an actor: the one that it is for, or any that may take it.
+// requested gives a request to an actor: to that of its endpoint, or to any that may take it.
 func (c *chaos) requested(i int, cr *CR) {
 	for _, a := range c.actors {
 		if cr.ep != nil && a.ep == cr.ep ||
@@ -256,7 +256,7 @@ func TestTransitions(t *testing.T) {
 			}
 		}
 	}
-	// Who accepts a request that was given up is told at once: two steps in one call.
+	// Accept of a request that was given up fails at once: two steps in one call.
 	twice := map[move]bool{}
 	for from, to := range transitions[stepAccept] {
 		if to != notAllowed {

@@ -53,7 +53,7 @@ type AH struct {
 	private memoryBlock
 }
 
-// datagram is one that waits.
+// datagram is a datagram to send.
 type datagram struct {
 	e      *EP
 	p      *peer
@@ -357,7 +357,7 @@ func (t datagramEnds) attach(link transport.Link) {
 	})
 }
 
-// onDatagram takes a datagram. One that finds no endpoint or receive is dropped.
+// onDatagram takes a datagram. Without an endpoint or a receive for it, it is dropped.
 func (t datagramEnds) onDatagram(m *transport.Msg) {
 	if len(m.Hdr) != datagramHeader || len(m.Data) > MaxDatagram {
 		return
