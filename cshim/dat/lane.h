@@ -22,9 +22,9 @@ typedef struct dat_lane {
 	uint32_t unsent; /* some end has something to send: there was no room */
 	uint32_t ended;  /* some end, or shared queue, has something for core */
 	uint32_t rings; /* by C: some ring has a message of core's */
-	/* by C: the thread that slept is awake; core, which armed for it, has not heard of it yet */
+	/* by C: the thread that slept is awake; core, which armed for it, does not know it yet */
 	uint32_t awake;
-	/* by core: a thread sleeps and wakes for no peer's silence; who sends something wakes it */
+	/* by core: a thread sleeps and wakes for no peer's silence; any send wakes it */
 	uint32_t untimed;
 	int32_t bells[DAT_LANE_LINKS]; /* by link: the eventfd that peers wake this process by */
 	/* by core: address of an int (*)(void) that says whether RDMA adapters have something for

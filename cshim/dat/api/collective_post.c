@@ -3,8 +3,10 @@
 #include "dat/coll/coll.h"
 #include "dat/rc/rc.h"
 
-/* Where each operation is over as it is posted, nothing else may come to look at the links: one
- * post in so many does. */
+/*
+ * If every operation is complete when it is posted, nothing else may look at the links: every
+ * POSTS-th post does.
+ */
 enum { POSTS = 64 };
 
 DAT_RETURN dat_collective_post(const uint64_t *arguments)

@@ -1,6 +1,6 @@
 /*
- * exit.c - the end of a program that has groups of collectives. The other members must have what
- * was sent to them, and hear of the end, though nothing of the library runs after it.
+ * exit.c - the end of a program that has groups of collectives. The other members must get
+ * everything sent to them, and be notified of the end, though nothing of the library runs after it.
  */
 #include <pthread.h>
 #include <stdlib.h>

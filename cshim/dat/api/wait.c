@@ -10,11 +10,14 @@
 #include "dat/api/block.h"
 #include "progress/wait.h"
 
-/* A thread that finds events of a group, or waits for members that share processors, looks at the
- * links one time in so many. */
+/*
+ * A thread that polls an EVD with events of a group, or waits for members that share processors,
+ * looks at the links every GROUP_LOOKS-th time; if it waits for an adapter's write, every
+ * NEAR_LOOKS-th time.
+ */
 enum { GROUP_LOOKS = 8, NEAR_LOOKS = 64 };
 
-/* Until so many events are ready, or the object is freed or poked. */
+/* Waits until threshold events are ready, or the object is freed or poked. */
 typedef struct event_wait {
 	const dat_slot *slot;
 	uint32_t poked, threshold;
@@ -30,7 +33,7 @@ static int over(cshim_progress *progress, const cshim_goal *goal)
 
 static const cshim_goal_kind event_kind = {
 	.over = over, .cancels = 1, .call = "dat_evd_wait", .shows = CSHIM_SHOWS_EVENTS};
-/* What comes from a peer comes by a progress call, so each look has one. */
+/* Each look has a progress call: without one nothing arrives from a peer. */
 static const cshim_patience patience = {
 	.looks = 64, .looks_per_call = 1, .call_first = 1, .sockets = 1};
 

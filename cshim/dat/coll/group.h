@@ -25,7 +25,7 @@
 #define DAT_GROUP_KINDS 16
 #define DAT_GROUP_CLASSES 18
 
-/* What a member says of a round. */
+/* A member's descriptor of a round. */
 typedef struct dat_desc {
 	/* 1 + the round. Stored last (release): publishes the rest, and the chunk of the staging
 	 * buffer */

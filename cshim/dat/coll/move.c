@@ -93,7 +93,7 @@ static uint64_t share(const dat_group *group, const dat_group_op *op, uint32_t r
 	return n <= from ? 0 : (n < to ? n : to) - from;
 }
 
-/* What this member sends to another, or to all. */
+/* The data that this member sends to another, or to all. */
 static dat_span outgoing(const dat_group *group, const dat_group_op *op, uint32_t to)
 {
 	if (in_pieces(op))
@@ -206,8 +206,10 @@ dat_span dat_group_move_place(const dat_group *group, const dat_group_op *op, ui
 	return outgoing(group, op, to);
 }
 
-/* Says where the other may write, if it has something for this member. What is in place and
- * replaced by that never stays, and so never comes here. */
+/*
+ * Publishes where the other member may write, if it has something for this one. Data that is in
+ * place and would be overwritten by that write never stays (stays), so it never gets here.
+ */
 static void write_target(dat_group *group, const dat_group_op *op, unsigned char *inlined)
 {
 	dat_span target;
@@ -322,7 +324,9 @@ static int keep_own(dat_group *group, const dat_group_op *op)
 	return dat_group_copy(group, to.addr, from.addr, from.n);
 }
 
-/* What a first descriptor says of the rounds that follow; 0: it cannot be. */
+/*
+ * Takes the number of rounds that follow from a first descriptor; 0: the descriptor is impossible.
+ */
 static int learn(dat_group *group, dat_group_op *op, uint32_t from, const dat_desc *desc,
                  const unsigned char *data)
 {

@@ -46,7 +46,7 @@ static uint32_t forced(const dat_group *group)
 	return link->routes.forced;
 }
 
-/* What a path is to the chooser. */
+/* The chooser's route for each path. */
 static const uint8_t routes[DAT_PATHS] = {
 	[DAT_PATH_STAGING] = NODE_ROUTE_PIPELINE,
 	[DAT_PATH_COPY] = NODE_ROUTE_TARGET,
@@ -98,7 +98,7 @@ static uint32_t choose_class(dat_group *group, const dat_group_op *op)
 	return path_of_route(group, op, route & NODE_ROUTE_MASK);
 }
 
-/* What the decider says. */
+/* The decider's choice. */
 static uint32_t choose(dat_group *group, const dat_group_op *op)
 {
 	uint32_t route = forced(group);
@@ -111,8 +111,10 @@ static uint32_t choose(dat_group *group, const dat_group_op *op)
 	return choose_class(group, op);
 }
 
-/* 1 if the members that read what this one sends are done with all before a round. One that has
- * ended without that fails the group. */
+/*
+ * 1 if the members that read this member's data have finished all rounds before round. A member
+ * that has ended without that fails the group.
+ */
 static int all_done(dat_group *group, const dat_group_op *op, uint64_t round)
 {
 	int to_root = !dat_group_reduces(op) && dat_rule_of(op)->is & DAT_RULE_TO_ROOT;
@@ -164,7 +166,7 @@ static void decide(dat_group *group, const dat_group_op *op)
 	group->progressed = 1;
 }
 
-/* What another one has decided, if it has: a path. */
+/* The path that another member has decided; DAT_PATH_OPEN if it has not. */
 static uint32_t decided_by(dat_group *group, const dat_group_op *op, uint32_t rank)
 {
 	/* acquire: pairs with decide */
@@ -178,8 +180,10 @@ static uint32_t decided_by(dat_group *group, const dat_group_op *op, uint32_t ra
 	return group->path.held;
 }
 
-/* Does as another one has decided; 0: that is not known yet. One whose own data are short decides
- * nothing: its first descriptor says so. */
+/*
+ * Does as another member has decided; 0: its decision is not known yet. A member whose own data are
+ * short decides nothing: its first descriptor shows that.
+ */
 static int follow(dat_group *group, const dat_group_op *op, uint32_t rank)
 {
 	if (group->path.holds) {

@@ -4,10 +4,10 @@
  *
  * An operation has rounds, numbered over the group's life and the same at all members. In a round a
  * member may publish a descriptor, with data in the descriptor or in a chunk of its staging buffer;
- * the others read that when they find the descriptor's stamp. A member publishes what needs the
- * chunk of group->chunks rounds before only when all have read that (dat_rank_slot.done). So one
- * that runs late holds the others up after that many rounds, and nobody ever writes what another
- * reads.
+ * the others read the data when they find the descriptor's stamp. A chunk is used again after
+ * group->chunks rounds, and a member publishes into it only when all have read its earlier data
+ * (dat_rank_slot.done). So a late member holds the others up after that many rounds, and nobody
+ * ever writes what another reads.
  */
 #ifndef DAT_COLL_PRIVATE_H
 #define DAT_COLL_PRIVATE_H
@@ -216,7 +216,7 @@ static inline unsigned char *dat_group_staging(const dat_group *group, uint32_t 
 	               group->config.chunk;
 }
 
-/* A member's descriptor of a round, or of one that had it before, or will. */
+/* The place of a member's descriptor of a round; it may hold that of an earlier or later round. */
 static inline dat_desc *dat_group_desc_at(const dat_group *group, uint32_t rank, uint64_t round)
 {
 	return &dat_group_slot(group, rank)->desc[round & (group->config.chunks - 1)];
@@ -301,14 +301,17 @@ void dat_group_path_begin(dat_group *group, const dat_group_op *op, uint64_t rou
 int dat_group_path_known(dat_group *group, const dat_group_op *op);
 int dat_group_all_read(dat_group *group, const dat_group_op *op, uint64_t next);
 /*
- * What ns count for that an operation took which nothing overlapped. One with a root goes through
- * staging buffers while others still read the one before, or already copy the next; by one copy it
- * cannot, so that is the better only if it is faster by more than such a time shows.
+ * The time that counts for an operation that took ns and that nothing overlapped. An operation with
+ * a root goes through staging buffers while others still read the operation before, or already copy
+ * the next; by one copy it cannot, so the copy is the better path only if it is faster by more than
+ * such a time shows.
  */
 uint64_t dat_group_path_time(const dat_group_op *op, uint32_t path, uint64_t ns);
 
-/* What is read of a member's memory: n bytes at addr there, which are at an offset of what it sends
- * or, of a reduction (what), of its elements or results. */
+/*
+ * A read of a member's memory: n bytes at addr there, at an offset of the data that it sends or, of
+ * a reduction (what), of its elements or results.
+ */
 typedef struct dat_read {
 	uint32_t from, what;
 	uint64_t addr, offset, n;

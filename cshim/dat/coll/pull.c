@@ -30,8 +30,10 @@ static uint64_t name_of(uint64_t asks, uint32_t rank)
 	return asks * DAT_GROUP_MOST + rank;
 }
 
-/* Others look at a question only if its number is new; at one that is meant for somebody else, at
- * any time. */
+/*
+ * A member looks at a request to it only if the request's number is new; a member that is not asked
+ * may look at any time.
+ */
 static void ask(dat_group *group, const dat_read *read)
 {
 	dat_pull *own = pull_of(group, group->config.rank);
@@ -72,8 +74,10 @@ static int take(dat_group *group, const dat_read *read)
 	return !group->pull.asking;
 }
 
-/* 1 if a member's memory was what its descriptor says while it was copied. One that has ended may
- * have given it back to its program before. */
+/*
+ * 1 if a member's memory was what its descriptor says while it was copied. A member that has ended
+ * may have given the memory back to its program before.
+ */
 static int was_there(dat_group *group, uint32_t from)
 {
 	cshim_full_fence(); /* the look comes after the copy */

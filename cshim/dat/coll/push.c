@@ -149,7 +149,9 @@ int dat_group_push(dat_group *group, const dat_group_op *op)
 	return 1;
 }
 
-/* 1 if the other has written what it could; one that has ended without that fails the group. */
+/*
+ * 1 if the other member has written what it could; if it has ended without that, the group fails.
+ */
 static int was_pushed(dat_group *group, uint32_t from)
 {
 	const dat_rank_slot *slot = dat_group_slot(group, from);

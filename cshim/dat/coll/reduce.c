@@ -101,7 +101,7 @@ static uint32_t operands(const dat_group *group, const dat_group_op *op)
 	return group->config.size;
 }
 
-/* What a rank gets of a reduce_scatter. */
+/* The part of a reduce_scatter that a rank gets. */
 static dat_span scattered(const dat_group *group, uint32_t rank)
 {
 	const dat_span *list = dat_group_list(group, group->queue.head, 1);

@@ -30,12 +30,12 @@ typedef struct dat_name {
 /*
  * A connection whose peer may access this process's memory, and what the peer may know of it.
  *
- * done: stored (release) when requests of the peer's have taken effect, loaded (acquire) by the
- * peer when it looks for completions. Then this process looks whether a thread of the peer's that waits
- * sleeps: then it sends Done, too. The peer stores that it will sleep, calls membarrier, and
- * looks at done once more (arm.h).
- * tag is 0 while another connection takes the place: who finds the same tag before and after done
- * has read that connection's.
+ * done: this process stores it (release) when requests of the peer's have taken effect; the peer
+ * loads it (acquire) when it looks for completions. After the store this process looks whether a
+ * waiting thread of the peer's sleeps, and if so sends Done, too. The peer stores that it will
+ * sleep, calls membarrier, and looks at done once more (arm.h).
+ * tag is 0 while another connection takes the place: a reader that finds the same tag before and
+ * after done has read that connection's.
  */
 typedef struct dat_open {
 	uint64_t pz;        /* a handle: its contexts are those of this zone */
@@ -48,20 +48,20 @@ typedef struct dat_open {
 } dat_open;
 
 /*
- * The protection table of a process: what its peers may access. Other processes of the node map
- * it, and can only read. The origin of a copy makes copies odd, looks the connection and the name
- * up, copies, and makes it even. Who takes one of these away clears it, and then waits until each
- * copies that was odd has changed. Each side has a full barrier between its store and its look.
+ * The protection table of a process: what its peers may access. Other processes of the node map it,
+ * and can only read it. The origin of a copy makes copies odd, looks the connection and the name
+ * up, copies, and makes copies even. A process that withdraws a connection or name clears it, and
+ * then waits until each copies that was odd has changed. Each side has a full barrier between its
+ * store and its look.
  */
 typedef struct dat_table {
 	CSHIM_SHARED uint64_t copies; /* odd: this process accesses the memory of another; under its lock */
 	uint64_t line0[7];
 	CSHIM_SHARED uint64_t polls; /* a hint: how often a program has looked for events in vain */
 	/*
-	 * 1: of the threads that this process has, one that waits is asleep, or some CNO is to be
-	 * triggered; 0: only the service thread is asleep, which wakes for nothing that a program
-	 * does not wait for. Stored before the
-	 * links are armed, and valid while they are.
+	 * 1: a waiting thread of this process is asleep, or some CNO is to be triggered; 0: only
+	 * the service thread is asleep, which wakes for nothing that a program does not wait for.
+	 * Stored before the links are armed, and valid while they are.
 	 */
 	CSHIM_SHARED uint32_t waits;
 	uint32_t zero;
@@ -170,7 +170,7 @@ typedef struct dat_end_config {
 	uint32_t solicited;  /* receives wake only if the sender says so */
 	uint32_t index, tag; /* of this end, and of the peer's */
 	uint32_t peer_index, peer_tag;
-	uint32_t reads; /* so many, and atomic operations, may be under way */
+	uint32_t reads; /* reads and atomic operations that may be under way */
 } dat_end_config;
 
 /* Which route writes and reads take (routes.c, direct.c, pull.c). */

@@ -52,7 +52,7 @@ typedef struct dat_ask {
 	dat_header header;
 	uint64_t operand; /* of an atomic operation; of a pull: where the origin has the data */
 	uint64_t
-		compare; /* of a pull: so many bytes at the beginning the origin writes by itself */
+		compare; /* of a pull: bytes at the beginning that the origin writes by itself */
 } dat_ask;
 
 _Static_assert(sizeof(dat_ask) == 64, "likewise");
@@ -202,9 +202,10 @@ int rc_scatter(uint64_t zone, int window, const dat_local *local, uint32_t offse
                uint64_t n);
 
 /*
- * How many of the n bytes at an address come last, in a copy of their own, since programs look at the
- * last byte. What the kernel copies at once is seen in any order; between two ranges of one call it
- * lets go of the target's pages, which is a full barrier (docs/dev/memory-order.md).
+ * How many of the n bytes at an address come last, in a copy of their own, since programs look at
+ * the last byte. The bytes that the kernel copies at once become visible in any order; between two
+ * ranges of one call it lets go of the target's pages, which is a full barrier
+ * (docs/dev/memory-order.md).
  */
 static inline uint64_t dat_last_part(uint64_t at, uint64_t n)
 {
@@ -270,11 +271,12 @@ static inline int dat_is_pulled(const dat_request *request)
 }
 
 /*
- * direct.c: copies all of a request; 0: it could not. Or so many bytes of it, from at on, by
- * one system call; 0 if it cannot, else how many. The peer's rights are looked up for each.
+ * direct.c: rc_copy copies all of a request; 0: it could not. rc_copy_part copies n bytes of it,
+ * from at on, by one system call; 0 if it cannot, else how many. The peer's rights are looked up
+ * for each.
  */
 int rc_copy(const dat_end *end, const dat_request *request);
-#define DAT_COPY_PART (1u << 20) /* bytes of one copy: who frees the memory waits for it */
+#define DAT_COPY_PART (1u << 20) /* bytes of one copy: freeing the memory waits for it */
 uint64_t rc_copy_part(const dat_end *end, const dat_request *request, uint64_t at, uint64_t n);
 
 /* pull.c: sends a write whose data the target reads, all or half. NODE_SENT, or why not. */

@@ -116,7 +116,9 @@ void rc_pulled(dat_end *end, const dat_ask *pull)
 		rc_fail(end, pull->header.seq, DAT_DTO_ERR_REMOTE_ACCESS);
 		return;
 	}
-	/* the kernel's copy needs the line itself; the other way takes so many bytes as the origin
+	/*
+	 * the kernel's copy needs the line of at itself; a half needs the same number as the origin
+	 * computes
 	 */
 	last = dat_last_part(own ? pull->header.addr : at, pull->header.total);
 	if (!last || own >= pull->header.total - last) {

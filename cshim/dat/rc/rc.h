@@ -17,7 +17,7 @@
  * DAT_LANE_MADE if something came; DAT_LANE_CORE if core must have a turn too.
  */
 uint32_t rc_turn(void);
-/* The thread that slept is awake. Core hears of it when it is called next. */
+/* The thread that slept is awake. Core learns of it when it is called next. */
 void rc_disarm(void);
 /*
  * The same but for groups, for a thread that polls an EVD, a handle: core has had its turn if it is
@@ -86,7 +86,7 @@ int rc_bind(dat_end *end, uint64_t number, uint32_t completion);
 void rc_disconnect(dat_end *end, int graceful);
 /* Ends it, as the peer is gone. */
 void rc_cut(dat_end *end, uint32_t how);
-/* Completes all posted requests and receives of one that is over. */
+/* Completes all posted requests and receives of a connection that is over. */
 void rc_flush(dat_end *end);
 /* receive.c: a message that core has found. */
 void rc_message(dat_end *end, uint32_t kind, const void *header, uint64_t header_bytes,

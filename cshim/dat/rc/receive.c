@@ -46,10 +46,9 @@ void rc_restart(dat_end *end)
 }
 
 /*
- * 1 if a request is not the one that is to come, or not in the attempt that is awaited, as a
- * message that
- * was on its way when it was asked for again; or it comes while the answer to the one before waits
- * for room. All from there on is sent again.
+ * 1 if a request is not the expected one, or not in the expected attempt (a message that was on its
+ * way when the request was asked for again), or comes while the answer to the one before waits for
+ * room. Everything from there on is sent again.
  */
 static int is_other(dat_end *end, const dat_header *header)
 {
@@ -290,9 +289,9 @@ static inline void receive_for(dat_end *end, const dat_ask *ask, const node_arri
 }
 
 /*
- * A program is going to be told of a message, and may answer: the line of the slot that the answer
- * goes to is asked for. Its peer looks at it, and so has it. Once for each slot: who is sent to and
- * does not answer would only take the line away from the sender. Under the block's lock.
+ * A program is about to get the event of a message, and may answer: the line of the slot that the
+ * answer goes to is prefetched. The peer looks at it, and so has it. Once for each slot: a program
+ * that does not answer would only take the line away from the sender. Under the block's lock.
  */
 static void expect_answer(const dat_end *end, const node_peer *peer)
 {

@@ -8,8 +8,8 @@
 #include "dat/rc/private.h"
 
 enum {
-	TIME_EACH = 8, /* so many short requests from one that is timed to the next */
-	SLOW = 4,      /* a peer polls whose answers take at most so many copies' time */
+	TIME_EACH = 8, /* every TIME_EACH-th short request is timed */
+	SLOW = 4,      /* a peer polls if its answers take at most SLOW copies' time */
 	SOME_POLLS = 2 /* during one copy: the peer looks for messages all the time */
 };
 
@@ -183,7 +183,7 @@ static int by_copy(dat_end *end, const dat_request *request, int to_time)
 	return DAT_DIRECT_DONE;
 }
 
-/* What goes by messages: halves and what is timed only when nothing is in front. */
+/* A request by messages: halves and timed requests only when no request is in front. */
 static int by_messages(dat_end *end, dat_request *request, uint32_t route, int to_time)
 {
 	int first = (to_time || route == NODE_ROUTE_HALVES) && is_first(end, request);
