@@ -23,8 +23,8 @@ static void rest(cshim_context *context)
 }
 
 /*
- * Without the lock: a thread that reads completion_seq later finds the incarnation ended before it
- * rests.
+ * Without the lock: a thread that reads completion_seq after this change finds before it rests that
+ * the generation has ended.
  */
 void cshim_completion_wake(cshim_progress *progress)
 {
@@ -57,7 +57,8 @@ void cshim_completion_run(cshim_progress *progress, uint32_t handle)
 		cshim_trace(context, CSHIM_TRACE_HANDLERS, CSHIM_TRACE_END | CSHIM_TRACE_HANDLER,
 		            "", 0);
 		/*
-		 * Counters change now, and the peer hears of it: whoever waits for that must know.
+		 * Counters change now, and the peer is notified: threads that wait for that are
+		 * woken.
 		 */
 		golapi_completion_done(index, completion.id);
 		cshim_notify(progress);

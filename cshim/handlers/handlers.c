@@ -163,7 +163,7 @@ static void run_sent(cshim_context *context, cshim_addr handler, cshim_addr info
 	progress->caller = caller;
 }
 
-/* Runs the oldest one that waits. */
+/* Runs the oldest handler that waits. */
 static void run_waiting(cshim_context *context, cshim_sent *sent)
 {
 	lapi_sh_info_t why = {.src = sent->due[0].tgt, .reason = sent->due[0].reason};

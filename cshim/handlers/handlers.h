@@ -12,7 +12,7 @@
 #include "context/contexts.h"
 #include "handlers/called.h"
 
-/* What lapi_return_info_t's MAGIC holds; any value that a stray store is unlikely to produce. */
+/* The MAGIC of a lapi_return_info_t; any value that a stray store is unlikely to produce. */
 #define CSHIM_RETURN_INFO_MAGIC 0x4c415049
 
 /*
@@ -66,8 +66,8 @@ static inline void cshim_header_run(cshim_context *context, cshim_addr handler, 
 
 /*
  * Send completion handlers that are due, of one context, under its lock. They run one after the
- * other (cshim_call_send_completion): so many wait in C while another one runs. More are core's,
- * which has memory for any number.
+ * other (cshim_call_send_completion): up to CSHIM_SENT_MOST wait in C while another one runs. Core
+ * keeps the rest, as it has memory for any number.
  */
 enum { CSHIM_SENT_MOST = 16 };
 typedef struct cshim_sent {

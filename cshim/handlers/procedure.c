@@ -26,8 +26,8 @@ _Static_assert(CSHIM_PROCEDURE_NAME == (uint64_t)1 << (FILE_SHIFT + FILE_BITS),
                "the mark is above the file");
 
 /*
- * A search through the loaded files: for the one that has code at an address or, if that is 0, for
- * one with code at an offset.
+ * A search through the loaded files: for the file that has code at an address or, if that is 0, for
+ * a file with code at an offset.
  */
 typedef struct search {
 	uintptr_t address;

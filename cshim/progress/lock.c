@@ -20,8 +20,8 @@ enum {
 	 */
 	IN_HANDLER_NS = 1000000,
 	/*
-	 * out of so many calls that leave while others wait for the lock, one makes sure that they
-	 * get it
+	 * of CROWDED_PER_PASS calls that leave while others wait for the lock, one makes sure that
+	 * they get it
 	 */
 	CROWDED_PER_PASS = 16
 };
@@ -134,7 +134,10 @@ static int sleep_for_lock(cshim_progress *progress)
 	return 0;
 }
 
-/* Lends the locks that this thread has around its handlers, and wakes who waits for them. */
+/*
+ * Lets threads in handlers borrow this thread's locks around its handlers, and wakes waiting
+ * threads.
+ */
 static void lend_all(void)
 {
 	cshim_handler *handler;
@@ -143,7 +146,7 @@ static void lend_all(void)
 		cshim_progress *progress = handler->progress;
 
 		if (!cshim_lock_owned(progress) || progress->lock_borrowed)
-			continue; /* lent already, as it has handlers below this one */
+			continue; /* done already, as it has handlers below this one */
 		handler->depth = progress->lock_depth;
 		__atomic_store_n(&progress->lock_word, CSHIM_LOCK_LENT, __ATOMIC_RELEASE);
 		__atomic_add_fetch(&progress->lock_wakes, 1, __ATOMIC_SEQ_CST);
@@ -152,7 +155,9 @@ static void lend_all(void)
 	}
 }
 
-/* Takes a lock that is lent; 0 if it is not, or borrowed. Acquire pairs with the lender's release.
+/*
+ * Takes a lock that may be borrowed; 0 if it may not, or is. Acquire pairs with the owner's
+ * release.
  */
 static int take_lent(cshim_progress *progress)
 {
@@ -162,7 +167,7 @@ static int take_lent(cshim_progress *progress)
 	                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Takes all back; 0 if one is borrowed: then some may still be lent. */
+/* Reclaims all locks; 0 if one is borrowed: then others may still be free to borrow. */
 static int take_all_back(void)
 {
 	cshim_handler *handler;
@@ -188,7 +193,7 @@ static int try_or_borrow(cshim_progress *progress)
 	return 1;
 }
 
-/* There are more than so many waiters for a lock that this thread owns: its release wakes one. */
+/* If there are more than known waiters for a lock that this thread owns, its release wakes one. */
 static void answer_for(cshim_progress *progress, uint32_t waiters, uint32_t known)
 {
 	if (waiters > known)

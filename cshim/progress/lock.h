@@ -3,11 +3,11 @@
  * owner holds it, and LAPI hands it to users.
  *
  * State: lock_word is 0 (free) or the owning thread's id. lock_depth belongs to that thread. The
- * lock is taken with acquire order and given up with release order on lock_word; that pair protects
- * everything that is said to be "under the lock". A release is no more than that: in particular no
- * full barrier between what was stored under the lock and what is loaded after it. A thread that
- * sleeps for the lock pays for that (lock.c). What needs such a barrier for another purpose must
- * have its own.
+ * lock is taken with acquire order and released with release order on lock_word; that pair protects
+ * everything that is said to be "under the lock". A release is no more than that: in particular it
+ * is no full barrier between stores under the lock and loads after it. A thread that sleeps for the
+ * lock pays for that (lock.c). Code that needs such a barrier for another purpose must have its
+ * own.
  */
 #ifndef CSHIM_LOCK_H
 #define CSHIM_LOCK_H
@@ -19,11 +19,11 @@
 #include "progress/membarrier.h"
 #include "progress/progress.h"
 
-/* lock_word of a lock that is lent: no thread's id */
+/* lock_word of a lock that threads in handlers may borrow: no thread's id */
 #define CSHIM_LOCK_LENT UINT32_MAX
 
 /* lock_after */
-#define CSHIM_LOCK_WAKE 1u /* somebody sleeps, or is about to: one must be woken */
+#define CSHIM_LOCK_WAKE 1u /* a thread sleeps, or is about to: one must be woken */
 /* waiters cannot order the releaser's accesses for it: it must look again behind a barrier */
 #define CSHIM_LOCK_FENCE 2u
 
@@ -109,8 +109,8 @@ static inline void cshim_lock(cshim_progress *progress)
 	uint32_t owner = 0, self = cshim_tid();
 
 	/*
-	 * Free mostly, so the first look is the one that takes it. Acquire pairs with the release
-	 * in cshim_lock_let_go.
+	 * Free mostly, so the first look takes it. Acquire pairs with the release in
+	 * cshim_lock_let_go.
 	 */
 	if (__builtin_expect(!__atomic_compare_exchange_n(&progress->lock_word, &owner, self, 0,
 	                                                  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
@@ -171,15 +171,15 @@ static inline uint64_t cshim_lock_thread(const cshim_progress *progress)
  * A handler of the user's, on the stack of the thread that runs it with the lock held.
  *
  * Handlers may call on other blocks, whose owners may be in handlers that call on this one. So a
- * thread that waits for a lock in a handler lends the locks that it has: another thread in a
- * handler may take them for a call, as this thread itself could at this place. Such calls do not
- * wait. What a thread has borrowed it does not lend.
+ * thread that waits for a lock in a handler lets others borrow the locks that it has: another
+ * thread in a handler may take them for a call, as this thread itself could at this place. Such
+ * calls do not wait. A thread does not pass on a lock that it has borrowed.
  */
 typedef struct cshim_handler {
 	cshim_progress *progress;
 	struct cshim_handler *outer;
 	uint32_t floor; /* of the handler around it, in the same block */
-	uint32_t depth; /* levels that its thread has lent; 0: none */
+	uint32_t depth; /* levels of a lock that its thread lets others borrow; 0: none */
 	cshim_outside outside;
 } cshim_handler;
 
@@ -196,7 +196,7 @@ static inline void cshim_set_floor(cshim_progress *progress, uint32_t floor)
 #endif
 }
 
-/* It begins: what is locked now stays locked until it returns, or is lent. */
+/* It begins: what is locked now stays locked until it returns, or lets others borrow the lock. */
 static inline void cshim_handler_begins(cshim_progress *progress, cshim_handler *handler)
 {
 	handler->progress = progress;

@@ -29,7 +29,7 @@
 #define CSHIM_ACTIVE 2
 #define CSHIM_TERMINATING 3
 
-/* What a progress call tells. */
+/* Results of a progress call. */
 #define CSHIM_PROGRESS_TICKET 1u /* the ticket asked for is done */
 #define CSHIM_PROGRESS_MADE 2u   /* something arrived, was sent or completed */
 #define CSHIM_PROGRESS_ERROR 4u  /* an error waits for the owner to report it */
@@ -37,12 +37,12 @@
 typedef struct cshim_progress cshim_progress;
 struct cshim_dump;
 
-/* What the owner does. Constant. All but the last three: under the lock. */
+/* The owner's functions. Constant. All but the last three: under the lock. */
 typedef struct cshim_owner {
 	const char *name; /* what the names of the library's threads begin with */
 	/*
 	 * One progress call; CSHIM_PROGRESS_ flags. ticket: 0, or what to report as
-	 * CSHIM_PROGRESS_TICKET. Never nested. It may end the incarnation, and let others have the
+	 * CSHIM_PROGRESS_TICKET. Never nested. It may end the generation, and let others have the
 	 * lock meanwhile.
 	 */
 	uint32_t (*call)(cshim_progress *progress, uint64_t ticket);
@@ -59,15 +59,15 @@ typedef struct cshim_owner {
 	void (*polling)(cshim_progress *progress, int polling);
 	/*
 	 * Reports all errors that wait, by functions of the user's, without the lock around them:
-	 * the incarnation may have ended afterwards. polls: the caller is between cshim_poll_begin
+	 * the generation may have ended afterwards. polls: the caller is between cshim_poll_begin
 	 * and cshim_poll_end.
 	 */
 	void (*errors)(cshim_progress *progress, int polls);
 	/* For a trace: what this thread does from now on, NULL: no more, with code. */
 	void (*trace)(cshim_progress *progress, const char *what, int32_t code);
-	/* The body of a handler thread: returns when the incarnation called handle has ended. */
+	/* The body of a handler thread: returns when the generation called handle has ended. */
 	void (*handlers)(cshim_progress *progress, uint32_t handle);
-	/* The incarnation has ended: lets handler threads that sleep find that out. */
+	/* The generation has ended: lets handler threads that sleep find that out. */
 	void (*wake_handlers)(cshim_progress *progress);
 	/*
 	 * Adds to a dump (dump.h) what the owner knows: first without the lock, then, if that can be
@@ -85,8 +85,9 @@ typedef struct cshim_owner {
 
 /*
  * The block. Go shares it (transport/layout), hence fixed widths. Blocks are never freed but used
- * again, possibly while threads of the last incarnation are still on their way out; so what counts
- * threads is never reset, and a thread that finds another handle than its own touches nothing else.
+ * again, possibly while threads of the last generation are still on their way out; so fields that
+ * count threads are never reset, and a thread that finds another handle than its own touches
+ * nothing else.
  */
 struct cshim_progress {
 	/*
@@ -94,7 +95,7 @@ struct cshim_progress {
 	 * is TERMINATING.
 	 */
 	CSHIM_SHARED uint32_t state;  /* atomic; above */
-	uint32_t handle; /* names the incarnation */
+	uint32_t handle; /* names the generation */
 
 	/* First what every call touches. The lock (lock.h): */
 	CSHIM_SHARED uint32_t lock_word;    /* atomic: 0 free, else the owning thread's id */
@@ -106,13 +107,15 @@ struct cshim_progress {
 	CSHIM_SHARED uint64_t lock_thread;
 	/* atomic: what a thread must see to that has released the lock: CSHIM_LOCK_ flags */
 	CSHIM_SHARED uint32_t lock_after;
-	/* by the lock's owner: it has the lock from a thread that lends it, to whom it goes back */
+	/*
+	 * by the lock's owner: it has borrowed the lock, and gives it back to the thread it is from
+	 */
 	uint32_t lock_borrowed;
 
-	/* Who waits (wait.c, sleep.c): */
+	/* Waiting threads (wait.c, sleep.c): */
 	/* atomic, written under the lock: changes when what a thread waits for may be over */
 	CSHIM_SHARED uint32_t event_seq;
-	/* under the lock: event_seq up to which waiting threads were told */
+	/* under the lock: event_seq up to which waiting threads were notified */
 	uint32_t noticed_events;
 	CSHIM_SHARED uint32_t followers; /* atomic, written under the lock: waits that are following */
 	uint32_t due;         /* under the lock, the owner's: functions of the user's are due */
@@ -125,7 +128,7 @@ struct cshim_progress {
 	CSHIM_SHARED uint32_t polling;
 	/* atomic: changes with each such call; the service thread looks for change */
 	CSHIM_SHARED uint32_t polls;
-	uint32_t not_polling; /* under the lock: peers were told so */
+	uint32_t not_polling; /* under the lock: peers were notified of it */
 	/* under the lock: 1 while a progress call runs, so that handlers do not nest it */
 	CSHIM_SHARED uint32_t calling;
 	uint32_t caller; /* under the lock: the thread inside it; valid while calling */
@@ -158,10 +161,10 @@ struct cshim_progress {
 	CSHIM_AT(const cshim_owner) owner; /* by cshim_progress_add */
 	CSHIM_AT(cshim_progress) next;     /* of all blocks */
 	CSHIM_AT(struct cshim_wait) waits; /* under the lock: every wait under way */
-	/* by the thread that starts or ends an incarnation: the library's threads */
+	/* by the thread that starts or ends a generation: the library's threads */
 	CSHIM_AT(struct cshim_threads) threads;
 
-	/* What the poller polls: constant while ACTIVE. */
+	/* The poller's descriptors: constant while ACTIVE. */
 	int32_t num_descriptors;
 	/* [0] is an eventfd of this process: cshim_kick writes it */
 	int32_t descriptors[CSHIM_MAX_DESCRIPTORS];
@@ -177,10 +180,10 @@ struct cshim_progress {
 void cshim_progress_prepare(void);
 /* Makes a block one of owner's, for good. Before its first use, by one thread; without any lock. */
 void cshim_progress_add(cshim_progress *progress, const cshim_owner *owner);
-/* An incarnation begins; by its only thread so far. What counts threads stays. */
+/* A generation begins; by its only thread so far. Fields that count threads stay. */
 void cshim_progress_clear(cshim_progress *progress);
 /*
- * The incarnation ends: the block leaves ACTIVE, and nobody sleeps on. Waits end, under their
+ * The generation ends: the block leaves ACTIVE, and no thread sleeps on. Waits end, under their
  * threads' own lock, with CSHIM_WAIT_ENDED. The caller owns the lock, all of which it gives up;
  * afterwards no thread is on the descriptors or will be.
  */
@@ -194,7 +197,7 @@ static inline int cshim_progress_active(void)
 }
 
 /*
- * 1 if handle names an active incarnation and this is it. Under the lock that stays true until the
+ * 1 if handle names an active generation and this is it. Under the lock that stays true until the
  * lock is released.
  */
 static inline int cshim_alive(const cshim_progress *progress, uint32_t handle)
@@ -205,12 +208,12 @@ static inline int cshim_alive(const cshim_progress *progress, uint32_t handle)
 	                       offsetof(cshim_progress, handle) == 4 &&
 	                       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	               "they make one word");
-	/* Acquire pairs with the release store of ACTIVE: who sees ACTIVE sees the block filled. */
+	/* Acquire pairs with the release store of ACTIVE: a thread that sees ACTIVE sees the block filled. */
 	return __atomic_load_n((const identity *)(const void *)progress, __ATOMIC_ACQUIRE) ==
 	       ((uint64_t)handle << 32 | CSHIM_ACTIVE);
 }
 
-/* What a thread knows of itself; tid is 0 until asked for. */
+/* A thread's own state; tid is 0 until asked for. */
 typedef struct cshim_self {
 	uint32_t tid;
 	/* it is inside a call of the API, and not in a function of the user's called from there */
@@ -334,8 +337,8 @@ static inline int cshim_holds_others(void)
 }
 
 /*
- * What a thread may wait for has changed. Under the lock, hence no locked instruction; others only
- * read.
+ * Something that a thread may wait for has changed. Under the lock, hence no locked instruction;
+ * others only read.
  */
 static inline void cshim_event(cshim_progress *progress)
 {
@@ -408,8 +411,8 @@ static inline void cshim_poll_note(cshim_progress *progress)
 void cshim_hand_over(cshim_progress *progress);
 
 /*
- * Gives the processor up for others, and the lock with all its levels meanwhile. The incarnation
- * may have ended afterwards.
+ * Gives the processor up for others, and the lock with all its levels meanwhile. The generation may
+ * have ended afterwards.
  */
 void cshim_yield_unlocked(cshim_progress *progress);
 
@@ -437,8 +440,8 @@ int cshim_threads_probe(void);
  */
 int cshim_threads_start(cshim_progress *progress, const cshim_threads_plan *plan);
 /*
- * The incarnation has ended: wakes all its threads and waits for their end, but for the calling
- * one. Without the lock.
+ * The generation has ended: wakes all its threads and waits for their end, but for the calling one.
+ * Without the lock.
  */
 void cshim_threads_stop(cshim_progress *progress);
 /* Makes the service thread look around, after something that it decides by has changed. */

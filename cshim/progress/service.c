@@ -41,11 +41,11 @@ enum {
 	 * empty progress calls after serving, about 20 us: the next message often follows at once
 	 */
 	LINGER_CALLS = 64,
-	/* the owner allows so many spin_calls only where tasks have a processor each */
+	/* the owner allows at least these spin_calls only where tasks have a processor each */
 	OWN_MIN_SPIN = 100
 };
 
-/* What the thread saw at its last look; its own. */
+/* The thread's last look; its own. */
 typedef struct look {
 	uint32_t polls;
 	uint32_t same_call; /* ticks that found somebody inside the same polling call */
@@ -109,7 +109,7 @@ static void rest(cshim_progress *progress, uint32_t seen, int64_t timeout_ns)
 }
 
 /*
- * Leaves the block to the user threads for a tick, or until the one that has polled for long is
+ * Leaves the block to the user threads for a tick, or until the thread that has polled for long is
  * done.
  */
 static void stay_away(cshim_progress *progress, look *last, uint32_t seen)
@@ -159,7 +159,7 @@ static int64_t serve(cshim_progress *progress, look *last)
 }
 
 /*
- * Serves until somebody polls or the incarnation ends. interrupts is looked at under the lock,
+ * Serves until a user thread polls or the generation ends. interrupts is looked at under the lock,
  * under which the owner changes it: once that is done, nothing runs here.
  */
 static void serve_while_alone(cshim_progress *progress, uint32_t handle, look *last, uint32_t seen)

@@ -1,19 +1,19 @@
 /*
- * sleep.c - threads that wait without making progress calls, and those who wake them.
+ * sleep.c - threads that wait without making progress calls, and the threads that wake them.
  *
  * One thread at a time is the poller: it arms the links, so that peers ring, and sleeps in ppoll on
  * the descriptors. That is the leader or the service thread. Other waiting threads follow, each
  * with a futex of its own. Why no wake-up is lost:
  *
- *  1. What a thread may wait for (counters, tickets) changes under the lock, and event_seq with it.
- * Every thread that called the owner calls cshim_notify before it lets go of the lock.
+ *  1. Everything that a thread may wait for (counters, tickets) changes under the lock, and event_seq
+ * with it. Every thread that called the owner calls cshim_notify before it lets go of the lock.
  *  2. A follower is marked under the lock, after it has found its wait not over. A later change
  * comes after it has let go of the lock; the changing thread finds the mark and, if the wait is
  * over, stores WOKEN to its futex. The follower goes to sleep only by changing NONE to ASLEEP:
  * either that fails, or the other thread sees ASLEEP and wakes the futex.
  *  3. The leader enters its wait in progress->asleep under the lock before it polls. A later change
  * finds it there and writes the eventfd, which is level-triggered: it does not matter whether ppoll
- * has begun. What happens outside this process is the links' business: the owner's arm returns 1 if
+ * has begun. The links see to events from outside this process: the owner's arm returns 1 if
  * something came before they were armed.
  *  4. Followers need a leader or a poller. A thread follows only while there is one. The leader
  * gives its role up, and the service thread the poller's, under the lock, and calls
@@ -162,8 +162,9 @@ static void set_cancel(const cshim_wait *wait, int asleep)
 }
 
 /*
- * The thread is about to sleep in wait; 0: it must not. First it is entered, then the look: a
- * handler of its own that runs before the look is seen, one that runs later finds the wait.
+ * The thread is about to sleep in wait; 0: it must not. First it is entered, then the look: if a
+ * signal handler of its own runs before the look, the look sees that; if it runs later, it finds
+ * the wait.
  */
 static int sleep_begins(cshim_wait *wait)
 {

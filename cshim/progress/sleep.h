@@ -27,11 +27,11 @@ int cshim_poll_descriptors(cshim_progress *progress, cshim_wait *wait);
  * gives up its roles.
  */
 void cshim_sleep_ends(cshim_progress *progress, cshim_wait *wait);
-/* Wakes all followers, to find that the incarnation has ended. */
+/* Wakes all followers, to find that the generation has ended. */
 void cshim_wake_followers(cshim_progress *progress);
 
 /*
- * The body of the service thread; without the lock. Returns when the incarnation called handle has
+ * The body of the service thread; without the lock. Returns when the generation called handle has
  * ended.
  */
 void cshim_service_run(cshim_progress *progress, uint32_t handle);

@@ -2,9 +2,9 @@
  * threads.c - starts and ends the library's threads of a block: the service thread and the handler
  * threads.
  *
- * What is kept of the threads of one incarnation outlives the incarnation when that is ended by one
- * of its own threads, from a handler of the user's: such a thread is not waited for and ends once
- * the handler has returned.
+ * The record of the threads of one generation outlives the generation if one of its own threads
+ * ends it, from a handler of the user's: such a thread is not waited for and ends once the handler
+ * has returned.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,10 @@ typedef struct cshim_threads {
 	cshim_progress *progress;
 	uint32_t handle;
 	CSHIM_SHARED uint32_t running; /* atomic futex: members that have not ended */
-	/* atomic: members that have not ended, and who ends the incarnation; the last frees it */
+	/*
+	 * atomic: members that have not ended, and the thread that ends the generation; the last
+	 * frees it
+	 */
 	CSHIM_SHARED uint32_t holders;
 	cshim_threads_plan plan;
 	uint32_t count; /* members that were started */
@@ -163,7 +166,7 @@ int cshim_threads_probe(void)
 	return error;
 }
 
-/* The threads see by themselves that their incarnation has ended, once awake. */
+/* The threads see by themselves that their generation has ended, once awake. */
 static void wake_members(cshim_progress *progress)
 {
 	cshim_lock(progress);

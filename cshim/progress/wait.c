@@ -93,7 +93,7 @@ static void stop_leading(cshim_progress *progress, const cshim_wait *wait)
 
 typedef enum outcome { NOTHING, NEWS, DONE } outcome;
 
-/* One progress call for wait. The caller must find out whether the incarnation still lives. */
+/* One progress call for wait. The caller must find out whether the generation still lives. */
 static outcome call_for(cshim_progress *progress, cshim_wait *wait)
 {
 	const cshim_goal *goal = wait->goal;
@@ -106,7 +106,7 @@ static outcome call_for(cshim_progress *progress, cshim_wait *wait)
 		/* The handler may take long, and wait itself. */
 		stop_leading(progress, wait);
 		progress->owner.at->errors(progress, 1);
-		/* the next call looks, if the incarnation still lives */
+		/* the next call looks, if the generation still lives */
 		return flags & CSHIM_PROGRESS_TICKET ? DONE : NEWS;
 	}
 	if (goal->kind->over ? goal->kind->over(progress, goal)

@@ -1,10 +1,10 @@
 /*
  * wait.h - the one way of waiting: look, make progress calls, let others have the processor, sleep.
- * What for is a goal; how long each takes is its patience.
+ * A wait has a goal; its patience says how long each of these takes.
  *
  * Every function here runs under the lock, outside of handlers. The user may have locked it before,
  * any number of times: whenever the lock is let go all levels are, and they are all taken back.
- * Handlers run inside, so the incarnation may have ended.
+ * Handlers run inside, so the generation may have ended.
  */
 #ifndef CSHIM_WAIT_H
 #define CSHIM_WAIT_H
@@ -14,7 +14,7 @@
 
 typedef struct cshim_goal cshim_goal;
 
-/* What a look has seen. */
+/* Results of a look. */
 #define CSHIM_SEEN_OVER 1u /* the goal is reached */
 #define CSHIM_SEEN_NEWS 2u /* something came */
 #define CSHIM_SEEN_CALL 4u /* a progress call is due */
@@ -49,16 +49,16 @@ typedef struct cshim_patience {
 	 * At first, before other threads come into play. The lock stays with the caller, so this
 	 * ends when another wants it.
 	 */
-	int looks;          /* so many at most; news counts as one */
-	int looks_per_call; /* after so many without news a progress call is made */
+	int looks;          /* at most this number; news counts as one */
+	int looks_per_call; /* after this number without news a progress call is made */
 	int call_first;     /* begins with a progress call */
 	int yields;         /* gives the processor up before each progress call but the first */
 	int crowded;        /* also where threads are not to spin */
 	/* Then, while it leads: */
-	int glance; /* so many looks take the place of most progress calls; 0: none */
+	int glance; /* looks that take the place of most progress calls; 0: none */
 	/*
-	 * what it waits for wakes a sleeper soon: it sleeps if a yield was long, as somebody
-	 * computes there
+	 * the event that it waits for wakes a sleeper soon: it sleeps if a yield was long, as
+	 * another process computes there
 	 */
 	int sockets;
 	int sleeps; /* at once: it neither spins nor yields */
@@ -75,7 +75,7 @@ struct cshim_goal {
 /* How a wait ended. */
 enum {
 	CSHIM_WAIT_OVER,
-	CSHIM_WAIT_ENDED,       /* the incarnation has ended */
+	CSHIM_WAIT_ENDED,       /* the generation has ended */
 	CSHIM_WAIT_INTERRUPTED, /* by cshim_wait_interrupt */
 	CSHIM_WAIT_LATE,        /* it was until_ns */
 	CSHIM_WAIT_NOT_YET      /* of cshim_wait_soon: the rest is for cshim_wait_long */
@@ -89,7 +89,7 @@ typedef struct cshim_wait {
 	int following;           /* under the lock: its thread follows and was not woken yet */
 	int cancel;              /* its thread's own: whether it can be cancelled outside of this */
 	uint32_t depth;          /* levels of the lock that it gave up to sleep */
-	uint32_t handle;         /* constant: the incarnation */
+	uint32_t handle;         /* constant: the generation */
 	CSHIM_SHARED uint32_t signal;         /* atomic futex: of sleep.c */
 	cshim_waiting *shown;    /* its thread's own: its record; NULL: not long enough yet */
 	struct cshim_wait *next; /* list of all waits of the block, under the lock */
@@ -129,7 +129,7 @@ cshim_look(cshim_progress *progress, const cshim_goal_kind *kind, const cshim_go
 	return 0;
 }
 
-/* The incarnation called handle, or the goal, is over; else looks still. */
+/* The generation called handle, or the goal, is over; else looks still. */
 static inline int cshim_seen(cshim_progress *progress, uint32_t handle, uint32_t seen)
 {
 	if (__builtin_expect(!cshim_alive(progress, handle), 0))
