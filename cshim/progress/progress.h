@@ -208,7 +208,7 @@ static inline int cshim_alive(const cshim_progress *progress, uint32_t handle)
 	                       offsetof(cshim_progress, handle) == 4 &&
 	                       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	               "they make one word");
-	/* Acquire pairs with the release store of ACTIVE: a thread that sees ACTIVE sees the block filled. */
+	/* Acquire pairs with the release store of ACTIVE: its reader sees the block filled. */
 	return __atomic_load_n((const identity *)(const void *)progress, __ATOMIC_ACQUIRE) ==
 	       ((uint64_t)handle << 32 | CSHIM_ACTIVE);
 }
