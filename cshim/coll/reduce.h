@@ -2,7 +2,7 @@
  * reduce.h - reductions of uDAPL's collectives: op and type are the numbers of
  * DAT_IB_COLLECTIVE_REDUCE_DATA_OP and DAT_IB_COLLECTIVE_DATA_TYPE. Any thread, no state.
  *
- * What can be combined:
+ * Valid combinations:
  *
  *	MAX MIN SUM PROD               INT8 to LONG_DOUBLE
  *	LAND BAND LOR BOR LXOR BXOR    INT8 to UINT64
@@ -16,10 +16,10 @@
  * the left one, MAXLOC and MINLOC the one with the lower second part; +0 and -0 are equal. A NaN is
  * greater than any other value to MAX and MAXLOC and less to MIN and MINLOC: one NaN makes the
  * result a NaN, and in MAXLOC and MINLOC its rank is that of the NaN with the lowest rank. Which
- *NaN a SUM or PROD of two is, is not said. What these functions give for an element depends on that
+ * NaN a SUM or PROD of two NaNs is, is not specified. The result of an element depends on that
  * element's operands alone, not on count, alignment or the processor, and on its bytes: the padding
  * of a LONG_DOUBLE becomes zero, that of a pair is the chosen element's. MAX, MIN, MAXLOC and
- *MINLOC are associative, and so are all on integers; SUM and PROD of floating point are not.
+ * MINLOC are associative, and so are all on integers; SUM and PROD of floating point are not.
  *
  * Buffers may have any alignment.
  */

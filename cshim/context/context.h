@@ -51,7 +51,7 @@ typedef struct cshim_context {
 	uint32_t leaving;      /* under the lock: LAPI_Term has begun */
 	uint32_t lib_vers;     /* constant: lapi_info_t.lib_vers */
 	/*
-	 * atomic, written under the lock: LAPI_Setcntr_wstatus has been called in this incarnation
+	 * atomic, written under the lock: LAPI_Setcntr_wstatus has been called in this generation
 	 */
 	CSHIM_SHARED uint32_t listed;
 	/* under the lock: calls of LAPI_Waitcntr that had nothing to wait for */

@@ -17,7 +17,7 @@
 #include "progress/lock.h"
 #include "start/start.h"
 
-/* What the library shows; all else is hidden (-fvisibility=hidden, exports.map). */
+/* The library's exports; all else is hidden (-fvisibility=hidden, exports.map). */
 #pragma GCC visibility push(default)
 #include <lapi.h>
 #pragma GCC visibility pop
@@ -158,8 +158,8 @@ static inline int cshim_leave(cshim_context *context, int code)
 int cshim_refused(const char *call);
 
 /*
- * A call that works in the context of hndl, under its lock. What follows hndl is an expression of
- * its return code, in which that context is called context. CSHIM_CALL_WITHOUT needs no context,
+ * A call that works in the context of hndl, under its lock. After hndl comes an expression of the
+ * call's return code, in which that context is called context. CSHIM_CALL_WITHOUT needs no context,
  * and may be the first call that needs core.
  */
 /* clang-format off */
@@ -184,8 +184,8 @@ int cshim_refused(const char *call);
 
 /*
  * Adds to a counter, under the lock. While there is one context every thread that changes a counter
- * has the lock, so no locked instruction is needed; others read. Returns the new value. Release:
- * who sees it sees what was written before.
+ * has the lock, so no locked instruction is needed; others read. Returns the new value. Release: a
+ * thread that sees it sees what was written before.
  */
 static inline int cshim_counter_add(int *counter, int n)
 {

@@ -63,7 +63,7 @@ typedef struct cshim_error {
 	cshim_addr handler;
 	int32_t code, type, task, src;
 	int32_t ends;        /* 1: the context is broken; it ends when the handler has returned */
-	int32_t patience_ms; /* without a handler: for who may end the task before it does so itself */
+	int32_t patience_ms; /* without a handler: time for a launcher to end the task first */
 	/* 1: an operation of this task, of kind type, to or from failed_peer has failed by it.
 	   failed_addr is one of its addresses, failed_here: in this task's memory. */
 	int32_t failed, failed_peer, failed_here;
@@ -92,9 +92,9 @@ extern void golapi_completion_done(int context, uint64_t id);
 #define CSHIM_RMW_LAST CSHIM_COMPARE_AND_FETCH
 
 /*
- * What any call transfers: the members of all LAPI_Xfer structures; lapi.Transfer in core. Vectors
- * stand in tgt_addr and org_addr, a read-modify-write's variable and input too, an active message's
- * udata in org_addr, a group in tgt.
+ * The arguments of any call that transfers: the members of all LAPI_Xfer structures; lapi.Transfer
+ * in core. Vectors are in tgt_addr and org_addr, a read-modify-write's variable and input too, an
+ * active message's udata in org_addr, a group in tgt.
  */
 typedef struct cshim_transfer {
 	cshim_addr hdr_hdl, uhdr, tgt_addr, org_addr, prev_val;
@@ -178,8 +178,10 @@ extern int golapi_resume(int context, uint32_t dest);
 extern int golapi_counter_list(int context, cshim_addr cntr, int32_t num_dest, cshim_addr dest,
                                cshim_addr status, cshim_addr member);
 extern void golapi_counter_unlist(int context, cshim_addr cntr);
-/* What a purge, or the loss of a task, means to a thread that waits for a counter; each is reported
- * once. */
+/*
+ * The effect of a purge, or of the loss of a task, on a thread that waits for a counter; each is
+ * reported once.
+ */
 /* nothing: no task of its list was purged since it was asked last */
 #define CSHIM_COUNTER_QUIET 0
 #define CSHIM_COUNTER_PURGED 1   /* one was */
@@ -196,7 +198,7 @@ typedef struct cshim_header_result {
 	int32_t ret_flags, ctl_flags;
 } cshim_header_result;
 
-/* What the lane (lane.h) leaves to core. kind is an lapi_err_t. */
+/* The work that the lane (lane.h) leaves to core. kind is an lapi_err_t. */
 
 /*
  * Adds 1 to a counter that src named, in a message between this task and peer; the lane could not.

@@ -13,8 +13,8 @@ static uint32_t completion_threads(const lapi_info_t *info)
 }
 
 /*
- * A claimed block has no user yet; what the last incarnation left is cleared, except what counts
- * threads (progress.h).
+ * A claimed block has no user yet; the state of the last generation is cleared, except fields that
+ * count threads (progress.h).
  */
 static void clear(cshim_context *context, const lapi_info_t *info)
 {
@@ -28,7 +28,7 @@ static void clear(cshim_context *context, const lapi_info_t *info)
 	__atomic_store_n(&context->listed, 0, __ATOMIC_SEQ_CST);
 }
 
-/* Ends an incarnation in state ACTIVE; the caller owns the lock, which is free afterwards. */
+/* Ends a generation in state ACTIVE; the caller owns the lock, which is free afterwards. */
 static int tear_down(cshim_context *context)
 {
 	int rc;

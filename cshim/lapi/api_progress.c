@@ -15,8 +15,8 @@ static uint32_t call_once(cshim_context *context)
 }
 
 /*
- * Where tasks share processors, the one that this task waits for, in a loop of LAPI_Probe, may need
- * this one. A yield costs as much as some empty probes.
+ * Where tasks share processors, the task that this one waits for, in a loop of LAPI_Probe, may need
+ * this one's processor. A yield costs as much as some empty probes.
  */
 enum { IDLE_PER_YIELD = 16 };
 
@@ -59,7 +59,7 @@ int PLAPI_Probe(lapi_handle_t hndl)
 	return CSHIM_CALL(hndl, cshim_may_call(context, "LAPI_Probe") ?: cshim_probe(context));
 }
 
-/* What has been completed since the last call, by whichever thread. Under the lock. */
+/* The completions since the last call, by any thread. Under the lock. */
 static uint32_t take_state(cshim_context *context)
 {
 	uint32_t state = context->msg_state;

@@ -1,4 +1,4 @@
-/* api_util.c - LAPI_Util: one call for many things, told apart by the command's first member. */
+/* api_util.c - LAPI_Util: one call for many things, selected by the command's first member. */
 #include "lapi/internal.h"
 
 /* The commands that belong to a context; the caller owns its lock. */

@@ -56,7 +56,7 @@ int cshim_mpi_is_used(void)
 /*
  * The launcher acknowledges, on a loaded host after seconds. A task that is gone by then ends its
  * launcher's daemon by a broken pipe, and all tasks of the node. The limit is against launchers
- * that are stopped; of one that is gone poll tells at once.
+ * that are stopped; if the launcher is gone, poll returns at once.
  */
 enum { LEAVE_MS = 60000 };
 

@@ -1,7 +1,8 @@
 /*
  * exit_notice.c - a task that ends on purpose, by exit(0) or the end of main, but without
- * LAPI_Term, says so to the others' job sessions. Else they could not tell it from one that
- * crashed: tasks started by hand are no children of anybody who would know the status.
+ * LAPI_Term, sends a notice to the other tasks' job sessions. Else they could not distinguish it
+ * from a crashed task: if tasks are started by hand, no process that would know the status is their
+ * parent.
  *
  * Nothing here may wait for a lock that this thread has: exit may be called in a handler, in a
  * signal handler, with the context lock held. So core leaves the one record to be sent and the
@@ -74,7 +75,7 @@ void cshim_exit_notice_clear(int context)
 }
 
 static int waits;        /* its hub answers */
-static uint32_t answers; /* so many have come; atomic */
+static uint32_t answers; /* how many have come; atomic */
 
 void cshim_exit_notice_wait(void)
 {
@@ -87,9 +88,9 @@ void cshim_exit_notice_answered(void)
 }
 
 /*
- * Until an answer has come since so many, or the socket's other end is closed: there is no hub any
- * more. That the socket can be read says nothing, as it brings news of other tasks, too. The
- * threads that pass notice and answer on take no lock that this one may hold.
+ * Waits until an answer has come beyond the seen ones, or the socket's other end is closed: there
+ * is no hub any more. That the socket can be read proves nothing, as it brings news of other tasks,
+ * too. The threads that pass notice and answer on take no lock that this one may hold.
  */
 static void await_hub(const notice *f, uint32_t seen)
 {
@@ -103,9 +104,9 @@ static void await_hub(const notice *f, uint32_t seen)
 }
 
 /*
- * What this task has sent to other nodes is to arrive, though the process ends: its last messages
- * may wait for the peer's first answer, or be lost on the way. Not where this thread is in a
- * handler, or another has the lock for good. The limit is for peers that are stopped.
+ * Everything this task has sent to other nodes is to arrive, though the process ends: its last
+ * messages may wait for the peer's first answer, or be lost on the way. Not where this thread is in
+ * a handler, or another has the lock for good. The limit is for peers that are stopped.
  */
 static void flush(int index)
 {
@@ -130,8 +131,8 @@ static void flush(int index)
 }
 
 /*
- * Best effort: a socket that is full, or closed, is left alone. What was sent is not freed, as that
- * takes a lock.
+ * Best effort: a socket that is full, or closed, is left alone. The notices that were sent are not
+ * freed, as that takes a lock.
  */
 static void send_notices(int status)
 {

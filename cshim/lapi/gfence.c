@@ -10,13 +10,13 @@
 #include "lapi/waits.h"
 
 /*
- * Where tasks have a processor each, looks for about 40 us, what a sleep and a wake-up cost. The
- * last to arrive on a processor that tasks share looks for about 10 us, several switches on another
- * processor. Both begin with a progress call: a task that goes from one LAPI_Gfence to the next
- * serves others all the same.
+ * Where tasks have a processor each, a task looks for about 40 us, the cost of a sleep and a
+ * wake-up. The last to arrive on a processor that tasks share looks for about 10 us, several
+ * switches on another processor. Both begin with a progress call: a task that goes from one
+ * LAPI_Gfence to the next serves others all the same.
  *
  * A task that is not the last gives its processor to the others, after a progress call; once is
- * enough where all come at their time. What a wait has beyond that, for other threads and for
+ * enough where all come at their time. The further steps of a wait, for other threads and for
  * sleep, would be done again in each of the processor's tasks, out of cold caches.
  */
 /* clang-format off */

@@ -20,7 +20,7 @@ long long cshim_exit_clock(void); /* ms, for the exit handlers' limits */
 
 /* owner.c */
 
-/* What a context does for its progress block. */
+/* A context's functions for its progress block. */
 extern const cshim_owner cshim_lapi_owner;
 /* LAPI_ERR_UNKNOWN, with a message that names call: a handler that must not wait has called it. */
 int cshim_must_not_wait(cshim_context *context, const char *call);
@@ -44,13 +44,15 @@ static inline int cshim_may_wait(cshim_context *context, const char *call)
 	                                                 : cshim_may_call(context, call);
 }
 
-/* api_init.c: the incarnation ends as by LAPI_Term, without a word to core about what is under way.
- * The caller does not own the lock. */
+/*
+ * api_init.c: the generation ends as by LAPI_Term, without a word to core about what is under way.
+ * The caller does not own the lock.
+ */
 void cshim_end_broken(cshim_context *context, uint32_t handle);
 
 /* share.c; under the lock */
 
-/* What LAPI_Util(LAPI_GET_THREAD_FUNC) hands out. */
+/* The functions that LAPI_Util(LAPI_GET_THREAD_FUNC) hands out. */
 void cshim_share_functions(lapi_thread_func_t *functions);
 /* The context is about to leave ACTIVE: every wait on a condition variable ends with EINVAL. */
 void cshim_share_end(cshim_context *context);

@@ -8,9 +8,9 @@
 #include "context/golapi.h"
 
 /*
- * What the process sends to the session's sockets if it ends with status 0 but without LAPI_Term;
- * record and fds are copied. Set when a context begins, and again when a task that rejoins has a
- * new socket; cleared before the sockets close.
+ * The notice that the process sends to the session's sockets if it ends with status 0 but without
+ * LAPI_Term; record and fds are copied. Set when a context begins, and again when a task that
+ * rejoins has a new socket; cleared before the sockets close.
  */
 enum { CSHIM_EXIT_NOTICE_BYTES = 16 };
 void cshim_exit_notice_set(int context, const void *record, size_t bytes, const int *fds, size_t n);

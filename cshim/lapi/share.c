@@ -173,7 +173,9 @@ static int wait_on(cshim_context *context, const lapi_cond_t *cond, const struct
 	return ETIMEDOUT;
 }
 
-/* What both waits demand. The lock's owner cannot lose the context between this and the wait. */
+/*
+ * The conditions of both waits. The lock's owner cannot lose the context between this and the wait.
+ */
 static cshim_context *may_wait(lapi_handle_t hndl, lapi_cond_t *cond)
 {
 	cshim_context *context = cshim_find(hndl);

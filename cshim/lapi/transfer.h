@@ -12,8 +12,9 @@
 #include "lapi/waits.h"
 
 /*
- * Out of so many transfers one makes a progress call first, so that tasks which only send receive,
- * too. Enough that it does not show in the rate of small ones.
+ * Every CSHIM_SENDS_PER_CALL-th transfer makes a progress call first, so that tasks which only send
+ * receive, too. The number is large enough that the call does not show in the rate of small
+ * transfers.
  */
 #define CSHIM_SENDS_PER_CALL 64
 

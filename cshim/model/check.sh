@@ -1,8 +1,8 @@
-# What check-lane, check-lock and check-wait share; they source it. Runs models through spin, one on
-# each processor: as they are nothing may be found; with each of their defects something must be.
-# Without spin (Debian: spin) or a C compiler it says that all is skipped, which scripts/test.sh does
-# not count as passed. `expect` runs one, `large` one that has a smaller sister and takes long, only
-# if FULL is 1; `conclude` ends.
+# The common part of check-lane, check-lock and check-wait; they source it. Runs models through
+# spin, one on each processor: without a defect spin must find no error; with each defect it must
+# find one. Without spin (Debian: spin) or a C compiler it says that all is skipped, which
+# scripts/test.sh does not count as passed. `expect` runs one; `large` runs a model that has a
+# smaller sister and takes long, only if FULL is 1; `conclude` ends.
 set -u
 list=$(basename "$0")
 cd "$(dirname "$0")" || exit 2

@@ -1,4 +1,4 @@
-/* packets.c - see packets.h. What is not as usual is left to transport/verbs. */
+/* packets.c - see packets.h. Unusual cases are left to transport/verbs. */
 #include "packets/packets.h"
 
 #include <infiniband/verbs.h>
@@ -103,7 +103,7 @@ static void free_slot(verbs_link *link, int32_t slot)
 	link->free[at] = slot;
 }
 
-/* Gives the adapter what waits for that. What it does not take is free. */
+/* Gives the adapter the buffers that wait for that. Those that it refuses are free. */
 static void give_all_back(verbs_link *link, verbs_port *port)
 {
 	struct cshim_ibv_segment segments[VERBS_BACK];

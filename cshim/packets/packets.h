@@ -25,7 +25,7 @@
 #define VERBS_NEWS 64
 /* packets that were made and are not known to be complete, of one peer */
 #define VERBS_RING 48
-#define VERBS_SIGNAL 8        /* so many packets make one completion */
+#define VERBS_SIGNAL 8        /* every VERBS_SIGNAL-th packet makes a completion */
 #define VERBS_WINDOW 32       /* packets that a peer may send ahead */
 #define VERBS_HEADER_MAX 1024 /* bytes of a message's header */
 
@@ -44,8 +44,9 @@
 #define VERBS_ASKS 0x80u
 
 /*
- * Messages share a packet while so many packets are not known to be taken: with fewer, one that
- * goes at once is there sooner. A stream of small puts takes half the packets that it takes with 4.
+ * Messages share a packet while at least VERBS_BUSY packets are not known to be taken: with fewer,
+ * a message that goes at once arrives sooner. A stream of small puts takes half the packets that it
+ * takes with 4.
  */
 #define VERBS_BUSY 2
 #define VERBS_JOIN_MAX 512 /* bytes of a message that may, with its front */
@@ -83,9 +84,9 @@ typedef struct verbs_ring {
 	verbs_sent packets[VERBS_RING];
 } verbs_ring;
 
-/* What of a peer, and of its queue pair for packets, both use. */
+/* The state of a peer, and of its queue pair for packets, that both use. */
 typedef struct verbs_peer {
-	/* What is sent. */
+	/* Sending. */
 	uint64_t number; /* of the next packet */
 	uint64_t credit; /* the first number that may not be sent */
 	/* behind the number of the last packet of a message or a copied put */
@@ -93,7 +94,7 @@ typedef struct verbs_peer {
 	/* Marks, as laden is one: the peer was asked for a flush of all packets before asked, and
 	   has accepted those before flushed */
 	uint64_t asked, flushed;
-	/* What is received. */
+	/* Receiving. */
 	uint64_t expected; /* number of the next packet */
 	uint64_t granted;  /* the credit that was sent to the peer last */
 	/* by C: the mark of a flush that the peer asks for, and that C has yet to answer; 0: none
@@ -105,8 +106,8 @@ typedef struct verbs_peer {
 	uint32_t usable;
 	uint32_t waits;  /* by the link: something waits for room, so news are the link's */
 	uint32_t closed; /* by the owner: messages wait for room in front, or the task is gone */
-	uint32_t heard; /* by C: something has come, or was completed, that the link has yet to hear
-	                   of */
+	uint32_t heard; /* by C: something has come, or was completed, that the link has yet to
+	                   look at */
 	uint32_t failed; /* by C: a post has */
 	uint32_t listed; /* in verbs_link.news */
 	int32_t task;
@@ -178,7 +179,7 @@ typedef struct verbs_link {
 	int32_t limit_send;
 	int32_t num_free;
 	int32_t num_news;          /* more than VERBS_NEWS: all peers are to be asked */
-	uint32_t news[VERBS_NEWS]; /* tasks whose peers the link has to hear of */
+	uint32_t news[VERBS_NEWS]; /* tasks whose peers have news for the link */
 	uint64_t looks;            /* of C, since the link had a turn */
 	/* by C, since the link had a turn: it is to have one, beside what completions say */
 	uint32_t wants;
@@ -227,7 +228,7 @@ static inline verbs_peer *verbs_peer_of(const verbs_link *link, uint32_t task)
 	return (verbs_peer *)(uintptr_t)((const uint64_t *)(uintptr_t)link->peer_of)[task];
 }
 
-/* The link has to hear of peer. */
+/* The link has to learn of news of peer. */
 static inline void verbs_news(verbs_link *link, verbs_peer *peer)
 {
 	if (peer->listed)

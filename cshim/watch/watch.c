@@ -42,7 +42,7 @@ struct cshim_watch {
 	cshim_watch_event events[ROOM];
 };
 
-/* Of a kind that tells of no change: 0. */
+/* 0 if the kind of the message is no change of memory. */
 static uint64_t convert(const struct uffd_msg *message, cshim_watch_event *event)
 {
 	event->to = 0;

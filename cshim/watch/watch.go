@@ -1,4 +1,4 @@
-// Package watch tells of changes of memory. The C part (watch.h) says how, and from which threads
+// Package watch reports changes of memory. The C part (watch.h) says how, and from which threads
 // its functions may be called.
 package watch
 
@@ -51,7 +51,7 @@ func Open() (*Watch, error) {
 	return &Watch{c: c}, nil
 }
 
-// Look says whether no change is under way that was not told of, and whether Take has events.
+// Look says whether no change is under way that was not reported, and whether Take has events.
 func (w *Watch) Look() (settled, events bool) {
 	found := C.cshim_watch_look(w.c)
 	return found&C.CSHIM_WATCH_SETTLED != 0, found&C.CSHIM_WATCH_EVENTS != 0

@@ -1,11 +1,11 @@
 /*
- * watch.h - tells of changes of memory: that pages were unmapped, moved, or given back, so that
- * what an adapter has registered is no longer what the program sees. Knows nothing of the rest of
- * the library.
+ * watch.h - reports changes of memory: that pages were unmapped, moved, or given back, so that the
+ * memory an adapter has registered is no longer the memory the program sees. Knows nothing of the
+ * rest of the library.
  *
- * The kernel tells by a userfaultfd, and makes the thread that changes memory wait until the event
- * was read. A thread of this part reads. It takes no lock, allocates nothing and runs nothing of
- * Go, so that it reads whatever the waiting thread holds: the context lock, malloc's, the
+ * The kernel reports by a userfaultfd, and makes the thread that changes memory wait until the
+ * event was read. A thread of this part reads. It takes no lock, allocates nothing and runs nothing
+ * of Go, so that it reads whatever the waiting thread holds: the context lock, malloc's, the
  * run-time's while the world is stopped.
  */
 #ifndef CSHIM_WATCH_H
@@ -26,9 +26,9 @@ typedef struct {
 	uint64_t kind, lo, hi, to;
 } cshim_watch_event;
 
-/* What cshim_watch_look found, bits. */
+/* The results of cshim_watch_look, bits. */
 enum {
-	CSHIM_WATCH_SETTLED = 1, /* no change is under way that was not told of */
+	CSHIM_WATCH_SETTLED = 1, /* no change is under way that was not reported */
 	CSHIM_WATCH_EVENTS = 2   /* cshim_watch_take has some */
 };
 
