@@ -15,7 +15,7 @@ const (
 	over                     // it has ended, and waits for what links still have of it
 )
 
-// What a connection still has to send to its peer, bits of Conn.unsent.
+// The pending messages of a connection to its peer, bits of Conn.unsent.
 const (
 	tellDone = 1 << iota
 	tellReady
