@@ -30,7 +30,7 @@ type Network interface {
 	// them. Unlisten gives it back; a port may be open several times.
 	Listen(port cm.Port, at netip.Addr) error
 	Unlisten(port cm.Port)
-	// Receive gives what has come to OnPacket and OnRefused, at most max datagrams.
+	// Receive passes arrived datagrams to OnPacket and OnRefused, at most max.
 	Receive(max int, m Arrivals) int
 	// Woken makes the next Receive look at the sockets, which it does not each time.
 	Woken()

@@ -84,7 +84,7 @@ func (e *EP) Established(c *cm.Conn, private []byte) {
 		return
 	}
 	if c.Active {
-		c.Card = e.cardOf(d, p) // Ready tells it
+		c.Card = e.cardOf(d, p) // Ready carries it
 	}
 	e.Remote = c.Peer
 	if !e.join(p, &theirs) {
@@ -96,7 +96,7 @@ func (e *EP) Established(c *cm.Conn, private []byte) {
 	e.established(c.Active, private)
 }
 
-// established: the connection stands.
+// established: the connection is established.
 func (e *EP) established(active bool, private []byte) {
 	e.step(stepEstablished)
 	if active {
@@ -123,7 +123,7 @@ func (e *EP) tellConnection(number EventNumber, private []byte) {
 // Failed implements cm.Owner.
 func (e *EP) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 	e.ia.countFailure(why)
-	if c.Stood { // the peer has closed what it accepted before it knew that it stands
+	if c.Stood { // the peer has closed it after Accept, before Ready had arrived
 		e.left(c)
 		return
 	}
@@ -140,7 +140,7 @@ func (e *EP) Failed(c *cm.Conn, why cm.Reason, private []byte) {
 	e.failed(number, private)
 }
 
-// left: the peer has closed its end of a connection that stands here. Address handles stay.
+// left: the peer has closed its end of a connection that is established here. Address handles stay.
 func (e *EP) left(c *cm.Conn) {
 	if e.ud != nil {
 		e.ud.drop(c)
@@ -223,7 +223,7 @@ func (e *EP) Duplicate(of *EP, timeout int64, private []byte) codes.Return {
 	return e.Connect(of.Remote.Addr(), of.Qualifier, timeout, private)
 }
 
-// cardOf is what e tells its peer.
+// cardOf is the card that e sends its peer.
 func (e *EP) cardOf(d *dataLink, p *peer) [cm.CardSize]byte {
 	c := e.ia.library.node.cardOf(d, p)
 	c.reads = uint16(min(e.Attr.MaxReadsIn, MaxReads))

@@ -181,7 +181,7 @@ var messageCounters = map[cm.Kind]struct{ sent, sentAgain, heard, heardAgain int
 	cm.Refuse:  {0, 0, iaCMErrRefused, iaCMErrRefused},
 }
 
-// ofDatagrams is which counter stands for another where the connection is a UD endpoint's.
+// ofDatagrams is the counter to use for another where the connection is a UD endpoint's.
 var ofDatagrams = map[int]int{iaCMReqTX: iaCMAHReqTX, iaCMReqRX: iaCMAHReqRX}
 
 // Sent implements cm.Stats.

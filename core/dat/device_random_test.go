@@ -216,7 +216,8 @@ func TestDeviceRandom(t *testing.T) {
 	}
 }
 
-// TestDeviceIdentity: what queries tell is the adapter's own; what it cannot do is refused.
+// TestDeviceIdentity: queries return the adapter's own values; functions it does not have are
+// refused.
 func TestDeviceIdentity(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()

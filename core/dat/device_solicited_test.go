@@ -75,7 +75,7 @@ func TestDeviceSolicited(t *testing.T) {
 	_, _, r = b.recv.WaitEnd(1)
 	l.must("wait", r)
 
-	a, b = l.pair(solicitedReceives) // what has come before the end is no flushed receive
+	a, b = l.pair(solicitedReceives) // a message from before the end is no flushed receive
 	receive()
 	l.must("send", a.Post(PostArgs{Op: rc.Send, Triplets: a.h.local(0, 8)}))
 	l.must("disconnect", b.Disconnect(false))

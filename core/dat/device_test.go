@@ -113,7 +113,8 @@ func TestDeviceEnds(t *testing.T) {
 	delete(l.f.Silent, b.h.ia.Addr)
 }
 
-// TestDeviceNobody: who does not listen yet is asked again, who never does, not for ever.
+// TestDeviceNobody: a peer that does not listen yet is asked again, one that never listens, not for
+// ever.
 func TestDeviceNobody(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()

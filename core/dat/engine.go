@@ -8,7 +8,7 @@ import (
 	"lapi/core/dat/rc"
 )
 
-// Limits are what an adapter takes, as queries tell it.
+// Limits are the limits of an adapter, as queries return them.
 type Limits struct {
 	EPs, EVDs, PZs, SRQs, LMRs int32
 	DTOs, SRQDTOs              int32 // of an endpoint, of an SRQ
@@ -82,7 +82,8 @@ type way interface {
 	Post(r *rc.Request) bool
 	// Opened says whether it was connected.
 	Opened() bool
-	// Disconnect ends a connection, gracefully when what is posted is complete. EP.ended tells.
+	// Disconnect ends a connection, gracefully when all posts are complete. EP.ended reports
+	// that.
 	Disconnect(graceful bool)
 	// Discard ends what was never connected. Receives are flushed.
 	Discard()
@@ -106,7 +107,7 @@ type attempt interface {
 	Reject(now int64, private []byte) error
 	// Close ends it; the peer of an attempt is notified.
 	Close(now int64)
-	// Confirm tells the peer once more, if that may be needed, that the connection stands.
+	// Confirm repeats to the peer, if that may be needed, that the connection is established.
 	Confirm()
 	Number() uint64
 	// Own says whose it is: an endpoint's, a request's, or nil.

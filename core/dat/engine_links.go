@@ -92,7 +92,7 @@ func (linkWay) postDatagram(*datagram, *AH, uint32, []Triplet, []rc.Segment) cod
 	return codes.InvalidState.With(codes.NoSubtype)
 }
 
-// datagrams is the way of a UD endpoint over links: receives wait for whoever sends.
+// datagrams is the way of a UD endpoint over links: its receives take messages of any sender.
 type datagrams struct {
 	linkWay
 	ud *udState

@@ -43,7 +43,7 @@ type Attr struct {
 	MaxRDMAReadIOV, MaxRDMAWriteIOV int32
 }
 
-// Limits of the adapters, which queries tell. All handles of a process are 1<<20.
+// Limits of the adapters, which queries return. All handles of a process are 1<<20.
 const (
 	MaxLMRs     = 1 << 16
 	MaxRMRs     = 1 << 15
@@ -299,7 +299,7 @@ func (e *EP) LocalAddress() uint64 {
 	return e.ia.Address()
 }
 
-// Idle is what dat_ep_get_status tells: receives and requests that are posted.
+// Idle is the result of dat_ep_get_status: receives and requests that are posted.
 func (e *EP) Idle() (receives, requests int) {
 	requests, receives = e.outstanding()
 	return receives, requests

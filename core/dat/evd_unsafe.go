@@ -24,7 +24,7 @@ const (
 	evdAll = EVDSoftware | EVDCR | EVDDTO | EVDConnection | EVDBind | EVDAsync | EVDExtension
 )
 
-// EVDState is what dat_evd_query tells (DAT_EVD_STATE).
+// EVDState is the state that dat_evd_query returns (DAT_EVD_STATE).
 type EVDState uint32
 
 // The states.
@@ -39,8 +39,8 @@ const (
 // EVDMax is the longest queue of an EVD.
 const EVDMax = 1 << 22
 
-// EVD is a queue of events, which C has (cshim/dat/evd): what is here is only how it was made and
-// its users.
+// EVD is a queue of events, which C has (cshim/dat/evd): here is only how it was made, and its
+// users.
 type EVD struct {
 	base
 	Flags EVDFlags
@@ -139,7 +139,7 @@ func (e *EVD) release() {
 // Size is how many events fit.
 func (e *EVD) Size() int { return int(e.queue.Size) }
 
-// State is what a query tells.
+// State is the result of a query.
 func (e *EVD) State() EVDState {
 	s := EVDEnabled
 	if e.queue.Flags&layout.QueueDisabled != 0 {

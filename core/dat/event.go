@@ -2,7 +2,7 @@ package dat
 
 import "encoding/binary"
 
-// EventNumber says what an event tells (DAT_EVENT_NUMBER).
+// EventNumber says what an event reports (DAT_EVENT_NUMBER).
 type EventNumber uint32
 
 // The events.

@@ -43,7 +43,7 @@ func newStory(t *testing.T, seed uint64) *story {
 	return s
 }
 
-// tell lets the next thing happen; false: the story is over.
+// tell makes the next step; false: the story is over.
 func (s *story) tell() bool {
 	if !s.net.Step() {
 		return false

@@ -40,7 +40,7 @@ type Collective struct {
 	tag        uint32
 	touched    bool
 	view       *view.Group // C's; nil: not all members are connected yet
-	engine     uint32      // layout.DatEngine, of a group that stands
+	engine     uint32      // layout.DatEngine, of a group that is made
 	rails      *rails      // nil: there are none
 	processors uint16      // see Config
 	longDouble uint8       // likewise
@@ -186,7 +186,7 @@ func (c *Collective) connected() {
 	}
 }
 
-// fail: no group comes about.
+// fail: the group cannot be made.
 func (c *Collective) fail() {
 	if c.over || c.made {
 		return
@@ -242,8 +242,8 @@ func (c *Collective) Free() codes.Return {
 // discard implements Object.
 func (c *Collective) discard() { c.end() }
 
-// LeaveGroups is for a process that ends: its groups end, and the members have what was sent to
-// them before it returns, if they live.
+// LeaveGroups is for a process that ends: its groups end, and the members have received everything
+// sent to them before it returns, if they live.
 func (l *Library) LeaveGroups() {
 	some := false
 	for _, c := range l.groups.list {
@@ -440,7 +440,7 @@ func (g *groupTable) nextTimeout(waiting bool) (next int64) {
 	return progress.Earlier(next, g.nextRails())
 }
 
-// close gives back what is left with the last adapter.
+// close releases the rest with the last adapter.
 func (g *groupTable) close() {
 	g.closePorts()
 	for _, b := range g.blocks {

@@ -62,7 +62,8 @@ func (w *areaWord) read(b []byte) bool {
 	return true
 }
 
-// neighbourOf is the process of the node that a member is; nil: it is none, or is this one.
+// neighbourOf is the process of the node that the member is; nil: it is on another node, or is this
+// one.
 func (f *groupMember) neighbourOf() *neighbour {
 	if f.peer == nil || f.peer.data == nil {
 		return nil
@@ -125,7 +126,7 @@ func (f *groupMember) publishArea(n *neighbour, file int) {
 	n.line.Send(m) // if it cannot be sent, the line has ended: then the group fails
 }
 
-// onArea takes the first member's word; false: it is none.
+// onArea takes the first member's message; false: it is none.
 func (u linkUse) onArea(n *neighbour, m *wire.Message, g *greeting) bool {
 	l := u.l
 	var w areaWord

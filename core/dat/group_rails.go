@@ -65,7 +65,7 @@ const (
 	railReserve  = 4   // of these, for the last one
 	railPauseMin = 500e3
 	railPauseMax = 16e6 // ns
-	railLeave    = 2e9  // ns that the end of a group waits for what was sent
+	railLeave    = 2e9  // ns that the end of a group waits for sent data
 	railProbe    = 1e9  // ns from one look for the peers to the next
 	railVersion  = 1
 	railWriteMax = 1 << 30 // bytes of one write
@@ -264,7 +264,7 @@ func (r *rails) Activate(rank int) {
 	r.ranks = append(r.ranks, rank)
 }
 
-// leave begins the end: what was sent is to arrive, as members may need it that have not come so far.
+// leave begins the end: sent data must still arrive, as members that are behind may need it.
 func (r *rails) leave() {
 	if r.leaving {
 		return

@@ -69,8 +69,8 @@ func (m *simMember) broadcast(rank, root, n, at int, value uint64) *coll.Args {
 }
 
 // TestRailsCarryOperations: with members on adapters of several nodes, operations of each length
-// come to the right results by RDMA, whoever does the short ones; queue pairs lead to members a power
-// of two away alone; and after the end of the groups nothing is left.
+// have the right results by RDMA, whichever engine does the short ones; queue pairs lead only to
+// members a power of two away; and after the end of the groups nothing is left.
 func TestRailsCarryOperations(t *testing.T) {
 	for _, n := range []int{2, 3, 4, 5, 8} {
 		for _, short := range []bool{false, true} {

@@ -159,7 +159,7 @@ func (c *Collective) Woken(from int) {
 	}
 }
 
-// turn goes on with the rails of a group that stands; it returns how much happened.
+// turn goes on with the rails of a group that is made; it returns how much progress it made.
 func (r *rails) turn() (n int) {
 	c := r.c
 	if c.over || c.view == nil || !c.made {
@@ -203,7 +203,8 @@ func (r *rails) turn() (n int) {
 	return n
 }
 
-// failShort fails what is posted to a group of C's: first what the plan has of it, which is older.
+// failShort fails the operations posted to a group of C's: first those of the plan, which are
+// older.
 func (c *Collective) failShort() {
 	c.sync()
 	c.view.FailAll()

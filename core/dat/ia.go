@@ -53,7 +53,7 @@ func (ia *IA) remove(o Object) {
 // Device is the name of the network interface.
 func (ia *IA) Device() string { return ia.port.Name }
 
-// asyncError tells the consumer of something that belongs to no call.
+// asyncError reports to the consumer an error that belongs to no call.
 func (ia *IA) asyncError(number EventNumber, h Handle, reason uint32) {
 	ia.count(iaAsyncError)
 	if ia.Async != nil {

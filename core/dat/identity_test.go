@@ -35,8 +35,8 @@ func (w *world) send(a, b *simEnd, text string) bool {
 	return string(b.p.memory[:len(text)]) == text
 }
 
-// TestClaimedNumber: a process that claims another's number neither takes that one's data nor keeps
-// it out, whoever of them comes first and whoever connects.
+// TestClaimedNumber: a process that claims another's number neither gets the other's data nor keeps
+// it out, whichever of them comes first and whichever connects.
 func TestClaimedNumber(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		for _, active := range []bool{true, false} {
@@ -69,7 +69,8 @@ func TestClaimedNumber(t *testing.T) {
 	}
 }
 
-// TestClaimedNumberInGroup: a group of two members of one number comes about, and each gets its own.
+// TestClaimedNumberInGroup: a group of two members of one number is made, and each gets its own
+// data.
 func TestClaimedNumberInGroup(t *testing.T) {
 	w, server, _, thief := thieves(t)
 	a, b := thief.end(nil), server.end(nil)

@@ -81,8 +81,8 @@ type region struct {
 	window *device.Window // of an RDMA adapter, once that is bound
 }
 
-// contexts are what the contexts of triplets name, of all adapters: who looks one up knows the
-// protection zone. A context is an index, and 12 bits that change with every use of the place.
+// contexts maps the contexts of triplets to memory, of all adapters: a look-up knows the protection
+// zone. A context is an index, and 12 bits that change with every use of the place.
 type contexts struct {
 	places []contextPlace
 	free   []uint32

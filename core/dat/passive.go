@@ -40,7 +40,7 @@ type CR struct {
 	DataAt   uint64
 	DataSize int
 
-	data []byte // what DataAt showed the consumer, who may have changed it there
+	data []byte // the data at DataAt as received: the consumer may have changed it there
 	arrival
 	ep   *EP  // of an RSP, or of a PSP that provides
 	gone bool // the active side has given up

@@ -160,8 +160,9 @@ func (ps *peers) dataLinkAt(local netip.Addr) (*dataLink, error) {
 // msgPing asks for a sign of life.
 const msgPing transport.MsgID = 20
 
-// findPeer is the process at the other end of c, by the link d; a new one gets a number. That it has
-// the key c.PeerKey is proved when c is established; c.Pair is the secret with whoever has it.
+// findPeer is the process at the other end of c, by the link d; a new one gets a number. That it
+// has the key c.PeerKey is proved when c is established; c.Pair is the secret with the owner of
+// that key.
 func (ps *peers) findPeer(d *dataLink, c *cm.Conn) *peer {
 	if c.PeerKey == ps.machine.PublicKey() {
 		return ps.myself()

@@ -10,12 +10,12 @@ import (
 	"lapi/transport/layout"
 )
 
-// The protection table of a process (cshim/dat/rc/end.h) is what its peers of the node look up
+// The protection table of a process (cshim/dat/rc/end.h) is looked up by its peers of the node
 // before they write or read its memory by themselves. Each maps the other's, and only if both do
-// may either copy: who takes a right away must see the other's copies.
+// may either copy: a process that withdraws a right must see the other's copies.
 //
-// Core writes the own table. To take something away is to clear it, and then to wait until each
-// copy that may have found it is over.
+// Core writes the own table. To withdraw something is to clear it, and then to wait until each copy
+// that may have found it is over.
 
 // TableMaker is a Network whose processes can share tables.
 type TableMaker interface {

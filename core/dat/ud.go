@@ -78,14 +78,14 @@ func newUD(e *EP, qpn uint32) *udState {
 	return &udState{e: e, qpn: qpn, asked: map[attempt][]byte{}}
 }
 
-// close ends the attempts, and what is posted.
+// close ends the attempts, and everything posted.
 func (u *udState) close() {
 	e := u.e
 	for _, c := range slices.Clone(u.attempts) {
 		c.Confirm()
 		c.Close(e.now())
 	}
-	for c := range u.asked { // accepted, and the peer may not know that it stands
+	for c := range u.asked { // accepted, and the peer may not know it yet
 		c.Close(e.now())
 	}
 	if e.conn != nil {

@@ -126,7 +126,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestLongWait: who waits long for the decision is connected in the end, and asks rarely meanwhile.
+// TestLongWait: a side that waits long for the decision is connected in the end, and asks rarely.
 func TestLongWait(t *testing.T) {
 	n := newNetwork(t, 6)
 	a, b := n.host(""), n.host("")

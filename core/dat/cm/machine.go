@@ -26,7 +26,7 @@ type Outlet interface {
 	Release(by Port)
 }
 
-// Reason is why a connection has not come about.
+// Reason is why a connection was not made.
 type Reason int
 
 // The reasons.
@@ -160,7 +160,7 @@ type Conn struct {
 	Stood     bool // it was established here
 	Peer      netip.AddrPort
 	Local     netip.Addr     // of a passive one: where the request has come to
-	Card      [CardSize]byte // what the owner tells the peer; it may change until the next message
+	Card      [CardSize]byte // the owner's data for the peer; it may change until the next message
 	PeerCard  [CardSize]byte // the newest; of an active connection once it is accepted
 	Secret    Secret         // once the peer's key is known
 	Pair      Secret         // likewise: the same for all connections of the two processes
@@ -173,7 +173,7 @@ type Conn struct {
 	listener *Listener // of a passive one, while it is pending
 	number   uint64
 	remote   uint64 // the peer's number, 0: unknown
-	private  []byte // to send; while confirming, what has come
+	private  []byte // to send; while confirming, the data received
 	cookie   uint64 // to send: the peer's, or of an earlier connection to it; 0: none is known
 	refusals int
 	said     uint16 // kinds of messages that were sent, a bit each
@@ -288,8 +288,8 @@ func (c *Conn) Close(now int64) {
 	}
 }
 
-// Confirm tells the passive side once more that the connection is there. It is for owners whose
-// data does not tell that: what has come last may have been lost, and c is about to be forgotten.
+// Confirm repeats to the passive side that the connection is established. It is for owners whose
+// data does not show that: the last message may have been lost, and c is about to be forgotten.
 func (c *Conn) Confirm() {
 	if c.Active && c.state == established {
 		c.send(Ready)

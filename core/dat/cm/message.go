@@ -25,7 +25,7 @@ const (
 // Sizes in bytes.
 const (
 	PrivateMax  = 256 // private data
-	CardSize    = 96  // what the owners tell each other
+	CardSize    = 96  // the owners' data for each other
 	keySize     = 32
 	proofSize   = 16
 	provedSize  = 64 + keySize + CardSize + PrivateMax

@@ -13,7 +13,7 @@ import (
 // Secret is what the two ends of a connection share, and nobody else.
 type Secret [32]byte
 
-// PublicKey is a process's identity: who has the private key to it is that process.
+// PublicKey is a process's identity: the process that has its private key.
 type PublicKey [keySize]byte
 
 // NewKey makes a process's key of unpredictable numbers.
@@ -84,8 +84,8 @@ func proved(key, b []byte) bool { return hmac.Equal(proof(key, b), b[provedSize:
 // cookieLife is for how long a cookie is good, at least; at most for twice that. In ns.
 const cookieLife = 60e9
 
-// cookie is what a request from an address must bring. Only a process that gets what is sent to that
-// address knows it.
+// cookie is the cookie that a request from an address must bring. Only a process that receives
+// packets sent to that address knows it.
 func (m *Machine) cookie(now int64, from netip.AddrPort) uint64 {
 	h := hmac.New(sha256.New, m.cookieKey[:])
 	ip := from.Addr().As16()
@@ -101,7 +101,7 @@ func (m *Machine) cookie(now int64, from netip.AddrPort) uint64 {
 	return c
 }
 
-// reaches says whether a request proves that what is sent to its address reaches its sender.
+// reaches says whether a request proves that packets to its address reach its sender.
 func (m *Machine) reaches(now int64, from netip.AddrPort, msg *Message) bool {
 	return msg.Cookie == m.cookie(now, from) || msg.Cookie == m.cookie(now-cookieLife, from)
 }
@@ -117,7 +117,7 @@ func (m *Machine) keepCookie(peer netip.AddrPort, cookie uint64) {
 	m.cookies[peer] = cookie
 }
 
-// Proof proves that who says b, for one purpose, has the secret: 32 bytes.
+// Proof proves that the sender of b, for one purpose, has the secret: 32 bytes.
 func (s Secret) Proof(purpose string, b []byte) []byte {
 	h := hmac.New(sha256.New, s.Derive(purpose, len(s)))
 	h.Write(b)

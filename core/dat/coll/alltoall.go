@@ -37,7 +37,7 @@ func (p *planner) joinLeaders() {
 	}
 }
 
-// aside is a copy of what is received into: of an operation in place.
+// aside is a copy of the memory that is received into: of an operation in place.
 func (p *planner) aside() (parts Parts) {
 	g, a := p.g, p.a
 	all := p.room(a.Recv.total(g.Size))

@@ -260,7 +260,7 @@ func (c *call) reduction(n *net, size uint64, inPlace bool) {
 	}
 }
 
-// check compares what has come with what was wanted.
+// check compares the results with the wanted ones.
 func (c *call) check(n *net, what string) {
 	n.t.Helper()
 	for i, want := range c.want {

@@ -14,7 +14,7 @@
 //	arguments.go  an operation's arguments
 //	plan.go       Plan: rounds of transfers and of work on memory
 //	route.go      short parts between nodes, by their leaders
-//	nodes.go      which members share a node, and who leads there
+//	nodes.go      which members share a node, and their leaders
 //	broadcast.go, gather.go, alltoall.go, reduce.go, scan.go
 //	              the plans of the operations
 //

@@ -55,8 +55,8 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// TestFree: a member that frees its group has its events at once, and holds nobody up: what it has
-// completed completes at the others, what it has not fails there.
+// TestFree: a member that frees its group has its events at once, and holds nobody up: operations
+// it has completed complete at the others, the rest fails there.
 func TestFree(t *testing.T) {
 	for seed := range uint64(100) {
 		size := 2 + int(seed)%6
@@ -144,7 +144,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestFreePending: what is posted fails at the call.
+// TestFreePending: posted operations fail at the call.
 func TestFreePending(t *testing.T) {
 	n := newNet(t, 1, 3, nil, 2048)
 	for range 3 {

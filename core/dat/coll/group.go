@@ -38,7 +38,7 @@ const fragmentCost = 64
 // Operation is an operation of a group, from Post until Completed.
 type Operation struct {
 	Args
-	Failed bool // not all of it has come about
+	Failed bool // not all of it was done
 
 	plan    *Plan
 	at      int  // round

@@ -6,8 +6,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// Connect is the kind of the exchange by which rails are made, before the group stands. No event has
-// it.
+// Connect is the kind of the exchange by which rails are made, before the group is made. No event
+// has it.
 const Connect Kind = 1
 
 // Meeting is what the exchange needs of the owner of rails.

@@ -33,7 +33,7 @@ type packet struct {
 	op       *transport.Op // still has memory
 }
 
-// end is one member: its group, what has completed.
+// end is one member: its group and its completions.
 type end struct {
 	n    *net
 	rank int

@@ -65,7 +65,7 @@ func (n *nodes) inOrder() bool {
 	return true
 }
 
-// leaders is the team of the leaders; root, if it is a rank, stands for its node.
+// leaders is the team of the leaders; root, if it is a rank, leads its node.
 func (n *nodes) leaders(g *Group, root int) (t team) {
 	t.ranks = slices.Clone(n.list)
 	if root >= 0 {

@@ -22,7 +22,7 @@ type transfer struct {
 	rank   int
 	span   Span
 	atMost bool    // to receive: a shorter one will do
-	length *uint64 // becomes how long what is received is
+	length *uint64 // becomes the length of the received data
 }
 
 // work is done at the member itself.

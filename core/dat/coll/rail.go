@@ -266,7 +266,7 @@ func (g *Group) railLost(rank int) {
 	}
 }
 
-// sendParts sends what is left of a message; true: that is all.
+// sendParts sends the rest of a message; true: that is all.
 func (g *Group) sendParts(rank int, x *outgoing) bool {
 	for {
 		n := min(x.span.N-x.at, RailPartMax)

@@ -7,9 +7,10 @@ import (
 )
 
 // Short parts that go from one node to another travel together, in bundles: members give them to
-// their leader, leaders exchange them and give them on. No member knows how long the parts of
-// others are, so each stands behind its length, and the plan goes on when bundles are here. Of a
-// long part only the length goes so. It comes by itself after that, as parts within a node do.
+// their leader, leaders exchange them and pass them on. No member knows how long the parts of
+// others are, so each part follows its length, and the plan goes on when bundles have arrived. Of a
+// long part only the length goes this way. The part comes by itself after that, as parts within a
+// node do.
 
 // bundlesMax is how much memory a leader spends on bundles of one kind, about. routedMax is up to
 // how many bytes a part goes with others, if there is room.
@@ -179,7 +180,7 @@ func (x *routed) exchange() bool {
 	return !x.failed
 }
 
-// deliver gives this leader's members what has come for them.
+// deliver gives this leader's members the parts that have arrived for them.
 func (x *routed) deliver(in []*bundle) bool {
 	down := map[int]*bundle{}
 	for _, m := range x.local.ranks {

@@ -123,7 +123,7 @@ func (c *Call) terms(e Endpoint, private []byte) ibv.Terms {
 		ReadsIn: uint8(q.config.ReadsIn), ReadsOut: uint8(q.config.ReadsOut)}
 }
 
-// onEvent takes what has happened to an ID.
+// onEvent takes an event of an ID.
 func (k *Device) onEvent(e *ibv.CMEvent) {
 	if e.Kind == ibv.Requested {
 		k.onRequest(e)
@@ -150,8 +150,8 @@ func (k *Device) onEvent(e *ibv.CMEvent) {
 	}
 }
 
-// onBreak: something has come for a connection that stands. A rejection means that the peer has
-// closed it before it knew that it stands.
+// onBreak: an event has arrived for an established connection. A rejection means that the peer has
+// closed it before it knew that it is established.
 func (c *Call) onBreak(ep Endpoint, e *ibv.CMEvent) {
 	switch e.Kind {
 	case ibv.Rejected:
@@ -352,8 +352,8 @@ func (c *Call) left() {
 	}
 }
 
-// Close ends an attempt; its peer is notified. Of a connection that stands, or has ended, the
-// endpoint takes care.
+// Close ends an attempt; its peer is notified. If the connection is established, or has ended, the
+// endpoint takes care of it.
 func (c *Call) Close() {
 	if c.state != standing && c.state != leaving {
 		c.free()

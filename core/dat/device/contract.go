@@ -64,7 +64,7 @@ type Endpoint interface {
 	Abandoned() bool
 	// Completed: a bind is complete.
 	Completed(r *rc.Request)
-	// Established: the connection stands. private is that of the peer's acceptance.
+	// Established: the connection is established. private is that of the peer's acceptance.
 	Established(active bool, private []byte)
 	// Reached: an attempt for datagrams has found the peer. False: the endpoint has no place for
 	// the path, which then ends.

@@ -186,7 +186,7 @@ func (k *Device) drain(p *pool) (n int) {
 	return n
 }
 
-// events takes what has happened to connections, and to the adapter.
+// events takes the events of connections, and of the adapter.
 func (k *Device) events() (n int) {
 	for {
 		e := k.d.CMEvent()

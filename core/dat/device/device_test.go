@@ -301,8 +301,8 @@ func TestEventLosesNoCompletion(t *testing.T) {
 	}
 }
 
-// TestQueueFails: what was posted over a completion queue that fails is flushed, once; that is
-// reported once, however often the adapter does; and pairs of later have another queue.
+// TestQueueFails: requests posted over a completion queue that fails are flushed, once; that is
+// reported once, however often the adapter does; and later pairs have another queue.
 func TestQueueFails(t *testing.T) {
 	for _, solicited := range []bool{false, true} {
 		l := newLab(t, 2)

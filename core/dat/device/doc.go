@@ -1,7 +1,7 @@
-// Package device is RDMA adapters as uDAPL uses them: queue pairs that complete what is posted in
-// order, and end as connections do; connections and listeners of the RDMA connection manager; memory,
-// windows, shared queues. It knows none of the program's handles, events or states: package dat,
-// whose engine for adapters it is, is notified by the small interfaces of contract.go.
+// Package device is RDMA adapters as uDAPL uses them: queue pairs that complete posts in order, and
+// end as connections do; connections and listeners of the RDMA connection manager; memory, windows,
+// shared queues. It knows none of the program's handles, events or states: package dat, whose
+// engine for adapters it is, is notified by the small interfaces of contract.go.
 //
 //	contract.go   those interfaces, and plain types
 //	device.go     a Device; completion queues; progress, sleep

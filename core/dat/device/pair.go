@@ -88,7 +88,7 @@ func (q *Pair) Posted() (requests, receives int) {
 	return q.c.Posted()
 }
 
-// Counters are the endpoint's, as C has counted: whoever takes them clears them.
+// Counters are the endpoint's, as C has counted: taking them clears them.
 func (q *Pair) Counters() []uint64 {
 	if q.c == (dev.Pair{}) {
 		return nil
@@ -341,7 +341,7 @@ func (k *Device) endBroken() (n int) {
 	return n
 }
 
-// flush ends what was posted, and the queue pair.
+// flush ends all posts, and the queue pair.
 func (q *Pair) flush() {
 	q.open = false
 	if q.c == (dev.Pair{}) {
@@ -369,7 +369,7 @@ func (q *Pair) connected(c *Call, readsOut int) {
 	q.show()
 }
 
-// over ends a connection that stands, other than by the program.
+// over ends an established connection, other than by the program.
 func (q *Pair) over(how rc.Ending) {
 	c := q.call
 	q.flush()
@@ -391,8 +391,8 @@ func (q *Pair) hangUp(graceful bool) {
 // Opened says whether it was connected.
 func (q *Pair) Opened() bool { return q.opened }
 
-// Disconnect ends the connection, gracefully when what is posted is complete. Endpoint.Ended
-// reports that.
+// Disconnect ends the connection, gracefully when all posts are complete. Endpoint.Ended reports
+// that.
 func (q *Pair) Disconnect(graceful bool) {
 	requests, _ := q.Posted()
 	switch {

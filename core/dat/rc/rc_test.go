@@ -298,8 +298,8 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestOrder: whoever sees a byte of a write's last word, or an event of a later request, sees all
-// before.
+// TestOrder: a reader that sees a byte of a write's last word, or an event of a later request, sees
+// all before.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(100) {
 		a, b := pair(t, seed, func(l *link) { l.queued, l.busy = 0.2, 0.1 })

@@ -182,7 +182,7 @@ func (n *Network) knock() {
 			return
 		case wire.ErrStranger:
 			continue
-		default: // no descriptors: else it would be looked at for ever; who dials uses UDP at once
+		default: // no descriptors: else it is looked at for ever; the dialer uses UDP at once
 			n.shutDoor()
 			return
 		}

@@ -130,8 +130,8 @@ func TestOrderOfEvents(t *testing.T) {
 	}
 }
 
-// TestStrangers: who comes to the door and is no peer, or has not its secret, gets nothing and
-// harms nobody.
+// TestStrangers: a client of the door that is no peer, or does not have a peer's secret, gets
+// nothing and harms nobody.
 func TestStrangers(t *testing.T) {
 	p, q := newProcess(t), newProcess(t)
 	connect(t, p.end(nil, 0), q.end(nil, 0))

@@ -20,8 +20,8 @@ func tableAt(address uint64) *layout.DatTable {
 	return *(**layout.DatTable)(unsafe.Pointer(&at))
 }
 
-// TestTakenAway: who frees memory, its window or its connection waits for the copies that peers are
-// at, and no peer finds it any more.
+// TestTakenAway: freeing memory, its window or its connection waits for copies of peers that are
+// under way, and no peer finds it any more.
 func TestTakenAway(t *testing.T) {
 	for name, take := range map[string]func(q *process, b *end, w *dat.RMR) codes.Return{
 		"lmr": func(q *process, _ *end, _ *dat.RMR) codes.Return { return q.lmr.Free() },
