@@ -55,7 +55,7 @@ func (g *groupTable) processors() uint16 {
 // isCrowded says whether that number of members on this process's processors share them.
 func isCrowded(members int) bool { return members > runtime.NumCPU() }
 
-// nodePeer is what C has of the link to a member; nil: it is none of another process of this node.
+// nodePeer is C's record of the link to a member; nil: the member is no other process of this node.
 func (f *groupMember) nodePeer() (*layout.NodeLink, *layout.NodePeer) {
 	if f.peer == nil {
 		return nil, nil

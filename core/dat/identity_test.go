@@ -186,7 +186,7 @@ func TestUnfinishedAttempts(t *testing.T) {
 }
 
 // TestGroupRequestsBounded: requests for groups that nobody makes keep a bounded number of places,
-// take none from other requests, and a group that is made late comes about all the same.
+// take none from other requests, and a group that is made late is still made.
 func TestGroupRequestsBounded(t *testing.T) {
 	w := newWorld(t, 14, 3, simnet.Way{})
 	server, flooder := w.procs[0], w.procs[1]
@@ -282,7 +282,7 @@ func TestClaimedServicePoint(t *testing.T) {
 }
 
 // TestClaimedMember: in a group of blobs a process with another key than a member's blob has is not
-// taken for that member, and the group comes about with the right one.
+// taken for that member, and the group is made with the right one.
 func TestClaimedMember(t *testing.T) {
 	w, server, _, thief := thieves(t)
 	list := w.members(2)

@@ -107,7 +107,7 @@ const (
 	drainStep = 1e9
 )
 
-// drain waits until the peers have what was sent to them.
+// drain waits until the peers have everything sent to them.
 func (l *Library) drain() {
 	whole := l.cfg.Clock() + drainTime
 	end := func() int64 { return min(l.cfg.Clock()+drainStep, whole) }
@@ -179,7 +179,7 @@ func (l *Library) Descriptors() []int {
 	return l.network.Descriptors()
 }
 
-// Progress receives, sends, and tells consumers. It returns how much happened.
+// Progress receives, sends, and notifies consumers. It returns how much happened.
 func (l *Library) Progress() (n int) {
 	if len(l.devices) > 0 {
 		memory.Guard()

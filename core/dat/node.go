@@ -254,7 +254,7 @@ func (h *neighbourhood) onLine(line Line, m *wire.Message) {
 	}
 }
 
-// onHello takes the link of a process that a connection was accepted from; false: it is none.
+// onHello takes the link of a process whose connection was accepted; false: there is none.
 func (h *neighbourhood) onHello(line Line, m *wire.Message, g *greeting) bool {
 	pair, ok := h.pairWith(g.from)
 	if !ok || m.Number == 0 || !g.proved(pair, h.machine.PublicKey(), m) ||
@@ -284,7 +284,7 @@ func (h *neighbourhood) pairWith(process cm.PublicKey) (s cm.Secret, ok bool) {
 	return s, false
 }
 
-// use makes a link that stands one of the library's. A thread that sleeps has not armed it.
+// use makes a complete link one of the library's. A thread that sleeps has not armed it.
 func (h *neighbourhood) use(n *neighbour) {
 	h.links = append(h.links, &n.data)
 	h.users.linkAdded()

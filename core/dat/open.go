@@ -160,7 +160,7 @@ func (ia *IA) Close(graceful bool) codes.Return {
 	return codes.Success
 }
 
-// discardOrder is in which order an abrupt close discards what is left: users before what they use.
+// discardOrder is the order in which an abrupt close discards objects: users before what they use.
 var discardOrder = []Kind{KindCollective, KindPSP, KindRSP, KindCR, KindEP, kindAH, KindRMR, KindLMR,
 	KindSRQ, KindPZ, KindEVD, KindCNO}
 

@@ -341,7 +341,7 @@ func (ps *peers) disarm() {
 	}
 }
 
-// flush has the peers acknowledge what was sent to them; pending counts those that have not yet.
+// flush has the peers acknowledge all sent messages; pending counts the peers that have not yet.
 func (ps *peers) flush(pending *int) {
 	for _, d := range ps.links {
 		for _, p := range d.peers[:d.made] {

@@ -5,7 +5,7 @@ import (
 	"lapi/core/dat/rc"
 )
 
-// DTO operations as events tell them (DAT_DTOS, DAT_IB_DTOS).
+// DTO operations as events report them (DAT_DTOS, DAT_IB_DTOS).
 const (
 	dtoSend                  = 0
 	dtoWrite                 = 1
@@ -75,7 +75,7 @@ func (e *EP) iovMax(op rc.Op) int32 {
 }
 
 // Post is dat_ep_post_send, _rdma_write, _rdma_read and their extensions, which C has judged
-// (cshim/dat/rc/judge.c): the connection stands or is over.
+// (cshim/dat/rc/judge.c): the connection is established or is over.
 func (e *EP) Post(a PostArgs) codes.Return {
 	e.ia.library.nodeConns.collect()
 	if w, ok := e.way.(deviceWay); ok {
@@ -157,7 +157,7 @@ func (p *posted) Usable() bool {
 // Bind implements rc.Posted.
 func (p *posted) Bind() bool { return p.bind.apply() }
 
-// completed tells the consumer of a request.
+// completed reports a completed request to the consumer.
 func (e *EP) completed(r *rc.Request) {
 	p := r.Owner.(*posted)
 	e.c.Requests--
@@ -198,7 +198,7 @@ func (e *EP) countOut(p *posted) {
 	}
 }
 
-// received tells the consumer of a receive.
+// received reports a completed receive to the consumer.
 func (e *EP) received(r *rc.Receive) {
 	p := r.Owner.(*posted)
 	e.countOut(p)

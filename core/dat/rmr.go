@@ -205,7 +205,7 @@ func (m *RMR) Bind(a BindArgs) (context uint32, r codes.Return) {
 	return b.region.keys.Remote, codes.Success
 }
 
-// bound tells the consumer of a bind.
+// bound reports a completed bind to the consumer.
 func (e *EP) bound(r *rc.Request, p *posted) {
 	m := p.bind.rmr
 	p.bind.drop()

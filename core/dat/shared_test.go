@@ -76,7 +76,7 @@ func TestNarrower(t *testing.T) {
 	}
 }
 
-// TestLimits: endpoints are refused beyond what the adapter tells; datagrams have a limit of their
+// TestLimits: endpoints are refused beyond the adapter's limits; datagrams have a limit of their
 // own.
 func TestLimits(t *testing.T) {
 	w := newWorld(t, 8, 1, simnet.Way{})

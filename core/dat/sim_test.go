@@ -404,7 +404,7 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
-// until runs until something is so; false: it has not come about in a minute.
+// until runs until what returns true; false: it has not within a minute.
 func (w *world) until(what func() bool) bool {
 	for end := w.net.Now() + int64(time.Minute); w.net.Now() < end; {
 		if what() {

@@ -144,7 +144,7 @@ func (s *SRQ) SetLow(low int32) codes.Return {
 	return codes.Success
 }
 
-// checkLow tells the consumer if few receives are left.
+// checkLow notifies the consumer if few receives are left.
 func (s *SRQ) checkLow() {
 	if waiting, _ := s.shared.counts(); waiting < int(s.LowWatermark) {
 		s.tellLow()

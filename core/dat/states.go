@@ -36,8 +36,8 @@ const (
 	stepReserve                 // dat_rsp_create
 	stepUnreserve               // dat_rsp_free
 	stepRequest                 // a request at the endpoint's RSP
-	stepEstablished             // the connection stands
-	stepFailed                  // it has not come about
+	stepEstablished             // the connection is established
+	stepFailed                  // it could not be made
 	stepGraceful                // dat_ep_disconnect
 	stepEnded                   // the connection is over
 	stepReset                   // dat_ep_reset

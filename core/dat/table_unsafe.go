@@ -19,7 +19,7 @@ import (
 
 // TableMaker is a Network whose processes can share tables.
 type TableMaker interface {
-	// Table makes memory of n bytes, which who has the file can map and only read.
+	// Table makes memory of n bytes, which processes that have the file can map and only read.
 	Table(n int) (b []byte, file int, err error)
 	// PeerTable maps the memory of another process's file.
 	PeerTable(file, n int) ([]byte, error)
@@ -97,8 +97,8 @@ func (t *ownTable) close() {
 	}
 }
 
-// tell tells C and the peers what a context names; nil: nothing any more, and when tell returns no
-// peer is at a copy by it.
+// tell publishes to C and the peers what a context names; nil: nothing any more, and when tell
+// returns no peer is at a copy by it.
 func (t *ownTable) tell(context uint32, m *region) {
 	i := context & layout.DatContextIndex
 	if t == nil {

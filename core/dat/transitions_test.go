@@ -87,7 +87,7 @@ func (c *chaos) requested(i int, cr *CR) {
 	c.actors = append(c.actors, a)
 }
 
-// drain takes events. They must fit what has happened before.
+// drain takes events. They must fit the steps before.
 func (a *actor) drain(t testing.TB) {
 	for _, e := range []*EVD{a.recv, a.req} {
 		for e.Len() > 0 {

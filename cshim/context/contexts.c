@@ -1,5 +1,5 @@
 /*
- * contexts.c - the context blocks of this process, their handles, and what makes them unusable:
+ * contexts.c - the context blocks of this process, their handles, and the ends of their use:
  * LAPI_Term and fork.
  */
 #define _GNU_SOURCE

@@ -202,8 +202,8 @@ static inline int cshim_counter_add(int *counter, int n)
 static inline int cshim_counter_reached(const int *counter, int val)
 {
 	/*
-	 * Acquire pairs with core's atomic increment: who sees the counter sees the data that it
-	 * announces.
+	 * Acquire pairs with core's atomic increment: a thread that sees the counter sees the data
+	 * that it announces.
 	 */
 	return __atomic_load_n(counter, __ATOMIC_ACQUIRE) >= val;
 }

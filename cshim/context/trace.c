@@ -1,6 +1,6 @@
 /*
  * trace.c - adds the records of the C side to the trace file. Core opens the file in LAPI_Init and
- * closes it at the end of LAPI_Term; between the two its address stands in the context block.
+ * closes it at the end of LAPI_Term; between the two its address is in the context block.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -40,6 +40,6 @@ void cshim_trace_write(const cshim_context *context, uint32_t kind, const char *
 	record->code = code;
 	name = public_name(name);
 	memcpy(record->name, name, strnlen(name, sizeof(record->name)));
-	/* Release: who sees the kind sees the rest. */
+	/* Release: a thread that sees the kind sees the rest. */
 	__atomic_store_n(&record->kind, kind, __ATOMIC_RELEASE);
 }

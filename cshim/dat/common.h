@@ -20,7 +20,7 @@
 
 extern dat_lane dat_the_lane;
 
-/* Of what a turn returns: something came; core must have a turn too, */
+/* Results of a turn: something came; core must have a turn too, */
 #define DAT_LANE_MADE 1u
 #define DAT_LANE_CORE 2u
 

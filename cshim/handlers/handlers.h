@@ -16,8 +16,8 @@
 #define CSHIM_RETURN_INFO_MAGIC 0x4c415049
 
 /*
- * A call of a header handler: what it was given and has said. A vector's gets the address of the
- * lengths in the place of msg_len.
+ * A call of a header handler: its arguments and results. A vector's gets the address of the lengths
+ * in the place of msg_len.
  */
 typedef struct cshim_header_call {
 	union {

@@ -205,8 +205,7 @@ __attribute__((constructor)) static void remember_program(void)
 }
 
 /*
- * find for what has an address: the program at once, and what is in no file; else all files one by
- * one.
+ * find by address: first the program and addresses in no file; else all files one by one.
  */
 static int find_address(search *s)
 {

@@ -26,8 +26,8 @@ cshim_addr cshim_procedure_at(cshim_addr name);
 int cshim_is_procedure(const void *argument);
 /*
  * A procedure of this task by a name that is its name at every task that runs the same program,
- * wherever the loader has put it: what is sent as header handler. The address itself where it lies
- * in no file.
+ * wherever the loader has put it: the name is sent as header handler. If the address lies in no
+ * file, the address itself.
  */
 uint64_t cshim_procedure_name(const void *procedure);
 

@@ -33,8 +33,8 @@ typedef struct notice {
 } notice;
 
 /*
- * By context. Atomic: LAPI_Term in one thread and exit in another may meet here; who takes it out
- * has it.
+ * By context. Atomic: LAPI_Term in one thread and exit in another may meet here; the thread that
+ * takes it out has it.
  */
 static notice *notices[CSHIM_MAX_CONTEXTS];
 

@@ -1,11 +1,11 @@
 /*
- * gfence.c - LAPI_Gfence by the barrier of the node's tasks (barrier.h): waiting at it, and what
- * becomes of it when it fails.
+ * gfence.c - LAPI_Gfence by the barrier of the node's tasks (barrier.h): waiting at it, and its
+ * failure.
  *
- * The promise of LAPI_Gfence: what any task sent before its call is in place at its target before
- * any task leaves. A task arrives after its own fence. Every progress call looks at the words, for
- * the threads that wait here. Of several of these each has a generation of its own: it arrives when
- * the one before is over.
+ * The promise of LAPI_Gfence: everything any task sent before its call is in place at its target
+ * before any task leaves. A task arrives after its own fence. Every progress call looks at the
+ * words, for the threads that wait here. Each of several such threads has a generation of its own:
+ * it arrives when the one before is over.
  */
 #include "lapi/waits.h"
 

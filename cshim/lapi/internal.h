@@ -1,6 +1,6 @@
 /*
- * internal.h - what the entry points share: who may call, the shared lock, texts, DGSPs, the exit
- * handlers. Private to cshim/lapi.
+ * internal.h - shared by the entry points: which threads may call, the shared lock, texts, DGSPs,
+ * the exit handlers. Private to cshim/lapi.
  */
 #ifndef CSHIM_INTERNAL_H
 #define CSHIM_INTERNAL_H

@@ -20,8 +20,10 @@ void cshim_exit_notice_clear(int context);
  * it, and must take leave (exit_launcher.c); and whether that LAPI_Init has failed.
  */
 void cshim_exit_launcher_set(int fd, bool asked, bool failed);
-/* At its end this process waits until the hub that it has answers a notice, for others have what they
- * know of this node from that hub. */
+/*
+ * At its end this process waits until its hub answers a notice, for other tasks learn about this
+ * node from that hub.
+ */
 void cshim_exit_notice_wait(void);
 void cshim_exit_notice_answered(void); /* that answer: one for each notice */
 /* Whether MPI is in the process and initialised. */

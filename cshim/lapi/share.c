@@ -5,8 +5,8 @@
  *
  * Nothing of a waiting thread is kept in the user's lapi_cond_t, only a word that says whether it
  * is one: waiting threads are listed in the context, under its lock. So memory of a condition
- * variable that is overwritten or freed harms nobody but its users, and LAPI_Term finds everybody
- * who waits.
+ * variable that is overwritten or freed harms nobody but its users, and LAPI_Term finds all waiting
+ * threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -84,8 +84,9 @@ int cshim_wait_ticket(cshim_context *context, uint64_t ticket, cshim_ticket_for 
 /* A wait is over before it begins: makes a progress call in one of 16 such cases (counter.c). */
 void cshim_satisfied(cshim_context *context);
 /*
- * Waits until there is room for what a transfer, an lapi_xfer_type_t, has added to. In a handler of any context it does
- * not wait; in one of another context it makes one progress call instead.
+ * Waits until there is room in the queue that a transfer, an lapi_xfer_type_t, has added to. In a
+ * handler of any context it does not wait; in a handler of another context it makes one progress
+ * call instead.
  */
 void cshim_await_room(cshim_context *context, uint64_t ticket, uint32_t type);
 
@@ -125,8 +126,8 @@ static inline void cshim_gfence_look(cshim_context *context)
 		cshim_gfence_stirred(context);
 }
 /*
- * Looks for tasks that are gone or have refused, and tells core: before a sleep, after the links
- * were armed, and now and then. 1: something has changed, so do not sleep.
+ * Looks for tasks that are gone or have refused, and reports them to core: before a sleep, after
+ * the links were armed, and now and then. 1: something has changed, so do not sleep.
  */
 int cshim_gfence_check(cshim_context *context);
 

@@ -32,7 +32,7 @@ static cshim_progress *blocks;
 static int fenced;
 
 /*
- * From now on whoever releases a lock has its own barrier. Locks that are being released at this
+ * From now on every release of a lock has its own barrier. Locks that are being released at this
  * moment may still lack it.
  */
 static void fence_releases(void)
@@ -83,8 +83,8 @@ void cshim_lock_see_to(cshim_progress *progress)
 	if (!(after & CSHIM_LOCK_WAKE))
 		return;
 	/*
-	 * In this order: who sets the flag between the two finds lock_wakes changed, and does not
-	 * sleep.
+	 * In this order: a thread that sets the flag between the two finds lock_wakes changed, and
+	 * does not sleep.
 	 */
 	__atomic_fetch_and(&progress->lock_after, ~CSHIM_LOCK_WAKE, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&progress->lock_wakes, 1, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-/* progress.c - blocks, and what progress calls and the threads of a process have in common. */
+/* progress.c - blocks, and the common parts of progress calls and of a process's threads. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/syscall.h>

@@ -394,7 +394,7 @@ void cshim_kick(cshim_progress *progress);
 void cshim_poll_begin(cshim_progress *progress);
 void cshim_poll_end(cshim_progress *progress);
 /*
- * service.c: tells the peers, and the service thread, which is to notice when nobody polls any
+ * service.c: notifies the peers, and the service thread, which is to notice when nobody polls any
  * more.
  */
 void cshim_polls_again(cshim_progress *progress);
@@ -430,8 +430,8 @@ typedef struct cshim_threads_plan {
 } cshim_threads_plan;
 
 /*
- * Whether some threads can be had now, for those who do not survive that there are none: 0, or the
- * error of pthread_create. Makes them and ends them.
+ * Whether some threads can be had now, for callers that cannot do without: 0, or the error of
+ * pthread_create. Makes them and ends them.
  */
 int cshim_threads_probe(void);
 /*

@@ -2,26 +2,26 @@
  * service.c - the service thread: with interrupts on it makes progress for a task whose own threads
  * are busy elsewhere.
  *
- *   parked   a user thread has been inside one polling call for long, or interrupts are off and
- * nobody polls: asleep until alerted ticking  user threads poll now and then: looks every tick
- * whether they still do serving  nobody polls, and interrupts are on: makes progress calls, then is
- * the poller
+ *   parked   a user thread has been inside one polling call for long, or interrupts are off and nobody
+ *            polls: asleep until alerted
+ *   ticking  user threads poll now and then: looks every tick whether they still do
+ *   serving  nobody polls, and interrupts are on: makes progress calls, then is the poller
  *
- * When nobody has polled for a tick it tells the peers, with interrupts on or off, that this task
- * is not polling: a task that moves much data then does it alone, instead of through chunks that
- * nobody empties, or that take the processor from the user's computation. A call that polls takes
- * that back.
+ * When nobody has polled for a tick it notifies the peers, with interrupts on or off, that this
+ * task is not polling: a task that moves much data then does it alone, instead of through chunks
+ * that nobody empties, or that take the processor from the user's computation. A call that polls
+ * takes that back.
  *
  * It does not arm the links while ticking, so that peers need not ring, and it takes the lock only
  * to serve: a user thread that polls would have to pass the lock at each tick, which costs it as
  * much as a wake-up.
  *
- * No alert is lost: the thread reads service_seq, then what it decides by (state, interrupts,
- * polling), then sleeps while service_seq is unchanged; a thread that changes one of those adds 1
- * to service_seq after that. cshim_poll_end spares itself the alert unless service_parked is set:
- * the service thread sets it before it looks at polling, with a barrier in every thread between the
- * two; cshim_poll_end looks at it after it has changed polling. Without such barriers the thread
- * does not park.
+ * No alert is lost: the thread reads service_seq, then the state that it decides by (state,
+ * interrupts, polling), then sleeps while service_seq is unchanged; a thread that changes one of
+ * those adds 1 to service_seq after that. cshim_poll_end omits the alert unless service_parked is
+ * set: the service thread sets it before it looks at polling, with a barrier in every thread
+ * between the two; cshim_poll_end looks at it after it has changed polling. Without such barriers
+ * the thread does not park.
  */
 #define _GNU_SOURCE
 #include "progress/futex.h"

@@ -48,8 +48,8 @@ enum {
 #endif
 
 /*
- * A program with several blocks may wait in one for what another brings. That other's notify does
- * not see the wait, and must not, as it has not the lock; so then every wait for such a goal looks
+ * A program with several blocks may wait in one for an event of another. The other's notify does
+ * not see the wait, and must not, as it does not have the lock; so every wait for such a goal looks
  * at it this often.
  */
 #define ELSEWHERE_NS 10000000

@@ -42,7 +42,7 @@ static __thread member *own_member __attribute__((tls_model("initial-exec")));
 
 static void let_go(cshim_threads *threads)
 {
-	/* Acquire and release: the one who frees comes after everybody's last use. */
+	/* Acquire and release: the thread that frees comes after the last use of all. */
 	if (__atomic_sub_fetch(&threads->holders, 1, __ATOMIC_ACQ_REL) == 0)
 		free(threads);
 }

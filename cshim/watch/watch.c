@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /*
- * The exact address is not needed: who offers it is Linux 5.18 or later. Before 5.15 the kernel had
- * a flag in place of the count of changes, which the end of one change cleared for all.
+ * The exact address is not needed: a kernel that offers it is Linux 5.18 or later. Before 5.15 the
+ * kernel had a flag in place of the count of changes, which the end of one change cleared for all.
  */
 #define FEATURES                                                                           \
 	(UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | \

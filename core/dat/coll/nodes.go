@@ -81,7 +81,7 @@ func (n *nodes) leaders(g *Group, root int) (t team) {
 //	4  lead        u8   1: the consumer has named it as the node's
 //	5  flags       u8   the owner's
 //	6  processors  u16  members with the same number compete for processors; 0: not known
-//	8  longDouble  u8   bits of the significand of C's long double, which tells its formats apart
+//	8  longDouble  u8   bits of the significand of C's long double, which identify its format
 //	9  0           u8 each
 const placeSize = 12
 

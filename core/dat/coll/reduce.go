@@ -140,8 +140,8 @@ func (p *planner) reduceAmong(t team, at, other Span) Span {
 	return p.doubling(t, at, other)
 }
 
-// doubling has members exchange what they have with those twice as far away each time. Where their
-// number is no power of two, the first ones do so in pairs, of which the second stands for both.
+// doubling has members exchange their data with members twice as far away each time. If their
+// number is no power of two, the first members do so in pairs, of which the second represents both.
 func (p *planner) doubling(t team, at, other Span) Span {
 	n := t.size()
 	whole := 1 << (bits.Len(uint(n)) - 1)

@@ -101,7 +101,8 @@ func (e *Engine) Attach(link transport.Link) {
 	}
 }
 
-// New makes a connection that nothing can be sent by yet: Name tells the peer, Open opens it.
+// New makes a connection that nothing can be sent by yet: the peer gets its Name, and Open opens
+// it.
 func (e *Engine) New(owner Owner) *Conn {
 	c := &Conn{Owner: owner, e: e, tag: uint32(e.random())}
 	if n := len(e.free); n > 0 {

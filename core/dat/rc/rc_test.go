@@ -218,7 +218,8 @@ func TestLateReceive(t *testing.T) {
 	}
 }
 
-// TestEarly: what the peer sends before this side knows that the connection stands is not lost.
+// TestEarly: data that the peer sends before this side knows that the connection is established is
+// not lost.
 func TestEarly(t *testing.T) {
 	a, b := pair(t, 5, nil)
 	c, d := a.e.New(a), b.e.New(b)

@@ -9,7 +9,8 @@ import (
 )
 
 // One endpoint connects several times before it looks at any event: each has its own private data.
-// The passive side's events have what the requests brought, by which programs tell them apart.
+// The passive side's events have the private data of the requests, by which programs distinguish
+// them.
 func TestDatagramPrivateData(t *testing.T) {
 	sides(t, func(t *testing.T, p, q *process) {
 		attr := dat.DefaultAttr

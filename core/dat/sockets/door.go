@@ -172,7 +172,7 @@ func (n *Network) spoken(l *line) {
 	n.door.silent = slices.DeleteFunc(n.door.silent, func(o *line) bool { return o == l })
 }
 
-// knock takes who has come to the door.
+// knock accepts the clients of the door.
 func (n *Network) knock() {
 	for range silentMax {
 		fd, pid, err := wire.Accept(n.door.fd)

@@ -278,8 +278,7 @@ func visit(t *testing.T, q *process) {
 	}
 }
 
-// TestKilled: a process that is killed breaks its connections at once, and what is posted is
-// flushed.
+// TestKilled: a killed process breaks its connections at once, and everything posted is flushed.
 func TestKilled(t *testing.T) {
 	if at := os.Getenv("DAT_VICTIM"); at != "" {
 		victim(t, at)

@@ -208,7 +208,7 @@ func (n *Network) Unlisten(port cm.Port) {
 	}
 }
 
-// Hold implements cm.Outlet: what has come to the port is to be answered from it.
+// Hold implements cm.Outlet: requests that arrived at the port are to be answered from it.
 func (n *Network) Hold(port cm.Port) {
 	if p := n.ports[port]; p != nil {
 		p.users++

@@ -1,6 +1,6 @@
 /*
- * posts.c - what is posted to endpoints and shared receive queues. On an RDMA adapter most posts are
- * made here (dev/quick.h); all others are judged as a whole.
+ * posts.c - posts to endpoints and shared receive queues. On an RDMA adapter most posts are made
+ * here (dev/quick.h); all others are judged as a whole.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 /* Posts fill small structures member by member: by vectors that takes longer. */

@@ -265,7 +265,7 @@ static __attribute__((noinline, cold)) DAT_RETURN slow_dequeue(DAT_EVD_HANDLE ev
 	result = dequeue(evd_handle, event);
 	crowd = dat_groups_crowd;
 	result = dat_leave(result);
-	/* what is waited for comes of members that this processor is to run */
+	/* the members that it waits for share this processor: let them run */
 	if (crowd && result != DAT_SUCCESS)
 		sched_yield();
 	return result;

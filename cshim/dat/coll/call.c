@@ -208,7 +208,7 @@ static int judge_reduction(const reading *r)
 	return !has || op->recv.addr || !op->recv.n;
 }
 
-/* Of what is in place there is nothing else to look at. */
+/* Judges a move. The buffer of an operation in place that is NULL is not checked. */
 static int judge_move(const reading *r)
 {
 	int both = r->here == 3, in_place = both && is_in_place(r), side;

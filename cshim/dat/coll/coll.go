@@ -88,7 +88,7 @@ func (g *Group) Settle(engine uint32, a Agreed) {
 // Lose says that the process of a member is gone.
 func (g *Group) Lose(rank int) { C.dat_group_lose(g.c(), C.uint32_t(rank)) }
 
-// Close ends it: what is posted fails before it returns.
+// Close ends it: posted operations fail before it returns.
 func (g *Group) Close() { C.dat_group_close(g.c()) }
 
 // Clock reads the clock of a group of C's engine.

@@ -37,7 +37,7 @@ enum {
 
 /* Posts an operation; its result is that of the call. */
 DAT_RETURN dat_groups_post(const uint64_t *arguments);
-/* Goes on with what is posted to groups; DAT_LANE_MADE if others may have waited for that. */
+/* Goes on with posted operations of groups; DAT_LANE_MADE if others may have waited for that. */
 uint32_t dat_groups_turn(void);
 /* Groups of this room's engine; NULL: there is none. */
 typedef struct dat_group dat_group;
@@ -63,14 +63,14 @@ void dat_group_settle(dat_group *group, uint32_t engine, uint32_t agreed);
 void dat_group_lose(dat_group *group, uint32_t rank);
 void dat_group_close(dat_group *group);
 /*
- * For core, of rails (group.h). dat_group_rail opens the one to a member, whose config is a
+ * For core, of rails (group.h). dat_group_rail opens the rail to a member, whose config is a
  * dat_rail_config; 0: there is no memory. dat_group_begin: the next operation has that number.
- * dat_group_until: some member takes part in no operation
- * from that number on. dat_group_number is that of the oldest operation, or of the next one, and
- * dat_group_queued how many that have numbers are posted. dat_group_wanted: the oldest operation,
- * if core is to do it, with its lists; NULL: it is not. dat_group_passed: core has done it.
- * dat_group_broken: the group has failed here. dat_group_fail_all fails what is posted; what core
- * has is core's to fail, and is first.
+ * dat_group_until: some member takes part in no operation from that number on. dat_group_number is
+ * the number of the oldest operation, or of the next one, and dat_group_queued how many posted
+ * operations have numbers. dat_group_wanted: the oldest operation, if core is to do it, with its
+ * lists; NULL: it is not. dat_group_passed: core has done it. dat_group_broken: the group has
+ * failed here. dat_group_fail_all fails the posted operations; the operation that core has is
+ * core's to fail, and is first.
  */
 int dat_group_rail(dat_group *group, uint32_t rank, const void *config);
 void dat_group_begin(dat_group *group, uint64_t number);
@@ -101,7 +101,10 @@ int dat_group_grant(dat_group *group, uint32_t rank, const void *grant);
 int dat_group_granted(const dat_group *group, uint32_t rank, uint64_t number, void *grant);
 /* The state of a rail, a dat_rail_state, whose wake is 0 after that. */
 void dat_group_rail_state(dat_group *group, uint32_t rank, void *state);
-/* The member takes nothing more; its thread was woken, and may sleep again: it has to say so. */
+/*
+ * The member takes nothing more; its thread was woken, and may sleep again: it must publish that
+ * again.
+ */
 void dat_group_rail_gone(dat_group *group, uint32_t rank);
 void dat_group_rail_woken(dat_group *group, uint32_t rank);
 /* Has peers learn that a thread of this process sleeps. all: those of all rails, else the one whose

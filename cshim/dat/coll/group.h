@@ -1,11 +1,11 @@
 /*
- * group.h - what core and this room share of groups: how a group is described, its judged
- * operations, and the memory of a group whose members are all processes of one node (docs/dev/dat.md,
- * "Collectives on one node"). Private to the library.
+ * group.h - shared by core and this room, of groups: how a group is described, its judged
+ * operations, and the memory of a group whose members are all processes of one node
+ * (docs/dev/dat.md, "Collectives on one node"). Private to the library.
  *
  * A group is made by core, which describes it by a dat_group_config, and is this room's from then
- * on (coll.h). dat_rank_slot is memory that all members map: the order of what stands there is
- * argued at its fields, and nothing that another member has written there is trusted.
+ * on (coll.h). dat_rank_slot is memory that all members map: the order of its fields is argued at
+ * each field, and nothing that another member has written there is trusted.
  */
 #ifndef DAT_GROUP_H
 #define DAT_GROUP_H

@@ -1,9 +1,9 @@
 /*
- * move.c - the operations of groups on one node that move data and reduce none: each member
- * sends a stream, in chunks, and reads those of others that are for it.
+ * move.c - the operations of groups on one node that move data and reduce none: each member sends a
+ * stream, in chunks, and reads the parts for it of the others' streams.
  *
- * Of a scatter and an alltoall a chunk has a piece for each other member. Where members get
- * different lengths the first piece begins with that of what is sent to that member in all.
+ * In a scatter and an alltoall a chunk has a piece for each other member. If members get different
+ * lengths the first piece begins with the total length of that member's data.
  *
  * Long data may stay in the program's memory instead (path.c): then the member's first descriptor
  * is its only one, and says where they are.
@@ -56,7 +56,7 @@ static int is_announced(const dat_group_op *op)
 	return is_gather(op) || in_pieces(op);
 }
 
-/* Bytes of a piece, without what is in front. */
+/* Bytes of a piece; a length in front takes some of them. */
 static uint64_t piece(const dat_group *group)
 {
 	return group->config.chunk / (group->config.size - 1) / ALIGN * ALIGN;
@@ -437,7 +437,7 @@ static int read_from(dat_group *group, dat_group_op *op, uint32_t from)
 	return 1;
 }
 
-/* This member is done with what it has read of all. */
+/* Publishes the rounds that this member has read of all members. */
 static void say_done(dat_group *group)
 {
 	uint32_t i, least = group->move.all;

@@ -126,7 +126,7 @@ struct dat_group {
 	uint64_t last;           /* reading of the clock */
 	uint32_t engine;
 	uint32_t failed;     /* everything that is posted fails */
-	uint32_t lost;       /* a member's process is gone: what is posted from now on fails */
+	uint32_t lost;       /* a member's process is gone: operations posted from now on fail */
 	uint32_t long_double; /* not 0: it has one format at all members */
 	uint32_t progressed; /* 1: this turn has stored something that others may wait for */
 	dat_group_queue queue;
@@ -150,7 +150,7 @@ struct dat_group {
 #define DAT_PATHS 5
 #define DAT_HOLDS_AT 4
 #define DAT_DECIDED_AT 16
-/* timing: it waits until all are done with what was before; it runs */
+/* timing: it waits until all have finished earlier operations; it runs */
 #define DAT_TIMING_WAITS 1
 #define DAT_TIMING_RUNS 2
 
@@ -248,7 +248,7 @@ static inline dat_span dat_group_part(const dat_group *group, const dat_group_op
 
 /* rounds.c */
 
-/* Goes on with what is posted to a group: 1 if others may have waited for what was done. */
+/* Goes on with a group's posted operations: 1 if others may have waited for the progress made. */
 int dat_group_turn(dat_group *group);
 /* The group fails: everything that is posted, when the turn is over. */
 void dat_group_fail(dat_group *group);
@@ -275,8 +275,10 @@ const dat_desc *dat_group_desc(dat_group *group, uint32_t rank, uint64_t round);
 void dat_group_done(dat_group *group, uint64_t round);
 int dat_group_done_before(const dat_group *group, uint32_t rank, uint64_t round);
 int dat_group_has_ended(const dat_group *group, uint32_t rank);
-/* Copies where one side is the program's memory; 0: it is not what it should be, and the group has
- * failed. */
+/*
+ * Copies where one side is the program's memory; 0: that cannot be accessed, and the group has
+ * failed.
+ */
 int dat_group_copy(dat_group *group, uint64_t to, uint64_t from, uint64_t n);
 /* The same of more data than caches hold. */
 int dat_group_stream(dat_group *group, uint64_t to, uint64_t from, uint64_t n);

@@ -242,7 +242,7 @@ const dat_rail_tail *dat_rail_await(dat_group *group, uint32_t rank)
 	return tail;
 }
 
-/* Has the peer learn what was taken. */
+/* Publishes to the peer how much was taken. */
 static void credit(dat_group *group, dat_rail *rail)
 {
 	dat_rail_memory *memory = memory_of(rail);

@@ -49,7 +49,7 @@ func (g *Group) Passed() { C.dat_group_passed(g.c()) }
 // Broken says whether the group has failed in C.
 func (g *Group) Broken() bool { return C.dat_group_broken(g.c()) != 0 }
 
-// FailAll fails what is posted. The operation that core has is core's to fail, and is first.
+// FailAll fails the posted operations. The operation that core has is core's to fail, and is first.
 func (g *Group) FailAll() { C.dat_group_fail_all(g.c()) }
 
 // GoOn is a turn of the group; true: something happened.

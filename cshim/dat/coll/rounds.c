@@ -1,4 +1,4 @@
-/* rounds.c - the rounds of groups on one node: descriptors, whom to wake, and what follows. */
+/* rounds.c - the rounds of groups on one node: descriptors, waking members, and the next step. */
 #include "dat/coll/private.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ void dat_group_fail(dat_group *group)
 	if (group->failed)
 		return;
 	group->failed = 1;
-	/* release: whoever finds it sees all descriptors */
+	/* release: a member that finds it sees all descriptors */
 	__atomic_store_n(&dat_group_slot(group, group->config.rank)->ended, 1, __ATOMIC_RELEASE);
 	group->progressed = 1;
 }

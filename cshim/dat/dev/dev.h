@@ -58,7 +58,7 @@ typedef struct dev_queue {
 	uint32_t is_low, zero;
 } dev_queue;
 
-/* A queue pair and what is posted to it. First what every post touches. */
+/* A queue pair and its posts. First the fields that every post touches. */
 typedef struct dev_pair {
 	uint32_t kind, serial; /* DEV_PAIR; in the numbers of completions */
 	dev_adapter *adapter;

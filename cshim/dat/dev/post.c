@@ -130,7 +130,7 @@ void dev_post_failed(dev_pair *pair)
 	fail(pair, request_at(pair, pair->sent + pair->requests - 1), DAT_DTO_ERR_TRANSPORT);
 }
 
-/* The connection is over, or will be when what was posted before is complete. */
+/* The connection is over, or will be when the earlier posts are complete. */
 static __attribute__((noinline)) void flush_request(dev_pair *pair, dev_request *request)
 {
 	if (pair->requests) {

@@ -68,7 +68,7 @@ void cno_set_agent(uint64_t cno, uint64_t function, uint64_t instance)
 	set->called = 0;
 }
 
-/* Tells waiting threads and the descriptor whether a CNO is triggered. */
+/* Notifies waiting threads and the descriptor whether a CNO is triggered. */
 static void settle(dat_slot *slot, const dat_cno *cno)
 {
 	uint32_t ready = cno->first != 0;

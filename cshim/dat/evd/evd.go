@@ -26,7 +26,7 @@ import "unsafe"
 // EventSize is that of an event.
 const EventSize = int(C.sizeof_evd_event)
 
-// AddArea tells C of an area of handles.
+// AddArea adds an area of handles for C.
 func AddArea(area uint64) { C.handle_add_area(C.uint64_t(area)) }
 
 // Open makes the queue of an EVD, which posts its overflows to async; false: there is no memory.

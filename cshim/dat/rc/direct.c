@@ -4,8 +4,8 @@
  * look up. The target takes no part, and need not run.
  *
  * Order: only when every request in front has taken effect, and such a request is over when the
- * call returns. So it needs no number, and the connection's protocol does not know of it. Whatever
- * is not as it should be goes by messages: then the target says what is wrong.
+ * call returns. So it needs no number, and the connection's protocol does not know of it. A request
+ * with an error goes by messages: then the target reports the error.
  */
 #include "dat/rc/private.h"
 

@@ -1,5 +1,5 @@
 /*
- * done.c - when requests are complete: events, how the peer tells, and how it is found out.
+ * done.c - when requests are complete: events, how the peer reports it, and how it is found out.
  *
  * Each message of data says how far the receiver's own requests have come. Beside that the
  * responder stores the same number where the requester looks at it (dat_open.done). Only a
@@ -155,8 +155,8 @@ void rc_watch(void)
 }
 
 /*
- * 1 if the peer looks at the word that was stored before a thread of it waits asleep. If nobody
- * waits there its service thread need not wake for a completion: who asks for it looks.
+ * 1 if the peer looks at the stored word before a waiting thread of it goes to sleep. If no thread
+ * waits there its service thread need not wake for a completion: a thread that asks for it looks.
  */
 static int looks(const dat_end *end)
 {

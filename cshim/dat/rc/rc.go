@@ -110,7 +110,7 @@ func OpenShared(handle, zone uint64, most, segments int32, device uint64) *layou
 
 func shared(s *layout.DatSrq) *C.dat_srq { return (*C.dat_srq)(unsafe.Pointer(s)) }
 
-// CloseShared frees it, and what is posted.
+// CloseShared frees it, and everything posted.
 func CloseShared(s *layout.DatSrq) { C.rc_close_shared(shared(s)) }
 
 // AddShared posts a receive; false: there is no memory.

@@ -47,8 +47,10 @@ static uint32_t routes_of(dat_end *end, const dat_request *request)
 	return routes;
 }
 
-/* The route of a request, with NODE_ROUTE_TIMED if it is to be timed. NODE_ROUTES: by messages, as
- * is best for what no route is chosen for. */
+/*
+ * The route of a request, with NODE_ROUTE_TIMED if it is to be timed. NODE_ROUTES: by messages,
+ * which is best for requests that no route is chosen for.
+ */
 static uint32_t route_of(dat_end *end, const dat_request *request)
 {
 	int reached = reaches(end);
@@ -156,8 +158,10 @@ static void note_copy(dat_end *end, const dat_request *request, int64_t begun)
 	end->route.ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-/* 1 when every request in front has taken effect. Of a peer that polls that is awaited for what is
- * long. */
+/*
+ * 1 when every request in front has taken effect. If the peer polls and the request is long, waits
+ * for that.
+ */
 static int is_first(dat_end *end, const dat_request *request)
 {
 	if (!end->tx.posted)

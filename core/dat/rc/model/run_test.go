@@ -148,7 +148,7 @@ func (w *world) tidy(out *result) {
 	out.done, out.messages, out.failed = w.total.done, w.total.messages, w.total.failed
 }
 
-// finish completes what may complete, ends all connections, and looks what is left.
+// finish completes what may complete, ends all connections, and checks what is left.
 func (w *world) finish() {
 	for i := range w.procs {
 		for k := range w.procs {
