@@ -26,13 +26,13 @@ type Collective struct {
 
 	group      *coll.Group
 	id         uint32
-	qualifier  uint64 // at which others reach this member
+	qualifier  uint64 // at which other members reach this one
 	members    []*groupMember
-	missing    int // that are not connected
+	missing    int // members that are not connected
 	made       bool
 	over       bool // the consumer gets no event any more
 	until      int64
-	askAt      int64 // members that have not come are asked whether they are there
+	askAt      int64 // time to ask members that have not connected whether they live
 	askPause   int64
 	info       *GroupInfo
 	user       uint64 // the consumer's context
@@ -70,10 +70,10 @@ type groupTable struct {
 	cfg      *Config
 	memory   *arena.Arena
 	list     []*Collective // by index; nil: free
-	making   []*Collective // that are neither made nor over
-	touched  []*Collective // have something to do
+	making   []*Collective // groups that are neither made nor over
+	touched  []*Collective // groups that have something to do
 	spare    []*Collective
-	requests []*joinRequest // that no group waits for yet, oldest first
+	requests []*joinRequest // requests that no group waits for yet, oldest first
 	blocks   [][]byte       // large memory that operations have had
 	ports    map[*IA]*railPort
 	meetings map[uint64]*meetingPoint // by qualifier
@@ -105,7 +105,7 @@ func (e *EVD) NewGroup(a GroupArgs) codes.Return {
 		l.openMeeting(own.Qualifier)
 	}
 	if l.machine.Listener(own.Qualifier) == nil || own.Blob != nil && own.Blob.Key != l.machine.PublicKey() {
-		return codes.Arg(1) // it is not this process that listens there
+		return codes.Arg(1) // this process does not listen there
 	}
 	for _, o := range l.groups.list {
 		if o != nil && !o.over && o.id == a.ID && o.qualifier == own.Qualifier {
@@ -145,7 +145,7 @@ func (c *Collective) begin(a *GroupArgs) {
 	c.connected()
 }
 
-// settled: a creation has come to its end.
+// settled: a creation has ended.
 func (g *groupTable) settled(c *Collective) {
 	g.making = slices.DeleteFunc(g.making, func(o *Collective) bool { return o == c })
 }
@@ -162,7 +162,7 @@ func (g *groupTable) add(c *Collective) uint32 {
 	return uint32(len(g.list) - 1)
 }
 
-// connected goes on when all members are: they exchange their places.
+// connected goes on when all members are connected: they exchange their places.
 func (c *Collective) connected() {
 	if c.missing > 0 || c.over || !c.share() {
 		return
@@ -373,7 +373,7 @@ func (f *groupMember) processGone(p *peer) {
 	f.c.spoilt()
 }
 
-// pump lets groups go on that can. waiting: some wait for room in a link.
+// pump goes on with groups that can. waiting: some wait for room in a link.
 func (g *groupTable) pump() (done int, waiting bool) {
 	done = g.turnRails()
 	list := g.touched
@@ -395,7 +395,7 @@ func (g *groupTable) pump() (done int, waiting bool) {
 	return done, waiting
 }
 
-// forget lets go of a group whose end all members know.
+// forget drops a group whose end all members know.
 func (c *Collective) forget() {
 	g := &c.ia.library.groups
 	if g.list[c.index] != c {
@@ -449,7 +449,7 @@ func (g *groupTable) close() {
 	*g = groupTable{cfg: g.cfg, memory: g.memory}
 }
 
-// blocksMax is how much large memory is kept for the next operation, in pieces.
+// blocksMax is how many blocks of large memory are kept for the next operation.
 const blocksMax = 4
 
 // Get implements coll.Memory.

@@ -23,13 +23,13 @@ type railPort struct {
 	native bool // C posts to it, and polls
 }
 
-// rails are a group's. They implement coll.Meeting and coll.Rails.
+// rails are the rails of a group. They implement coll.Meeting and coll.Rails.
 type rails struct {
 	c       *Collective
 	port    *railPort
 	pd      ibv.PD
 	list    []*rail // by rank; nil: there is none
-	ranks   []int   // whose rails are active
+	ranks   []int   // ranks whose rails are active
 	regions []opRegion
 	pause   int64 // ns until a sleeping thread looks
 	next    int64 // when it does
@@ -50,7 +50,7 @@ type rail struct {
 	cq     ibv.CQ
 	region ibv.Region
 	memory []byte
-	left   bool // nothing that was sent is under way
+	left   bool // no sent message is under way
 }
 
 // opRegion is memory of an operation that is registered.
@@ -61,12 +61,12 @@ type opRegion struct {
 }
 
 const (
-	railDepth    = 128 // requests of a queue pair
+	railDepth    = 128 // room for requests in a queue pair
 	railReserve  = 4   // of these, for the last one
 	railPauseMin = 500e3
 	railPauseMax = 16e6 // ns
 	railLeave    = 2e9  // ns that the end of a group waits for sent data
-	railProbe    = 1e9  // ns from one look for the peers to the next
+	railProbe    = 1e9  // ns between two probes of the peers
 	railVersion  = 1
 	railWriteMax = 1 << 30 // bytes of one write
 	railLastID   = 1 << 62
@@ -98,7 +98,7 @@ func (g *groupTable) portOf(ia *IA) *railPort {
 	return p
 }
 
-// closePorts closes them with the last adapter.
+// closePorts closes the ports with the last adapter.
 func (g *groupTable) closePorts() {
 	for _, r := range slices.Clone(g.railed) {
 		r.close()
@@ -152,7 +152,7 @@ func (r *rails) open(rank int) (w *rail, err error) {
 	return w, nil
 }
 
-// fill gives a rail what it has.
+// fill makes the memory and the queue pair of a rail.
 func (r *rails) fill(w *rail) (err error) {
 	d, info := r.port.d, &r.port.info
 	if w.memory, err = arena.Map(railMemory); err != nil {
@@ -173,7 +173,7 @@ func (r *rails) fill(w *rail) (err error) {
 	return err
 }
 
-// free gives back what a rail has.
+// free releases the queue pair and the memory of a rail.
 func (r *rails) free(w *rail) {
 	d := r.port.d
 	if w.qp != 0 {
@@ -222,7 +222,7 @@ func appendOffer(b []byte, i *ibv.Info, w *rail, addr uint64) []byte {
 	return append(b, make([]byte, 16)...)
 }
 
-// railOffer is what an offer says.
+// railOffer is the contents of an offer.
 type railOffer struct {
 	to     ibv.Remote
 	rkey   uint32
@@ -284,7 +284,7 @@ func (r *rails) leave() {
 	}
 }
 
-// left says whether nothing is under way any more, and gives all back then.
+// left says whether nothing is under way any more, and then releases everything.
 func (r *rails) left() bool {
 	if !r.leaving {
 		return false
@@ -313,7 +313,7 @@ func (r *rails) left() bool {
 	return true
 }
 
-// close gives everything back. The adapter touches none of it any more after that.
+// close releases everything. The adapter touches none of it any more after that.
 func (r *rails) close() {
 	r.Deregister()
 	for rank, w := range r.list {

@@ -67,7 +67,7 @@ func (ia *IA) meet(qualifier uint64) bool {
 	return true
 }
 
-// unmeet ends that.
+// unmeet ends what meet began.
 func (ia *IA) unmeet(qualifier uint64) {
 	l := ia.library
 	m := l.groups.meetings[qualifier]
@@ -97,7 +97,7 @@ func (l *Library) openMeeting(qualifier uint64) {
 	}
 }
 
-// qualifierTries is how many random qualifiers are tried before there is none.
+// qualifierTries is how many random qualifiers are tried before the call fails.
 const qualifierTries = 1000
 
 // NewMember is dat_collective_create_member. address is where the member's blob is.
@@ -189,7 +189,7 @@ const requestsMax = 256
 // joinRequest is a request of a member that no group waits for yet.
 type joinRequest struct {
 	cm.FailureOnly
-	groups    *groupTable // that it waits in
+	groups    *groupTable // in which it waits
 	attempt   *cm.Conn
 	id, size  uint32
 	from, to  int
@@ -382,7 +382,7 @@ func (f *groupMember) Failed(_ *cm.Conn, why cm.Reason, _ []byte) {
 	f.attempt = nil
 	switch {
 	case f.c.over || f.peer != nil:
-	case f.rank > f.c.group.Self: // it will ask again
+	case f.rank > f.c.group.Self: // the member will request again
 	case why == cm.NobodyThere && f.address.Blob == nil: // it may be about to listen
 		f.dial()
 	default:

@@ -24,7 +24,7 @@ import (
 // by its Ready.
 
 const (
-	// neighboursMax is to how many processes of its node a process has such links.
+	// neighboursMax is the number of processes of its node to which a process has such links.
 	neighboursMax = 64
 	meetTimeout   = 2e9 // ns
 )
@@ -34,22 +34,22 @@ type meetState uint8
 const (
 	meeting meetState = iota // Hello was sent
 	offered                  // Welcome was sent
-	joined                   // both ends stand
+	joined                   // both ends are made
 	parted                   // to be closed
 )
 
-// neighbourhood is the other processes of this node: it finds them, makes links to them, and chooses
+// neighbourhood has the other processes of this node: it finds them, makes links to them, and chooses
 // by which link a connection's data goes. Like all of the library it runs under its lock.
 type neighbourhood struct {
 	*peers
 	clock   transport.Clock
 	timeout int64     // ns after which a silent peer is gone
 	name    [16]byte  // of this process's socket on the node
-	door    bool      // there is that socket
+	door    bool      // that socket is open
 	shared  *ownTable // the protection table that the processes share; nil: there is none
 	list    []*neighbour
 	own     [2]*neighbour // the two ends within this process; nil: there are none
-	tried   bool          // to make them
+	tried   bool          // making them was tried
 	tickAt  int64
 	ticks   int
 	pingAt  int64 // on links of the node
@@ -62,13 +62,13 @@ type neighbour struct {
 	number  uint32 // of the link, given by the sender of Hello
 	pair    cm.Secret
 	line    Line
-	ended   bool // the line has
+	ended   bool // the line has ended
 	state   meetState
 	table   peerTable
 	inside  bool       // it is this process
-	waiting []*cm.Conn // for the outcome
+	waiting []*cm.Conn // connections that wait for the outcome
 	until   int64      // meeting ends, unless the process is only slow
-	// then it ends also if that is so
+	// then it ends even if the process is only slow
 	patience int64
 }
 
@@ -97,7 +97,7 @@ func (n *neighbour) runs() bool {
 	return n.inside || n.line != nil && !n.ended && n.line.Runs()
 }
 
-// joined is how many neighbours data goes to through shared memory, without this process itself.
+// joined counts the neighbours that data goes to through shared memory, without this process.
 func (h *neighbourhood) joined() (count int) {
 	for _, n := range h.list {
 		if n.state == joined && !n.inside {
@@ -107,7 +107,7 @@ func (h *neighbourhood) joined() (count int) {
 	return count
 }
 
-// mapped is how many neighbours have their protection tables mapped here.
+// mapped counts the neighbours whose protection tables are mapped here.
 func (h *neighbourhood) mapped() (count int) {
 	for _, n := range h.list {
 		if n.table.bytes != nil && !n.inside {
@@ -117,7 +117,7 @@ func (h *neighbourhood) mapped() (count int) {
 	return count
 }
 
-// neighbourAt is the neighbour of that process for which is is true; nil: there is none.
+// neighbourAt is the neighbour of that process for which is returns true; nil: there is none.
 func (h *neighbourhood) neighbourAt(process cm.PublicKey, is func(n *neighbour) bool) *neighbour {
 	for _, n := range h.list {
 		if n.process == process && n.state != parted && is(n) {
@@ -215,12 +215,12 @@ func (h *neighbourhood) join(n *neighbour, g *greeting, m *wire.Message) bool {
 	}
 	err := n.data.link.Connect(p.ep,
 		transport.Address{Bytes: g.address, Files: m.Files[:linkFiles]})
-	m.Files = m.Files[linkFiles:] // the link has taken the others over
+	m.Files = m.Files[linkFiles:] // the link owns the others now
 	p.opened = err == nil
 	return p.opened && h.mapTable(n, m)
 }
 
-// onLine takes a message that has come by a line.
+// onLine takes a message that has arrived on a line.
 func (h *neighbourhood) onLine(line Line, m *wire.Message) {
 	g, ok := readGreeting(m.Data)
 	var n *neighbour
@@ -337,7 +337,7 @@ func (h *neighbourhood) part(n *neighbour) {
 func (h *neighbourhood) visit(now int64) {
 	for _, n := range h.list {
 		late := n.state == meeting && now >= n.until
-		if late && now < n.patience && n.runs() { // over UDP nobody could know that
+		if late && now < n.patience && n.runs() { // over UDP that could not be known
 			n.until, late = min(now+meetTimeout, n.patience), false
 		}
 		if n.ended && n.data.link.Progress(progressBatch) == 0 || late {

@@ -17,7 +17,7 @@ const peersMax = 4096
 // dataLink is the link for data at one address of this process, or to a neighbour.
 type dataLink struct {
 	link    transport.Link
-	node    *neighbour // nil: the link is one of an address
+	node    *neighbour // nil: the link belongs to an address
 	local   netip.Addr
 	address netip.AddrPort
 	used    int // connections
@@ -44,11 +44,11 @@ type peers struct {
 type linkUsers interface {
 	// attach takes the messages of a link: of one of the node, node.
 	attach(link transport.Link, node bool)
-	// gone ends what there is with a process: it has left in good order, or has not.
+	// gone ends everything with a process: it has left, in good order or not.
 	gone(p *peer, left bool)
-	// owed says whether something is due from the process at the other end of a link of the node.
+	// owed says whether the process at the other end of a link of the node owes an answer.
 	owed(link transport.Link) bool
-	// linkAdded and linkRemoved: there are other links of the node than before.
+	// linkAdded and linkRemoved: the links of the node have changed.
 	linkAdded()
 	linkRemoved()
 	// onArea takes the message that passes a group's memory. False: it is none.
@@ -72,7 +72,7 @@ type peer struct {
 	key    peerKey
 	data   *dataLink // nil: this process
 	ep     transport.Endpoint
-	remote int // the number that it has given this process; -1: not known
+	remote int // the number that the peer gave this process; -1: not known
 	// generations of the number that this process has given the peer, and of the peer's: a
 	// number that is given again, even to the same process, has another generation
 	generation, remoteGeneration uint32
@@ -203,7 +203,7 @@ func (ps *peers) myself() *peer {
 	return p
 }
 
-// reach makes data flow to a peer whose card has come; false: it cannot.
+// reach makes data flow to a peer whose card has arrived; false: it cannot.
 func (p *peer) reach(from netip.Addr, c *card) bool {
 	if p.data == nil {
 		return p.opened
@@ -236,7 +236,7 @@ func (p *peer) close() {
 	}
 }
 
-// gone ends what there is with a process.
+// gone ends everything with a process.
 func (p *peer) gone(left bool) {
 	p.of.users.gone(p, left)
 	for _, m := range slices.Clone(p.members) {
@@ -291,7 +291,7 @@ func (ps *peers) reclaim(d *dataLink) {
 	}
 }
 
-// forget gives the number of a peer back.
+// forget releases the number of a peer.
 func (ps *peers) forget(p *peer) {
 	p.data.peers[p.ep] = nil
 	p.data.free = append(p.data.free, p.ep)
@@ -306,7 +306,7 @@ type leaver interface {
 // progressBatch is how many messages are received from a link at once.
 const progressBatch = 64
 
-// progress lets all links go on.
+// progress makes progress on all links.
 func (ps *peers) progress() {
 	for _, d := range ps.links {
 		d.link.Progress(progressBatch)

@@ -2,8 +2,8 @@
  * service.c - the service thread: with interrupts on it makes progress for a task whose own threads
  * are busy elsewhere.
  *
- *   parked   a user thread has been inside one polling call for long, or interrupts are off and nobody
- *            polls: asleep until alerted
+ *   parked   a user thread has been inside one polling call for long, or interrupts are off and
+ *            nobody polls: asleep until alerted
  *   ticking  user threads poll now and then: looks every tick whether they still do
  *   serving  nobody polls, and interrupts are on: makes progress calls, then is the poller
  *

@@ -5,8 +5,9 @@
  * the descriptors. That is the leader or the service thread. Other waiting threads follow, each
  * with a futex of its own. Why no wake-up is lost:
  *
- *  1. All state that a thread may wait for (counters, tickets) changes under the lock, and event_seq
- * with it. Every thread that called the owner calls cshim_notify before it lets go of the lock.
+ *  1. All state that a thread may wait for (counters, tickets) changes under the lock, and
+ * event_seq with it. Every thread that called the owner calls cshim_notify before it lets go of
+ * the lock.
  *  2. A follower is marked under the lock, after it has found its wait not over. A later change
  * comes after it has let go of the lock; the changing thread finds the mark and, if the wait is
  * over, stores WOKEN to its futex. The follower goes to sleep only by changing NONE to ASLEEP:

@@ -63,17 +63,17 @@ type RailMessage struct {
 // RailPartMax is how many bytes a part has at the most.
 const RailPartMax = layout.DatRailData
 
-// askMin is from how many bytes on a message is written straight to where it belongs.
+// askMin is the least length of a message that is written straight to where it belongs.
 const askMin = 16 << 10
 
 // The steps of a message that is written straight.
 const (
-	railParts  = iota // it goes in parts
-	railAsked         // until the receiver has said where
-	railWrites        // until the adapter has written it
+	railParts  = iota // it is sent in parts
+	railAsked         // waits until the receiver has granted a place
+	railWrites        // waits until the adapter has written it
 )
 
-// railOut is how a message goes that is being sent by a rail.
+// railOut is the state of a message that a rail is sending.
 type railOut struct {
 	begun  bool
 	state  int
@@ -82,10 +82,10 @@ type railOut struct {
 	writes uint64 // Written when it is over
 }
 
-// railState is what a group knows of a rail.
+// railState is a group's state of a rail.
 type railState struct {
 	asks, asked uint64 // numbers of asks: own, and the member's
-	writes      uint64 // requests that were posted
+	writes      uint64 // posted requests
 	out         railOut
 	granted     bool // the oldest expected message is being written
 	grant       Grant
@@ -328,7 +328,7 @@ func (g *Group) sendStraight(rank int, x *outgoing, s *railState) bool {
 	return true
 }
 
-// CutRails ends what the adapter still does with memory of operations.
+// CutRails ends the adapter's work on memory of operations.
 func (g *Group) cutRails() {
 	if g.rails != nil {
 		g.rails.Deregister()

@@ -44,7 +44,7 @@ func (g *Group) expect(o *Operation, t transfer) {
 		g.receiveRail(t.rank)
 	}
 	if m.gone && !g.broken && slices.Contains(m.expects, x) {
-		g.fail() // it does not come any more
+		g.fail() // it will not arrive any more
 	}
 }
 
@@ -95,10 +95,10 @@ func (g *Group) onData(from int, h *Header, data []byte) {
 		}
 	}
 	switch {
-	case h.Number-m.awaited >= 1<<31: // a link delivers once: this one is made up
+	case h.Number-m.awaited >= 1<<31: // a link delivers once: this one is forged
 		g.Dropped++
 	case m.earlyN > 0 && m.earlyN+cost > g.cfg.Window:
-		g.fail() // it sends more than it may
+		g.fail() // it has exceeded its window
 	default:
 		m.early = append(m.early, fragment{*h, bytes.Clone(data)})
 		m.earlyN += cost
@@ -137,7 +137,7 @@ func (g *Group) place(from int, x *expected, h *Header, data []byte) {
 	}
 }
 
-// arrived: all of a message is here.
+// arrived: all of a message has arrived.
 func (g *Group) arrived(from int, x *expected, total uint64) {
 	m := &g.members[from]
 	if x.length != nil {

@@ -62,7 +62,7 @@ func (g *Group) beginRound(o *Operation) {
 	}
 }
 
-// endRound does what is to be done when all messages of a round are here.
+// endRound does the work of a round when all of its messages have arrived.
 func (g *Group) endRound(o *Operation) {
 	r := &o.plan.rounds[o.at]
 	for _, w := range r.then {
@@ -72,7 +72,7 @@ func (g *Group) endRound(o *Operation) {
 			continue
 		}
 		if memory.Copy(w.to.Addr, w.from.Addr, w.from.N) != nil {
-			g.fail() // the consumer's memory is not what it should be
+			g.fail() // the consumer's memory cannot be accessed
 			return
 		}
 	}
@@ -107,7 +107,7 @@ func (g *Group) finish(o *Operation) {
 	g.cfg.Owner.Completed(o)
 }
 
-// settle gives back what an operation had, when no link needs it any more.
+// settle releases the memory of an operation, when no link needs it any more.
 func (g *Group) settle(o *Operation) {
 	if !o.over || o.held > 0 || o.plan == nil {
 		return

@@ -15,11 +15,11 @@ const (
 	noticeWake
 )
 
-// member is what a group knows of one of its members.
+// member is a group's state of one of its members.
 type member struct {
 	conn, tag uint32
 	joined    bool
-	gone      bool   // its process is
+	gone      bool   // its process is gone
 	ended     bool   // it takes part in no operation from until on
 	until     uint64 //
 	unsent    uint8
@@ -29,12 +29,12 @@ type member struct {
 	clockEcho uint32
 
 	queue    []*outgoing // to it, oldest first
-	numbered uint32      // messages to it that plans have had
+	numbered uint32      // messages to it in the plans so far
 	sent     uint64      // bytes, as the window counts them
 	credit   uint64      // how many of these it has consumed
 
 	expects  []*expected // from it
-	awaited  uint32      // messages from it that plans have had
+	awaited  uint32      // messages from it in the plans so far
 	early    []fragment
 	earlyN   uint64
 	consumed uint64
@@ -47,7 +47,7 @@ type outgoing struct {
 	span   Span
 	number uint32
 	at     uint64 // bytes that links have taken
-	held   int    // fragments that they have memory of
+	held   int    // fragments whose memory they still need
 	all    bool
 }
 
@@ -136,7 +136,7 @@ func (g *Group) sendQueue(rank int, m *member) bool {
 	return true
 }
 
-// sentAll: an operation's message may be on its way as a whole.
+// sentAll takes a message off the pending ones of its round, once links need its memory no more.
 func (g *Group) sentAll(x *outgoing) {
 	if x.all && x.held == 0 && !x.o.over {
 		x.o.pending--
@@ -208,7 +208,7 @@ func (g *Group) sendNotices(rank int, m *member) bool {
 	return true
 }
 
-// opDone: a link needs the memory of a fragment no more.
+// opDone: a link no longer needs the memory of a fragment.
 func (g *Group) opDone(op *transport.Op, err error) {
 	x, ok := op.Owner.(*outgoing)
 	g.linkOps.Put(op)

@@ -118,7 +118,7 @@ void dat_group_completed(dat_group *group, uint32_t rank, uint64_t id, uint32_t 
 void dat_group_probe(dat_group *group, uint32_t rank);
 /* A word of the peer's memory that nobody reads, and its key. */
 uint64_t dat_group_rail_last(const dat_group *group, uint32_t rank, uint32_t *rkey);
-/* Takes completions of a rail. */
+/* Polls the completions of a rail. */
 void dat_group_rail_poll(dat_group *group, uint32_t rank);
 /* The clock of a group of this room's engine. */
 uint64_t dat_group_clock(dat_group *group);

@@ -57,7 +57,7 @@ typedef struct dat_pull {
 
 /* A member's own part of the memory that all map. */
 typedef struct dat_rank_slot {
-	CSHIM_SHARED uint64_t done; /* it reads nothing of rounds before this one any more (release) */
+	CSHIM_SHARED uint64_t done; /* it no longer reads rounds before this one (release) */
 	dat_pull pull;
 	/* the decider's (release): the round after the operation's first one, DAT_DECIDED_AT bits
 	 * up; the number of later operations with the same arguments that it holds for,
@@ -69,7 +69,7 @@ typedef struct dat_rank_slot {
 	/* 1 more than the first round of the operation of which it has written the other's memory
 	 * (release), and up to which byte of what it sends */
 	CSHIM_SHARED uint64_t pushed, upto;
-	CSHIM_SHARED uint32_t pushing; /* odd: it is about to write it, or does */
+	CSHIM_SHARED uint32_t pushing; /* odd: it is about to write the other's memory, or does */
 	uint32_t zero;
 	/* of a member whose memory the other may write: twice 1 more than that round, and 1 if the
 	 * other does, 0 if this one reads all by itself. The first of the two claims it (compare
@@ -139,22 +139,22 @@ typedef struct dat_rail_tail {
 
 /* Words that a member writes in the other's memory beside messages. */
 typedef struct dat_rail_words {
-	CSHIM_SHARED uint64_t taken;  /* messages of the other's that it has taken */
+	CSHIM_SHARED uint64_t taken;  /* messages of the peer's that it has taken */
 	CSHIM_SHARED uint64_t asleep; /* a thread of its own sleeps, and is to be woken by a link's message */
 	/* where the message whose ask has that number is to be written; n is 0: it is to come in
 	 * parts. Written at once, number last */
 	uint64_t addr, n, key;
 	CSHIM_SHARED uint64_t number;
-	uint64_t last; /* nobody reads it: what was written before it has come */
+	uint64_t last; /* nobody reads it: earlier writes have arrived before it */
 } dat_rail_words;
 
 /* The registered memory of a rail's end. */
 typedef struct dat_rail_memory {
 	unsigned char in[DAT_RAIL_SLOTS][DAT_RAIL_SLOT];  /* written by the peer */
-	unsigned char out[DAT_RAIL_SLOTS][DAT_RAIL_SLOT]; /* what was written to the peer's */
+	unsigned char out[DAT_RAIL_SLOTS][DAT_RAIL_SLOT]; /* source of the writes to the peer */
 	dat_rail_words words;                             /* written by the peer */
 	uint64_t line1;
-	dat_rail_words own; /* what was written to the peer's */
+	dat_rail_words own; /* source of the writes to the peer */
 	uint64_t line2;
 } dat_rail_memory;
 
@@ -162,7 +162,7 @@ typedef struct dat_rail_config {
 	uint64_t qp, cq; /* cshim_ibv_object; qp is 0: core posts (dat_rail_post), and polls */
 	uint64_t memory, remote; /* addresses of a dat_rail_memory here and there */
 	uint32_t lkey, rkey;
-	uint32_t inlined; /* bytes of a request that the adapter takes at once */
+	uint32_t inlined; /* bytes that the adapter takes with a request (inline) */
 	uint32_t depth;   /* requests that the queue pair has room for */
 } dat_rail_config;
 

@@ -21,7 +21,7 @@
 
 #define DAT_GROUP_SCRATCH 16384
 
-/* Operations that are posted, oldest first. */
+/* Posted operations, oldest first. */
 typedef struct dat_group_queue {
 	dat_group_op *ops; /* [room], and behind them the lists: [room][2][size] */
 	uint32_t room;     /* a power of two */
@@ -39,12 +39,12 @@ typedef struct dat_group_round {
 /* move.c */
 typedef struct dat_group_moving {
 	uint32_t wrote;                 /* rounds that this member has published */
-	uint32_t rounds;                /* for which it has data */
+	uint32_t rounds;                /* rounds for which it has data */
 	uint32_t all;                   /* of the operation, as far as known */
 	uint32_t own;                   /* 1: the part that stays at this member was copied */
 	uint32_t huge;                  /* 1: all members together receive more than caches hold */
 	uint32_t got[DAT_GROUP_MOST];   /* rounds that were read of each member */
-	uint32_t limit[DAT_GROUP_MOST]; /* of how many, as far as known */
+	uint32_t limit[DAT_GROUP_MOST]; /* rounds that there are to read, as far as known */
 	uint64_t total[DAT_GROUP_MOST]; /* bytes that each member has for this one */
 } dat_group_moving;
 
@@ -60,7 +60,7 @@ typedef struct dat_group_reducing {
 /* path.c */
 typedef struct dat_group_path {
 	node_route_class (*classes)[DAT_GROUP_CLASSES]; /* by kind; NULL: not all read each other */
-	uint32_t current;                               /* which this member's data go, DAT_PATH_ */
+	uint32_t current;                               /* the path of this member's data, DAT_PATH_ */
 	uint32_t how;                                   /* DAT_DESC_ bits of its first descriptor */
 	uint32_t timing;                                /* 0, DAT_TIMING_ */
 	uint32_t best; /* the path that was last found to be the faster of some class */
@@ -77,7 +77,7 @@ typedef struct dat_group_path {
 typedef struct dat_group_pulling {
 	uint32_t asking; /* 1 more than the rank that it asks; 0: none */
 	uint32_t serves; /* 1 more than the rank that reads the answer; 0: none does */
-	uint64_t pulled; /* bytes of what it asks for that have come */
+	uint64_t pulled; /* bytes that it asked for and that have arrived */
 	uint64_t answered[DAT_GROUP_MOST]; /* asks of each member that were answered */
 } dat_group_pulling;
 
@@ -94,7 +94,7 @@ typedef struct dat_rail {
 	uint64_t credited;          /* messages of which the peer knows that they were taken */
 	uint32_t posted, reclaimed; /* requests; those whose place in the queue is free again */
 	uint32_t signaled;          /* posted at the last request with a completion */
-	uint32_t gone;              /* the member takes nothing more */
+	uint32_t gone;              /* the member receives nothing more */
 	uint32_t armed;             /* the peer has this member's asleep, or has sent the wake */
 	uint32_t asked;             /* asks of this member's */
 } dat_rail;
@@ -125,7 +125,7 @@ struct dat_group {
 	dat_group *next;         /* of dat_groups */
 	uint64_t last;           /* reading of the clock */
 	uint32_t engine;
-	uint32_t failed;     /* everything that is posted fails */
+	uint32_t failed;     /* all posted operations fail */
 	uint32_t lost;       /* a member's process is gone: operations posted from now on fail */
 	uint32_t long_double; /* not 0: it has one format at all members */
 	uint32_t progressed; /* 1: this turn has stored something that others may wait for */
@@ -250,7 +250,7 @@ static inline dat_span dat_group_part(const dat_group *group, const dat_group_op
 
 /* Goes on with a group's posted operations: 1 if others may have waited for the progress made. */
 int dat_group_turn(dat_group *group);
-/* The group fails: everything that is posted, when the turn is over. */
+/* The group fails: all posted operations fail when the turn is over. */
 void dat_group_fail(dat_group *group);
 /* The oldest operation is over: its event, if it has one, and the turn of the next one. */
 void dat_group_complete(dat_group *group);
@@ -260,7 +260,7 @@ void dat_group_pass(dat_group *group);
 void dat_group_end(dat_group *group);
 /* group.c: sets the clock, unless it is past that. */
 void dat_group_set_clock(const dat_group *group, uint64_t value);
-/* 1 if what lies before round upto may be published. */
+/* 1 if the rounds before upto may be published. */
 int dat_group_has_room(dat_group *group, uint64_t upto);
 /*
  * Publishes this member's descriptor of a round. n: bytes that it sends in the operation. data:
@@ -325,7 +325,7 @@ typedef struct dat_read {
  * same; or the group has failed.
  */
 int dat_group_read(dat_group *group, const dat_read *read);
-/* Answers those that cannot read this member's memory. */
+/* Answers members that cannot read this member's memory. */
 void dat_group_serve(dat_group *group, const dat_group_op *op);
 
 /*
@@ -334,9 +334,9 @@ void dat_group_serve(dat_group *group, const dat_group_op *op);
  */
 int dat_group_may_push(const dat_group *group, const dat_group_op *op);
 int dat_group_may_stream(const dat_group *group, const dat_group_op *op);
-/* Goes on with that; 1: this member has written what is its to write, or has nothing. */
+/* Goes on with that; 1: this member has written its share, or has none. */
 int dat_group_push(dat_group *group, const dat_group_op *op);
-/* As dat_group_read, of memory whose rest the other writes. */
+/* As dat_group_read, of memory whose rest the other member writes. */
 int dat_group_take(dat_group *group, const dat_group_op *op, dat_read *read);
 
 /*
