@@ -38,8 +38,8 @@ const (
 	parted                   // to be closed
 )
 
-// neighbourhood has the other processes of this node: it finds them, makes links to them, and chooses
-// by which link a connection's data goes. Like all of the library it runs under its lock.
+// neighbourhood finds the other processes of this node, makes links to them, and chooses by which
+// link a connection's data goes. Like all of the library it runs under its lock.
 type neighbourhood struct {
 	*peers
 	clock   transport.Clock

@@ -6,20 +6,21 @@ import (
 	"lapi/transport/memory"
 )
 
-// Rails are the ways to members by an RDMA adapter, which take the place of links' messages where
-// there are some. Each keeps messages in order.
+// Rails are the paths to members by an RDMA adapter. Where there are some, they replace the
+// messages of links. Each keeps messages in order.
 type Rails interface {
 	// Has says whether messages to a member, and from it, go by a rail.
 	Has(rank int) bool
-	// Send sends a message, whose data lie at a place; false: there is no room, or the rail has
-	// failed. An error: its data cannot be read.
+	// Send sends a message, whose data are at an address; false: there is no room, or the rail
+	// has failed. An error: its data cannot be read.
 	Send(rank int, m *RailMessage, at transport.Addr) (sent bool, err error)
-	// Next is the oldest message that was not taken, and where its data are until Take; false: none
-	// is there.
+	// Next is the oldest message that was not taken, and where its data are until Take; false:
+	// there is none.
 	Next(rank int, m *RailMessage) (at transport.Addr, ok bool)
 	Take(rank int)
-	// Register opens memory of an operation to the adapter; of those that are to be written to the
-	// member too. It may stay so until Deregister, which ends that of all memory of an operation.
+	// Register opens memory of an operation to the adapter; written: to the member, too, which
+	// is to write there. It may stay registered until Deregister, which ends that of all memory
+	// of an operation.
 	Register(s Span, written bool) (keys RailKeys, ok bool)
 	Deregister()
 	// Grant says where the message of the member's ask of that number is to be written; to nowhere:

@@ -42,8 +42,7 @@ uint32_t dat_groups_turn(void);
 /* Groups of this room's engine; NULL: there is none. */
 typedef struct dat_group dat_group;
 extern dat_group *dat_groups;
-/* An operation of one of them waits whose members share processors; waits for an adapter's write.
- */
+/* An operation of a group waits: with members that share processors; for an adapter's write. */
 extern int dat_groups_crowd, dat_groups_near;
 
 /* All members read each other's memory; share processors; have one format of long double. */
@@ -52,11 +51,11 @@ extern int dat_groups_crowd, dat_groups_near;
 #define DAT_AGREED_LONG_DOUBLE 4u
 
 /*
- * For core. Makes a group, as config says, which is a dat_group_config; NULL: there is no memory.
- * The engine is settled once, when all members have agreed: DAT_ENGINE_, and agreed: DAT_AGREED_. From
- * then on the handle takes operations.
- * dat_group_lose: a member's process is gone. dat_group_close fails the posted operations before it
- * returns, and wakes the others.
+ * For core. dat_group_open makes a group as config says, a dat_group_config; NULL: there is no
+ * memory. dat_group_settle sets its engine once, when all members have agreed: DAT_ENGINE_, and
+ * agreed: DAT_AGREED_. From then on the handle takes operations. dat_group_lose: a member's process
+ * is gone. dat_group_close fails the posted operations before it returns, and wakes the other
+ * members.
  */
 dat_group *dat_group_open(const void *config);
 void dat_group_settle(dat_group *group, uint32_t engine, uint32_t agreed);
@@ -89,8 +88,8 @@ int dat_group_go_on(dat_group *group);
 /*
  * Messages of core's: dat_rail_message. dat_group_send: 0: no room; -1: the data cannot be read.
  * dat_group_next: 0: none. dat_group_write posts a write of n bytes to where a grant says; 0: no
- * room. dat_group_ask sends an ask and says its number, 0: no room. dat_group_grant answers one;
- * dat_group_granted is the answer to number, a dat_rail_grant; 0: there is none yet.
+ * room. dat_group_ask sends an ask and returns its number, 0: no room. dat_group_grant answers an
+ * ask; dat_group_granted is the answer to number, a dat_rail_grant; 0: there is none yet.
  */
 int dat_group_send(dat_group *group, uint32_t rank, const void *message);
 int dat_group_next(dat_group *group, uint32_t rank, void *message);
@@ -107,8 +106,10 @@ void dat_group_rail_state(dat_group *group, uint32_t rank, void *state);
  */
 void dat_group_rail_gone(dat_group *group, uint32_t rank);
 void dat_group_rail_woken(dat_group *group, uint32_t rank);
-/* Has peers learn that a thread of this process sleeps. all: those of all rails, else the one whose
- * message a short operation waits for. */
+/*
+ * Notifies peers that a thread of this process sleeps. all: those of all rails, else the one whose
+ * message a short operation waits for.
+ */
 void dat_group_sleeps(dat_group *group, int all);
 /* Where core posts: the oldest request, a dat_rail_post, 0: there is none; a completion. */
 int dat_group_post(dat_group *group, void *post);

@@ -19,8 +19,10 @@
 #define DAT_GROUP_ALL 4194304 /* bytes of all staging buffers at the most */
 #define DAT_GROUP_INLINE 32   /* bytes that travel in a descriptor */
 
-/* Which path is the faster is learnt for each kind of operation and class of lengths, of which the
- * first has DAT_GROUP_COPY_MIN bytes. */
+/*
+ * The faster path is learnt for each kind of operation and class of lengths. The first class has
+ * DAT_GROUP_COPY_MIN bytes.
+ */
 #define DAT_GROUP_COPY_MIN 16384
 #define DAT_GROUP_KINDS 16
 #define DAT_GROUP_CLASSES 18
@@ -37,8 +39,10 @@ typedef struct dat_desc {
 	unsigned char inlined[DAT_GROUP_INLINE];
 } dat_desc;
 
-/* how of a descriptor: this member's data are read where they lie. inlined has a dat_span that says
- * where; of pieces the chunk has one for each rank. */
+/*
+ * how of a descriptor: this member's data are read where they lie. inlined has a dat_span with
+ * their place; if they are pieces the chunk has a dat_span for each rank.
+ */
 #define DAT_DESC_PLACE 1u
 /* This member's memory may be written by the only other one: the second half of inlined has a
  * dat_span that says where. */
@@ -66,8 +70,10 @@ typedef struct dat_rank_slot {
 	/* 1: it writes no descriptor any more (release), and nobody may write its memory. Set by
 	 * itself or, when its process is gone, by the others */
 	CSHIM_SHARED uint64_t ended;
-	/* 1 more than the first round of the operation of which it has written the other's memory
-	 * (release), and up to which byte of what it sends */
+	/*
+	 * 1 + the first round of the operation for which it has written the other's memory
+	 * (release), and up to which byte of its data
+	 */
 	CSHIM_SHARED uint64_t pushed, upto;
 	CSHIM_SHARED uint32_t pushing; /* odd: it is about to write the other's memory, or does */
 	uint32_t zero;

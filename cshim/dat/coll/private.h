@@ -60,7 +60,7 @@ typedef struct dat_group_reducing {
 /* path.c */
 typedef struct dat_group_path {
 	node_route_class (*classes)[DAT_GROUP_CLASSES]; /* by kind; NULL: not all read each other */
-	uint32_t current;                               /* the path of this member's data, DAT_PATH_ */
+	uint32_t current;                               /* the path of its data, DAT_PATH_ */
 	uint32_t how;                                   /* DAT_DESC_ bits of its first descriptor */
 	uint32_t timing;                                /* 0, DAT_TIMING_ */
 	uint32_t best; /* the path that was last found to be the faster of some class */
@@ -139,9 +139,11 @@ struct dat_group {
 	dat_group_rails rails;
 };
 
-/* current: not known yet; through the staging buffer; each reader copies straight from the
+/*
+ * current: not known yet; through the staging buffer; each reader copies straight from the
  * program's memory; of two members the sender writes the other's memory: all, or half if the other
- * sends nothing; the same, and the part that an allgather leaves at a member passes its caches */
+ * sends nothing; the same, and the part that an allgather leaves at a member bypasses its caches
+ */
 #define DAT_PATH_OPEN 0
 #define DAT_PATH_STAGING 1
 #define DAT_PATH_COPY 2
@@ -270,8 +272,11 @@ void dat_group_publish(dat_group *group, uint64_t round, uint64_t n, const void 
 /* A member's descriptor of a round, or NULL: it is not there; or it never will be, and the group
  * has failed. */
 const dat_desc *dat_group_desc(dat_group *group, uint32_t rank, uint64_t round);
-/* This member reads nothing of rounds before this one any more; 1 if another one does not; and if
- * it has ended: that is to be asked first, and what it has done again after that. */
+/*
+ * dat_group_done: this member reads nothing of rounds before round any more. dat_group_done_before:
+ * 1 if another member does not either. dat_group_has_ended: 1 if a member has ended; that is to be
+ * asked first, and the other one again after it.
+ */
 void dat_group_done(dat_group *group, uint64_t round);
 int dat_group_done_before(const dat_group *group, uint32_t rank, uint64_t round);
 int dat_group_has_ended(const dat_group *group, uint32_t rank);
@@ -329,8 +334,8 @@ int dat_group_read(dat_group *group, const dat_read *read);
 void dat_group_serve(dat_group *group, const dat_group_op *op);
 
 /*
- * push.c. 1 if the operation, of long data, is one whose sender may write the other's memory;
- * and one of which a member's own part may pass its caches.
+ * push.c. 1 if the operation, of long data, is one whose sender may write the other's memory; 1 if
+ * it is one of which a member's own part may bypass its caches.
  */
 int dat_group_may_push(const dat_group *group, const dat_group_op *op);
 int dat_group_may_stream(const dat_group *group, const dat_group_op *op);
