@@ -34,7 +34,7 @@ func (e *EP) Connect(to netip.Addr, qualifier uint64, timeout int64, private []b
 	return codes.Success
 }
 
-// caller has an active connection.
+// caller is the owner of an active connection.
 type caller interface {
 	cm.Owner
 	cardOf(d *dataLink, p *peer) [cm.CardSize]byte
@@ -187,7 +187,7 @@ func (e *EP) ended(how rc.Ending) {
 		number = EventBroken
 	}
 	e.tellConnection(number, nil)
-	if e.SRQ != nil { // no receive of the queue will come to this endpoint any more
+	if e.SRQ != nil { // this endpoint gets no more receives of the queue
 		e.ia.count(iaAsyncQPError)
 		e.ia.asyncError(EventEPBroken, e.handle, 0)
 	}
@@ -215,7 +215,7 @@ func (e *EP) Disconnect(graceful bool) codes.Return {
 	return codes.Success
 }
 
-// Duplicate is dat_ep_dup_connect: to where of is connected.
+// Duplicate is dat_ep_dup_connect: connects to the peer of of.
 func (e *EP) Duplicate(of *EP, timeout int64, private []byte) codes.Return {
 	if of.State != Connected {
 		return codes.InvalidState.With(why[of.State])
@@ -251,7 +251,7 @@ func (e *EP) join(p *peer, c *card) bool {
 	return true
 }
 
-// leavePeer counts a connection out.
+// leavePeer takes a connection off the peer's count.
 func (e *EP) leavePeer() {
 	if e.conn == nil {
 		return

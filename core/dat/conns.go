@@ -5,11 +5,11 @@ import (
 	"lapi/transport"
 )
 
-// connections has what has ended. A connection that ends while links are being received from is kept
+// connections has the ended connections. One that ends while links are being received from is kept
 // until the connection manager's earlier messages are taken, though they come by other sockets:
 // programs count on that order.
 type connections struct {
-	receiving bool     // from links: what ends is kept in ended
+	receiving bool     // from links: connections that end are kept in ended
 	ended     []ending // empty between calls
 }
 

@@ -278,7 +278,7 @@ func (w deviceWay) change(e, to *EP) codes.Return {
 	return r
 }
 
-// close frees what was flushed.
+// close frees the queue pair, which is flushed.
 func (w deviceWay) close(e *EP) {
 	collect(&e.counters, w.Counters())
 	e.c.Pair = 0
@@ -314,7 +314,7 @@ func (w deviceWay) Post(r *rc.Request) bool {
 	if !w.PostBind(r, b) {
 		return false
 	}
-	b.ep.c.Requests-- // it is among C's, or was completed
+	b.ep.c.Requests-- // C counts it, or it was completed
 	return true
 }
 
@@ -364,7 +364,7 @@ func (o deviceEnd) Pair() *device.Pair { return o.e.way.(deviceWay).Pair }
 func (o deviceEnd) Abandoned() bool { return o.e.abandon }
 
 func (o deviceEnd) Completed(r *rc.Request) {
-	o.e.c.Requests++ // it is among C's no more
+	o.e.c.Requests++ // C does not count it any more
 	o.e.completed(r)
 }
 

@@ -16,7 +16,7 @@ type links struct{ ia *IA }
 
 const manyObjects = 1 << 16
 
-// linkLimits are bounds against mistakes: memory is what there is of everything.
+// linkLimits are bounds against mistakes: the actual limit of each is memory.
 var linkLimits = Limits{EPs: manyObjects, EVDs: manyObjects, PZs: manyObjects, SRQs: manyObjects,
 	LMRs: MaxLMRs, DTOs: MaxDTOs, SRQDTOs: MaxDTOs, IOV: MaxIOV, ReadIOV: MaxIOV, ReadsIn: MaxReads,
 	ReadsOut: MaxReads, Message: MaxMessage, Datagram: MaxDatagram, PrivateConnect: PrivateMax,
@@ -112,7 +112,7 @@ func (k links) openWay(e *EP) codes.Return {
 	return way.change(e, e)
 }
 
-// linkQueue is an SRQ whose receives C has.
+// linkQueue is an SRQ whose receives are C's.
 type linkQueue struct{ s *SRQ }
 
 func (links) openQueue(s *SRQ) codes.Return {

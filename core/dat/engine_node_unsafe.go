@@ -58,7 +58,7 @@ func (e *EP) openNode(link laneLink, at transport.Endpoint, c *card, reads int) 
 	return true
 }
 
-// link is the one by which e's peer is reached.
+// link is the link by which e's peer is reached.
 func (e *EP) link() transport.Link {
 	link, _ := e.peer.link()
 	return link
@@ -84,7 +84,7 @@ func (w *onNode) Post(r *rc.Request) bool {
 	if !l.nodeConns.bind(w.DatEnd, r) {
 		return false
 	}
-	w.e.c.Requests-- // it is among C's, or was completed
+	w.e.c.Requests-- // C counts it, or it was completed
 	l.nodeConns.collect()
 	return true
 }

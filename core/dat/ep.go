@@ -26,7 +26,7 @@ const (
 	Fence      CompletionFlags = 0x8
 	Threshold  CompletionFlags = 0x10
 
-	// CompletionAll is all that there are, with LMR_INVALIDATE_FENCE.
+	// CompletionAll is all flags, with LMR_INVALIDATE_FENCE.
 	CompletionAll = 0x3f
 )
 
@@ -56,7 +56,7 @@ const (
 	defaultIOV  = 4
 )
 
-// DefaultAttr is what an endpoint has that is made without attributes.
+// DefaultAttr are the attributes of an endpoint that is made without.
 var DefaultAttr = Attr{MaxMessage: MaxMessage, MaxRDMA: MaxMessage, RecvFlags: Threshold,
 	RequestFlags: Threshold, MaxRecv: defaultDTOs, MaxRequest: defaultDTOs, MaxRecvIOV: defaultIOV,
 	MaxRequestIOV: defaultIOV, MaxReadsIn: defaultIOV, MaxReadsOut: defaultIOV,
@@ -73,21 +73,21 @@ type EP struct {
 	Remote                  netip.AddrPort // of the peer, while connected
 	Local                   netip.Addr
 	Qualifier               uint64
-	Active                  bool // it has connected, at its peer's qualifier
+	Active                  bool // it is the active side: it connected at its peer's qualifier
 
-	way      way      // its data's
+	way      way      // the path of its data
 	conn     *rc.Conn // its name on links, and its way if it is core's; nil on an RDMA adapter
 	node     *onNode  // its way, if it is C's; else nil
-	offload  bool     // its connection is C's if the peer says so, too
-	decided  bool     // that is said
+	offload  bool     // its connection is C's if the peer agrees
+	decided  bool     // offload is decided
 	attempt  attempt  // until the connection is over
 	peer     *peer
 	rsp      *RSP
 	cr       *CR
-	private  memoryBlock // what events point to
+	private  memoryBlock // memory that events point to
 	abandon  bool        // it is being freed: nobody is notified any more
 	ud       *udState
-	c        *layout.DatEp // what posts are judged by, and how many are not complete; C has it, too
+	c        *layout.DatEp // limits and counts of posts; C has it, too
 	memory   []byte        // of c
 	counters counters
 }
@@ -125,7 +125,7 @@ func (ia *IA) NewEP(a EPArgs) (*EP, codes.Return) {
 	return e, codes.Success
 }
 
-// open gives a new endpoint its way; it is removed if that cannot be.
+// open gives a new endpoint its way; the endpoint is removed if that fails.
 func (e *EP) open() codes.Return {
 	if !e.openPosts() {
 		e.ia.remove(e)
@@ -189,7 +189,7 @@ func (e *EP) checkAttr(l *Limits) codes.Return {
 	return codes.Success
 }
 
-// use counts the endpoint among the users of what it has.
+// use counts the endpoint among the users of its objects.
 func (e *EP) use(n int) {
 	if e.PZ != nil { // else it was never configured
 		e.PZ.users += n

@@ -117,10 +117,10 @@ func (ia *IA) newPSP(qualifier uint64, evd Handle, provides bool) (*PSP, codes.R
 	return p, codes.Success
 }
 
-// anyQualifiers is where dat_psp_create_any begins to look.
+// anyQualifiers is the first qualifier that dat_psp_create_any tries.
 const anyQualifiers = 1024
 
-// NewPSPAny is dat_psp_create_any: at a qualifier that nobody listens at.
+// NewPSPAny is dat_psp_create_any: at a qualifier without a listener.
 func (ia *IA) NewPSPAny(evd Handle, provides bool) (*PSP, codes.Return) {
 	for q := uint64(anyQualifiers); q < 1<<16; q++ {
 		p, r := ia.newPSP(q, evd, provides)
@@ -176,7 +176,7 @@ func (ia *IA) NewRSP(qualifier uint64, ep, evd Handle) (*RSP, codes.Return) {
 	return s, codes.Success
 }
 
-// Free is dat_rsp_free. An endpoint whose request has not come is free again.
+// Free is dat_rsp_free. An endpoint whose request has not arrived is free again.
 func (s *RSP) Free() codes.Return {
 	s.listener.unlisten()
 	s.EVD.users--
@@ -249,7 +249,7 @@ func (s linkService) Requested(c *cm.Conn, private []byte) {
 		qualifier: c.Qualifier}, private)
 }
 
-// requested: a request has come to a service point.
+// requested: a request has arrived at a service point.
 func requested(sp servicePoint, a arrival, private []byte) {
 	cr := &CR{arrival: a}
 	a.attempt.Own(cr)
@@ -291,7 +291,7 @@ func (ia *IA) turnDown(c attempt) {
 	_ = c.Reject(ia.library.cfg.Clock(), nil)
 }
 
-// take keeps what a request has brought; false: it cannot be taken.
+// take keeps the data of a request; false: there is no memory, or no endpoint.
 func (cr *CR) take(sp servicePoint, private []byte) bool {
 	var r1, r2 codes.Return
 	cr.DataAt, r1 = cr.Private.keep(cr.ia, private)

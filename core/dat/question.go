@@ -21,16 +21,16 @@ const (
 	lastAsk  = 1e9
 )
 
-// question is whether a member's process is there, and which it is.
+// question asks whether a member's process is there, and which it is.
 type question struct {
 	cm.FailureOnly
 	f *groupMember
 }
 
-// questionMagic is all of the private data of one.
+// questionMagic is all of the private data of a question.
 const questionMagic = 0x3f4c4f43 // "COL?"
 
-// ask asks all members of higher rank that have not come.
+// ask asks all members of higher rank that have not connected.
 func (c *Collective) ask(now int64) {
 	c.askPause = min(2*c.askPause, lastAsk)
 	c.askAt = now + c.askPause
@@ -50,7 +50,7 @@ func (f *groupMember) isClaimed() bool {
 		func(q *joinRequest) bool { return q.from == f.rank && q.isFor(f.c) })
 }
 
-// ask asks a member that has not come, unless a question is on its way.
+// ask asks a member that has not connected, unless a question is on its way.
 func (f *groupMember) ask() {
 	if f.peer != nil || f.attempt != nil || f.asked != nil {
 		return
@@ -60,7 +60,7 @@ func (f *groupMember) ask() {
 	c, _, r := l.dial(&question{f: f}, f.address.Addr, f.address.Qualifier, serviceGroup,
 		max(f.c.until-l.cfg.Clock(), 1), private, nil)
 	if r != codes.Success {
-		return // it may come all the same
+		return // the member may still connect
 	}
 	c.Known = true
 	f.asked = c

@@ -25,8 +25,8 @@ type binding struct {
 	of      *LMR // nil: it unbinds
 	triplet Triplet
 	region  region
-	window  *device.Window // that it binds; nil: none
-	fresh   bool           // which was made for it
+	window  *device.Window // the window that it binds; nil: none
+	fresh   bool           // the window was made for it
 	posted  bool           // the adapter has it
 	taken   bool           // the peer has invalidated what it binds, before the bind completed
 	over    bool           // it has taken effect, or never will
@@ -49,14 +49,14 @@ func (m *RMR) Free() codes.Return {
 // discard implements Object.
 func (m *RMR) discard() { m.Free() }
 
-// end gives up what a freed one has.
+// end releases the resources of a freed RMR.
 func (m *RMR) end() {
 	m.unbind()
 	m.setWindow(nil)
 	m.PZ.users--
 }
 
-// unbind makes its context useless.
+// unbind makes the RMR's context useless.
 func (m *RMR) unbind() {
 	if m.LMR != nil {
 		m.ia.engine.deregister(&m.region)
@@ -108,7 +108,7 @@ func (m *RMR) prepare(e *EP, of *LMR, a BindArgs) (*binding, codes.Return) {
 	return b, codes.Success
 }
 
-// apply has a binding take effect: what was bound before is bound no more. False: its RMR is gone.
+// apply has a binding take effect: the earlier binding ends. False: its RMR is gone.
 func (b *binding) apply() bool {
 	m := b.rmr
 	if m.freed {

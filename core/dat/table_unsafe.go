@@ -30,15 +30,15 @@ type TableMaker interface {
 
 const tableSize = int(unsafe.Sizeof(layout.DatTable{}))
 
-// ownTable is this process's.
+// ownTable is this process's protection table.
 type ownTable struct {
 	*layout.DatTable
 	bytes []byte
 	file  int            // -1: no other process sees it
-	peers *neighbourhood // that it is open to
+	peers *neighbourhood // processes that it is open to
 }
 
-// peerTable is another process's, as it is mapped here.
+// peerTable is another process's table, as it is mapped here.
 type peerTable struct {
 	bytes []byte
 	// copies of a peer that is gone, or as good as: nobody waits for that one to end
@@ -86,7 +86,7 @@ func (t *ownTable) address() uint64 {
 	return addressOf(t.bytes)
 }
 
-// close ends the table. Of nil it does nothing.
+// close ends the table. If t is nil it does nothing.
 func (t *ownTable) close() {
 	switch {
 	case t == nil:
@@ -115,7 +115,7 @@ func (t *ownTable) tell(context uint32, m *region) {
 	atomic.StoreUint32(&c.Context, context)
 }
 
-// entry is that of e's connection; nil: there is none.
+// entry is the entry of e's connection; nil: there is none.
 func (e *EP) entry() *layout.DatOpen {
 	index, _ := e.conn.Name()
 	t := e.ia.contexts.shared
@@ -132,14 +132,14 @@ func (e *EP) grant() {
 		return
 	}
 	o.Pz = uint64(e.PZ.handle)
-	atomic.StoreUint32(&o.Tag, 0) // the peer of the connection before finds none
+	atomic.StoreUint32(&o.Tag, 0) // the earlier connection's peer finds no entry
 	atomic.StoreUint32(&o.Done, 0)
 	_, tag := e.conn.Name()
 	atomic.StoreUint32(&o.Tag, tag)
 	atomic.StoreUint32(&o.Open, 1)
 }
 
-// revoke is the end of that: then the peer is at no copy any more.
+// revoke ends grant: when it returns the peer makes no copy any more.
 func (e *EP) revoke() {
 	o := e.entry()
 	if o == nil {

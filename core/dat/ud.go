@@ -32,14 +32,14 @@ const (
 // datagramEnds are the UD endpoints of adapters whose data goes over links, by their numbers.
 type datagramEnds map[uint32]*EP
 
-// udState is what a UD endpoint has in place of a connection.
+// udState is the state of a UD endpoint, in place of a connection.
 type udState struct {
 	e        *EP
 	qpn      uint32 // its number, by which peers name it
 	receives []*rc.Receive
 	attempts []attempt
 	asked    map[attempt][]byte // requests that were accepted: their private data
-	waiting  []*datagram        // the link had no room for them
+	waiting  []*datagram        // datagrams that the link had no room for
 }
 
 // AH is an address handle.
@@ -49,7 +49,7 @@ type AH struct {
 	remote netip.Addr
 	QPN    uint32
 	path   *device.Path // on an RDMA adapter, which has no peer
-	// what the event points to: an endpoint may have many
+	// memory that the event points to: an endpoint may have many
 	private memoryBlock
 }
 
@@ -120,7 +120,7 @@ func (u *udState) established(c *cm.Conn, private []byte) {
 	if u.reached(&AH{peer: p, QPN: theirs.qpn}, c, c.Active, c.Peer, private) {
 		p.conns++
 	}
-	if !c.Active { // nothing more is to be said of it
+	if !c.Active { // there is nothing more to report of it
 		c.Linger(l.cfg.Clock())
 	}
 }
@@ -137,7 +137,7 @@ func (u *udState) reached(ah *AH, c attempt, active bool, peer netip.AddrPort, p
 	kind := uint32(extUDRemoteAH)
 	if !active {
 		kind = extUDPassiveAH
-		private = u.asked[c] // programs look there for whom the address handle is of
+		private = u.asked[c] // programs look there for the owner of the address handle
 		delete(u.asked, c)
 	}
 	address := uint64(0)
@@ -192,7 +192,7 @@ func (e *EP) FreeUDConnection(number uint64) codes.Return {
 			}
 		}
 	}
-	return codes.Success // an accepted one, which the library has forgotten by itself
+	return codes.Success // an accepted attempt, which the library has forgotten by itself
 }
 
 // FreeAH is dat_ib_ud_ah_free.
@@ -303,7 +303,7 @@ func (d *datagram) release() {
 	}
 }
 
-// send gives it to the link; false: there is no room.
+// send gives the datagram to the link; false: there is no room.
 func (d *datagram) send() bool {
 	link, ep := d.p.link()
 	op := &transport.Op{N: uint64(d.n), Done: func(*transport.Op, error) { d.release() }}

@@ -10,9 +10,9 @@ type connState uint8
 
 const (
 	idle    connState = iota // not opened yet
-	open                     // requests and receives take their way
-	closing                  // no new requests; it ends when those posted are complete
-	over                     // it has ended, and waits for what links still have of it
+	open                     // requests and receives are handled
+	closing                  // no new requests; it ends when the posted ones are complete
+	over                     // it has ended, and waits until links need none of its memory
 )
 
 // The pending messages of a connection to its peer, bits of Conn.unsent.
@@ -40,7 +40,7 @@ type Conn struct {
 	endSeq             uint32 // of tellEnd: the request that has failed
 	endStatus          Status
 	endFlags           uint8
-	ops                int  // fragments that the link has memory of
+	ops                int  // fragments whose memory the link needs
 	told               bool // the owner was notified of the end
 	forgotten          bool
 	elsewhere          Elsewhere // another engine has it; nil: this one
@@ -74,7 +74,7 @@ func (c *Conn) Open(link transport.Link, ep transport.Endpoint, index, tag uint3
 
 // Elsewhere is another engine that has a connection, from its opening on.
 type Elsewhere interface {
-	// Message is a message that has come for the connection.
+	// Message is a message that has arrived for the connection.
 	Message(id transport.MsgID, header, data []byte)
 	// Cut ends it without a message to the peer.
 	Cut(how Ending)
@@ -154,7 +154,7 @@ func (c *Conn) settle() {
 	}
 }
 
-// forget gives c's number back.
+// forget releases c's number.
 func (c *Conn) forget() {
 	if !c.forgotten {
 		c.forgotten = true

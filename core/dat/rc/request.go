@@ -22,7 +22,7 @@ type Request struct {
 	Context    uint32
 	Operand    uint64 // to add; or to swap in
 	Compare    uint64
-	Bad        bool   // its local memory is not what it needs: it completes with LocalProtection
+	Bad        bool   // its local memory cannot be accessed: it completes with LocalProtection
 	Owner      Posted // nil: its memory stays
 
 	Status Status // when it completes
@@ -32,13 +32,13 @@ type Request struct {
 	number   uint32 // of the receive that it takes
 	total    uint32
 	sent     uint32 // bytes given to the link; total once all fragments are
-	got      uint32 // of what was asked for
-	ops      int    // fragments that the link has memory of
+	got      uint32 // bytes of the answer
+	ops      int    // fragments whose memory the link needs
 	attempt  uint8
 	started  bool
 	all      bool // every fragment was sent, in this attempt
 	waits    bool // for a receive
-	behind   bool // it overlaps with a write before it that is not complete
+	behind   bool // it overlaps with an earlier incomplete write
 	answered bool // the responder is done with it
 }
 
@@ -51,7 +51,7 @@ func (r *Request) Bytes() uint32 { return r.total }
 // Measure sets the length that Bytes returns, for engines that do requests without a connection.
 func (r *Request) Measure() { r.total = uint32(sum(r.Segments)) }
 
-// requester is what a connection knows of its own requests.
+// requester is a connection's state of its own requests.
 type requester struct {
 	requests []*Request // not complete, oldest first
 	oldest   uint32     // its number
@@ -84,7 +84,7 @@ func (c *Conn) Post(r *Request) bool {
 	return true
 }
 
-// request is the one of a number, if it was started.
+// request is the request of a number, if it was started.
 func (c *Conn) request(seq uint32) *Request {
 	at := seq - c.oldest
 	if at >= uint32(len(c.requests)) || !c.requests[at].started {
@@ -239,7 +239,7 @@ func (c *Conn) complete() {
 	}
 }
 
-// finish takes the oldest request out and gives it back.
+// finish takes the oldest request out and reports it to the owner.
 func (c *Conn) finish(r *Request) {
 	c.requests[0] = nil
 	c.requests = c.requests[1:]
@@ -284,7 +284,7 @@ func (c *Conn) onDone(seq uint32) bool {
 	return true
 }
 
-// onReply takes a fragment of what was asked for.
+// onReply takes a fragment of the answer.
 func (c *Conn) onReply(h *header, data []byte) bool {
 	r := c.request(h.Seq)
 	if r != nil && r.Op != Read { // the value is in the header

@@ -7,15 +7,15 @@ import (
 	"lapi/transport/memory"
 )
 
-// word is what a processor stores at once: programs look at the last one of a write.
+// word is the size that a processor stores at once: programs look at the last word of a write.
 const word = 8
 
 // incoming is a request of the peer's that has not taken effect.
 type incoming struct {
 	used    bool
-	unready bool // it has found no receive; what is still on its way of this attempt is dropped
+	unready bool // it has found no receive; the rest of this attempt is dropped
 	late    bool // likewise: its turn (flagBehind) has not come
-	ready   bool // all of it is here, or fault is set
+	ready   bool // all of it has arrived, or fault is set
 	// with what it fails when its turn is there, and the receive that it has; the rest is dropped
 	fault, receiveFault Status
 	held                int // bytes in last: the end of the write, in its last word
@@ -34,7 +34,7 @@ type incoming struct {
 	receive             *Receive
 }
 
-// responder is what a connection knows of its peer's requests.
+// responder is a connection's state of its peer's requests.
 type responder struct {
 	expected uint32 // number of the oldest request that has not taken effect
 	slots    []incoming
@@ -45,7 +45,7 @@ type responder struct {
 	reply struct {
 		on    bool
 		sent  uint32 // bytes
-		ops   int    // fragments that the link has memory of
+		ops   int    // fragments whose memory the link needs
 		from  transport.Addr
 		value uint64 // of an atomic operation
 	}
@@ -184,7 +184,7 @@ func (c *Conn) wanting(seq uint32) *incoming {
 	return nil
 }
 
-// offer gives a receive to a request that has found none; false: it needs none any more.
+// offer gives a receive to a request that has found none; false: it no longer needs one.
 func (c *Conn) offer(seq uint32, r *Receive) bool {
 	s := c.wanting(seq)
 	if s == nil {
@@ -199,8 +199,7 @@ func (c *Conn) offer(seq uint32, r *Receive) bool {
 }
 
 // tellReadiness notifies the peer of requests that have found no receive, and of those that now
-// have one. A request that now has a receive was reported as NotReady before, so its newest state
-// is enough.
+// have one. A request of the first kind becomes one of the second, so its newest state is enough.
 func (c *Conn) tellReadiness() bool {
 	for len(c.readied) > 0 {
 		seq := c.readied[0]
@@ -275,7 +274,7 @@ func (c *Conn) advance() {
 	}
 }
 
-// passed: the oldest request has taken effect.
+// passed counts the oldest request, which has taken effect.
 func (c *Conn) passed(s *incoming) {
 	r := s.receive
 	if r != nil {
