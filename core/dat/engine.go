@@ -85,7 +85,7 @@ type way interface {
 	// Disconnect ends a connection, gracefully when all posts are complete. EP.ended reports
 	// that.
 	Disconnect(graceful bool)
-	// Discard ends what was never connected. Receives are flushed.
+	// Discard ends a way that was never connected. Receives are flushed.
 	Discard()
 	// change makes it what another configuration of the endpoint, to, asks for.
 	change(e, to *EP) codes.Return

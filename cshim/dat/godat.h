@@ -1,4 +1,4 @@
-/* godat.h - what capi does for uDAPL's entry points. All but the last under the block's lock. */
+/* godat.h - functions of capi for uDAPL's entry points. All but the last under the block's lock. */
 #ifndef GODAT_H
 #define GODAT_H
 

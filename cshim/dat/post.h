@@ -98,7 +98,7 @@ typedef struct dat_completion {
 _Static_assert(sizeof(dat_completion) == sizeof(evd_event), "it is one");
 _Static_assert(sizeof(dat_completion) <= 128, "dat_clear can");
 
-/* Begins one: all that is not said here is 0. */
+/* Begins an event: all other members are 0. */
 static inline dat_completion *dat_completion_at(void *event, uint64_t evd, uint64_t ep,
                                                 uint64_t cookie)
 {
@@ -112,7 +112,7 @@ static inline dat_completion *dat_completion_at(void *event, uint64_t evd, uint6
 	return c;
 }
 
-/* Makes it an extended one. */
+/* Makes it an extended event. */
 static inline void dat_extend(dat_completion *c, uint32_t kind, uint32_t proposed, uint32_t data)
 {
 	c->number = DAT_IB_DTO_EVENT;

@@ -1,5 +1,5 @@
 /*
- * request.h - what requests are, for all engines: their operations and flags, as messages of the
+ * request.h - requests, for all engines: their operations and flags, as messages of the
  * node engine have them. Private to the library.
  */
 #ifndef DAT_REQUEST_H

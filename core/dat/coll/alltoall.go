@@ -1,6 +1,6 @@
 package coll
 
-// atOnceMax is up to how many bytes alltoall sends to all members at once.
+// atOnceMax is the largest total that alltoall sends to all members at once.
 const atOnceMax = 64 << 10
 
 // alltoall: with one member after the other, or with all at once where there is little.

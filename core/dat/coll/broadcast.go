@@ -2,7 +2,7 @@ package coll
 
 import "math/bits"
 
-// chunk is how much of a long message goes on at once where members pass it on, bytes.
+// chunk is how many bytes of a long message members pass on at once.
 const chunk = 64 << 10
 
 // broadcast: to the leaders of the nodes, and by them to the others.
@@ -52,7 +52,7 @@ func (p *planner) spread(t team, root int, s Span) {
 		}
 		return
 	}
-	for i := range chunks + 1 { // a chunk goes on while the next one comes
+	for i := range chunks + 1 { // a chunk is passed on while the next one arrives
 		r := p.step()
 		if i < chunks {
 			r.recv(parent, piece(i))

@@ -4,7 +4,7 @@ package coll
 type clock struct {
 	base uint64 // its reading
 	at   int64  // when
-	last uint64 // what was read
+	last uint64 // the last value read
 }
 
 func (c *clock) begin(now int64) { c.at = now }

@@ -18,7 +18,7 @@ type Owner interface {
 	Touched()
 }
 
-// Config is what a group must know.
+// Config is the configuration of a group.
 type Config struct {
 	Self, Size int
 	Owner      Owner
@@ -32,7 +32,7 @@ type Config struct {
 // Window is how many bytes one member may send another beyond what that one has consumed.
 const Window = 256 << 10
 
-// fragmentCost is what a fragment counts beside its data.
+// fragmentCost is the cost in the window of a fragment beside its data.
 const fragmentCost = 64
 
 // Operation is an operation of a group, from Post until Completed.
@@ -42,10 +42,10 @@ type Operation struct {
 
 	plan    *Plan
 	at      int  // round
-	begun   bool // round 0 has
+	begun   bool // round 0 has begun
 	over    bool
 	pending int // messages of the round, or answers, that are still to come
-	held    int // fragments that links have memory of
+	held    int // fragments whose memory links need
 }
 
 // Group is this member's view of a group.
@@ -61,7 +61,7 @@ type Group struct {
 	lost        bool   // the process of some member is gone, which has not ended before
 	ended       bool   // some member takes part in no operation from until on
 	until       uint64 // the lowest of those
-	endedAt     uint64 // of a broken one: the operation that this member has failed
+	endedAt     uint64 // of a broken group: the operation that has failed here
 	all         []int
 	nodes       *nodes
 	places      []byte // while the members exchange theirs
@@ -77,7 +77,7 @@ type Group struct {
 	rails       Rails // nil: there are none
 	railStates  []railState
 	meeting     *meeting
-	held        uint64 // operations that the owner has beside ops
+	held        uint64 // operations of the owner beside ops
 	header      [HeaderSize]byte
 }
 
@@ -145,10 +145,10 @@ func (g *Group) Sync(number, others uint64) {
 	g.held = others
 }
 
-// Spoilt says whether some member takes no part in the first operation, the creation.
+// Spoilt says whether some member takes no part in the creation, the first operation.
 func (g *Group) Spoilt() bool { return g.ended && g.until == 0 }
 
-// Nodes is on how many nodes the members are, once that is known.
+// Nodes is the number of the members' nodes, once that is known.
 func (g *Group) Nodes() int {
 	if g.nodes == nil {
 		return 0
@@ -197,7 +197,7 @@ func (g *Group) Lost(rank int) {
 		g.memberEnded(rank, g.nextSeq())
 	}
 	if len(m.expects) > 0 && g.byRail(rank) {
-		g.receiveRail(rank) // what it has sent is here
+		g.receiveRail(rank) // everything it sent has arrived
 	}
 	if len(m.expects) > 0 || m.clockDue || g.lost && len(g.ops) > 0 && g.ops[0].Kind == SetClock {
 		g.fail()
@@ -207,7 +207,7 @@ func (g *Group) Lost(rank int) {
 	if g.rails != nil {
 		g.railStates[rank].out = railOut{}
 	}
-	for _, x := range queue { // nobody takes these any more
+	for _, x := range queue { // no member takes these any more
 		x.all = true
 		g.sentAll(x)
 	}

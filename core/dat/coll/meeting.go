@@ -10,9 +10,9 @@ import (
 // has it.
 const Connect Kind = 1
 
-// Meeting is what the exchange needs of the owner of rails.
+// Meeting is the part of the owner of rails that the exchange needs.
 type Meeting interface {
-	// Offer is what a member must know to connect to this one, OfferSize bytes.
+	// Offer is the data with which a member can connect to this one, OfferSize bytes.
 	Offer(rank int) []byte
 	// Connect connects to a member by its offer; false: it cannot be. Activate: the member is
 	// connected, too, and the rail may be used.

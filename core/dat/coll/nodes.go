@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// nodes is which members share a node. All members have the same, by the exchange of places.
+// nodes says which members share a node. All members have the same, by the exchange of places.
 type nodes struct {
 	leader []int // of the node of each rank
 	list   []int // the leaders, in order
@@ -15,7 +15,7 @@ type nodes struct {
 // worth says whether messages between nodes should be left to leaders.
 func (n *nodes) worth() bool { return n != nil && len(n.list) > 1 && n.most > 1 }
 
-// largest is how many members the largest node has.
+// largest is the number of members of the largest node.
 func (n *nodes) largest() int {
 	if n == nil {
 		return 1

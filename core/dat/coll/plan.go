@@ -2,7 +2,7 @@ package coll
 
 import "lapi/transport"
 
-// Plan is what an operation does at one member.
+// Plan is the steps of an operation at one member.
 type Plan struct {
 	rounds  []round
 	scratch [][]byte
@@ -40,7 +40,7 @@ func (p *Plan) step() *round {
 func (r *round) recv(rank int, s Span) { r.recvs = append(r.recvs, transfer{rank: rank, span: s}) }
 func (r *round) send(rank int, s Span) { r.sends = append(r.sends, transfer{rank: rank, span: s}) }
 
-// recvAtMost receives what may be shorter.
+// recvAtMost receives a message that may be shorter.
 func (r *round) recvAtMost(rank int, s Span) {
 	r.recvs = append(r.recvs, transfer{rank: rank, span: s, atMost: true})
 }
@@ -72,7 +72,7 @@ type team struct {
 	me    int // place of this member
 }
 
-// size is how many there are.
+// size is the number of its members.
 func (t team) size() int { return len(t.ranks) }
 
 // at is the rank at a place; places go round.
@@ -105,7 +105,7 @@ type planner struct {
 	*Plan
 }
 
-// room is memory for the operation, as long as it lasts.
+// room is memory for the operation until it is over.
 func (p *planner) room(n uint64) Span {
 	if n == 0 {
 		return Span{}

@@ -33,7 +33,7 @@ type bundle struct {
 	parsed uint64
 }
 
-// filled is what is in it.
+// filled is the filled part of the bundle.
 func (b *bundle) filled() Span { return b.span.part(0, b.n) }
 
 // part is the next part with its length, and alone; false: there is none.
@@ -78,18 +78,18 @@ func (b *bundle) addOwn(s Span, most uint64) bool {
 	return s.N == 0 || memory.CopyOut(b.room[b.n-s.N:b.n], s.Addr) == nil
 }
 
-// routed is an operation whose parts go so.
+// routed is an operation whose parts are routed by leaders.
 type routed struct {
 	*planner
 	pair     func(from, to int) bool // from has a part for to
 	out      func(to int) Span       // this member's part for another
-	in       func(from int) Span     // where that of another goes
+	in       func(from int) Span     // the place of another's part
 	together bool                    // parts that go by themselves do so at the same time
-	most     uint64                  // longer ones do
+	most     uint64                  // longer parts go by themselves
 	home     []int                   // the leader of each rank
 	leaders  team
 	local    team
-	long     []bool    // from whom such a part is to come
+	long     []bool    // ranks from which such a part is to come
 	up       []*bundle // a leader's: of each of its members
 }
 
@@ -151,7 +151,7 @@ func (x *routed) begin() bool {
 	return !x.failed
 }
 
-// exchange gives other leaders what is for their nodes.
+// exchange sends other leaders the parts for their nodes.
 func (x *routed) exchange() bool {
 	ok := true
 	out := map[int]*bundle{}
@@ -263,7 +263,7 @@ func (x *routed) each(from, to []int, f func(from, to int)) {
 	}
 }
 
-// bundle is an empty one for these parts.
+// bundle makes an empty bundle for these parts.
 func (x *routed) bundle(from, to []int) *bundle {
 	count := uint64(0)
 	x.each(from, to, func(_, _ int) { count++ })
@@ -294,7 +294,7 @@ func (r *round) sendBundle(to int, b *bundle) {
 	}
 }
 
-// recvBundle receives one.
+// recvBundle receives a bundle.
 func (r *round) recvBundle(from int, b *bundle) {
 	if b.span.N > 0 {
 		r.recvs = append(r.recvs, transfer{rank: from, span: b.span, atMost: true, length: &b.n})

@@ -11,13 +11,13 @@ import (
 	"lapi/transport/ibv"
 )
 
-// callState is how far a connection of the RDMA connection manager has come.
+// callState is the state of a connection of the RDMA connection manager.
 type callState uint8
 
 const (
 	finding   callState = iota // active: the peer's address, or the way to it
 	asking                     // active: the request is on its way, or pending there
-	pausing                    // active: nobody has listened, and is asked again
+	pausing                    // active: nobody listened; the request is repeated later
 	undecided                  // passive: the program has to decide
 	accepting                  // passive
 	standing
@@ -29,7 +29,7 @@ const (
 type Call struct {
 	k         *Device
 	id        ibv.ID
-	end       Endpoint // nil: it has none, or none any more
+	end       Endpoint // nil: none
 	decider   Decider  // while the program has to decide; else nil
 	active    bool
 	datagrams bool
@@ -41,7 +41,7 @@ type Call struct {
 	deadline  int64         // 0: none
 	next      int64         // while pausing: when to ask again
 	reportAt  int64         // when its silence is to be reported; 0: never
-	reason    syscall.Errno // why no address or route was found, last
+	reason    syscall.Errno // the last reason why no address or route was found
 	tries     int           // for an address
 	refusals  int
 	in, out   uint8       // of a request: reads under way that the peer asks for, and lets be
@@ -107,7 +107,7 @@ func (k *Device) Connect(e Endpoint, to netip.Addr, qualifier uint64, timeout in
 		Qualifier: qualifier}, r
 }
 
-// free forgets the connection, whatever there is of it: the peer of an attempt is notified.
+// free forgets the connection in any state: the peer of an attempt is notified.
 func (c *Call) free() {
 	if c.state != done {
 		c.state = done
@@ -116,7 +116,7 @@ func (c *Call) free() {
 	}
 }
 
-// terms are what the connection is asked for with, or accepted.
+// terms are the parameters of the request or its acceptance.
 func (c *Call) terms(e Endpoint, private []byte) ibv.Terms {
 	q := e.Pair()
 	return ibv.Terms{QPN: q.number, Shared: q.config.Queue != nil, Private: private,
@@ -136,7 +136,7 @@ func (k *Device) onEvent(e *ibv.CMEvent) {
 	switch ep := c.end; {
 	case e.Kind == ibv.Disconnected || e.Kind == ibv.Removed:
 		c.onEnd(e)
-	case c.state == leaving: // nothing else is of interest
+	case c.state == leaving: // other events do not matter
 	case ep == nil:
 		c.onCancel(e)
 	case c.state == standing:
@@ -209,7 +209,7 @@ func (c *Call) onActive(ep Endpoint, e *ibv.CMEvent) {
 	}
 }
 
-// behind is what of b is behind n bytes.
+// behind is the part of b behind n bytes.
 func behind(b []byte, n int) []byte { return b[min(n, len(b)):] }
 
 // onResponse makes the connection that the peer has accepted.
@@ -342,7 +342,7 @@ func (c *Call) awaitEnd(limit int64) {
 	c.k.wakeAt(c.deadline)
 }
 
-// left: the peer knows of the end, or was given the time to.
+// left: the peer knows of the end, or has had the time to learn of it.
 func (c *Call) left() {
 	ep := c.end
 	c.Disown()
@@ -379,7 +379,7 @@ func (c *Call) SetDecider(d Decider) { c.end, c.decider = nil, d }
 // Disown is described at SetEndpoint.
 func (c *Call) Disown() { c.end, c.decider = nil, nil }
 
-// onTimeout does what is due.
+// onTimeout does the work that is due.
 func (k *Device) onTimeout(now int64) {
 	k.due = 0
 	for _, c := range k.calls {

@@ -22,7 +22,7 @@ type Host interface {
 	Silent(qualifier uint64, to netip.Addr, text string)
 }
 
-// Counter names what Host.Count counts.
+// Counter names a count of Host.Count.
 type Counter int
 
 // The counters.
@@ -81,7 +81,7 @@ type Decider interface {
 	Withdrawn()
 }
 
-// Arrival is a request that has come to a listener.
+// Arrival is a request that has arrived at a listener.
 type Arrival struct {
 	Call      *Call
 	Datagrams bool
@@ -104,7 +104,7 @@ type QueueOwner interface {
 // Waker is woken for all receives that have completed. Wakers are compared.
 type Waker interface{ Wake() }
 
-// WindowOwner is what a window is bound for.
+// WindowOwner is the owner of a window's bind.
 type WindowOwner interface {
 	// Invalidated: the peer has freed the window.
 	Invalidated()
@@ -118,7 +118,7 @@ type Binding interface {
 	Window() *Window
 	// Request says what the window is bound to. The device fills ID, Window and Fence.
 	Request() ibv.Bind
-	// Posted: the adapter has it. By key peers name what it binds.
+	// Posted: the adapter has it. Peers name the bound memory by key.
 	Posted(key uint32)
 	// Key is that of Posted. False: it is not posted, or it unbinds.
 	Key() (key uint32, ok bool)
@@ -128,7 +128,7 @@ type Binding interface {
 	Invalidated()
 }
 
-// PairConfig is what a queue pair is made for.
+// PairConfig is the configuration of a queue pair.
 type PairConfig struct {
 	Zone      *Zone // nil: the endpoint is not configured yet, and has no queue pair
 	Datagrams bool

@@ -42,7 +42,7 @@ func (d datagramEnd) bytes() []byte {
 	return b
 }
 
-// read reads one; false: it is something else.
+// read reads a header; false: it is something else.
 func (d *datagramEnd) read(b []byte) bool {
 	if len(b) < datagramEndSize || binary.BigEndian.Uint32(b) != datagramMagic {
 		return false

@@ -20,9 +20,9 @@ type Device struct {
 	timeout int64 // ns after which a silent peer is gone
 	info    ibv.Info
 
-	windows map[uint32]*Window // that are bound and in effect, by the key that peers use
+	windows map[uint32]*Window // windows whose binds are in effect, by the key that peers use
 	pools   []*pool
-	quiet   int                // of them are a Waker's
+	quiet   int                // how many of the pools are a Waker's
 	gone    bool               // the adapter has failed
 	armed   bool               // a thread sleeps, or is about to
 	pairs   map[dev.Pair]*Pair // those that have a queue pair
@@ -31,7 +31,7 @@ type Device struct {
 
 	calls     map[ibv.ID]*Call
 	listeners map[ibv.ID]*Listener // by each of their two IDs
-	due       int64                // no call has anything to do before; 0: none has at all
+	due       int64                // no call has work before; 0: none has at all
 	broken    []*Pair              // their connections are about to end
 	notice    *dev.Notice
 }
@@ -49,9 +49,9 @@ type pool struct {
 	c          dev.Pool
 	cq         ibv.CQ
 	size, used int
-	waker      Waker // nil: it is for everything
+	waker      Waker // nil: it is for all completions
 	ready      bool  // the adapter has reported completions in it
-	wakes      bool  // there is something solicited
+	wakes      bool  // it holds solicited completions
 	failed     bool  // completions were lost: its pairs end, and so it does
 }
 
@@ -125,7 +125,7 @@ func (k *Device) reserve(n int, waker Waker) (*pool, codes.Return) {
 	return p, codes.Success
 }
 
-// giveBack ends a reservation, of a queue pair that is gone.
+// giveBack ends the reservation of a queue pair that is gone.
 func (k *Device) giveBack(p *pool, n int) {
 	p.used -= max(n, 1)
 	k.retire(p)
@@ -282,7 +282,7 @@ func (k *Device) Disarm() {
 	k.d.Quiet(k.reported)
 }
 
-// NextTimeout is when Progress has something to do even if nothing arrives; 0: never.
+// NextTimeout is when Progress has work even if nothing arrives; 0: never.
 func (k *Device) NextTimeout() int64 { return k.due }
 
 // wakeAt makes onTimeout run at that time.

@@ -39,7 +39,7 @@ func (k *Device) Listen(qualifier uint64, service Service) (*Listener, codes.Ret
 	return s, codes.Success
 }
 
-// Close ends the listener. Requests that have come stay.
+// Close ends the listener. Requests that have arrived stay.
 func (s *Listener) Close() {
 	for _, id := range s.ids {
 		if id != 0 {
@@ -49,7 +49,7 @@ func (s *Listener) Close() {
 	}
 }
 
-// onRequest takes a request that has come to a listener.
+// onRequest takes a request that has arrived at a listener.
 func (k *Device) onRequest(e *ibv.CMEvent) {
 	s := k.listeners[e.Listener]
 	if s == nil {
@@ -61,7 +61,7 @@ func (k *Device) onRequest(e *ibv.CMEvent) {
 	c.in, c.out = e.ReadsIn, e.ReadsOut
 	private := e.Private
 	if c.datagrams = e.Listener == s.ids[1]; c.datagrams {
-		if !c.from.read(private) { // of no peer of this library's
+		if !c.from.read(private) { // its peer does not use this library
 			c.free()
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"lapi/transport/ibv"
 )
 
-// Zone is what memory and pairs must have in common.
+// Zone is a protection zone: memory and the pairs that access it must be of the same zone.
 type Zone struct {
 	k *Device
 	z ibv.PD
@@ -47,16 +47,16 @@ func (z *Zone) Register(addr, n, as uint64, access ibv.Access) (*Region, codes.R
 	return &Region{z.k, r.MR, r.Keys}, codes.Success
 }
 
-// Number is what a bind names the region by.
+// Number is the number by which a bind names the region.
 func (r *Region) Number() ibv.MR { return r.r }
 
 // Deregister ends the region: no peer accesses it after that.
 func (r *Region) Deregister() { _ = r.k.d.DeregMR(r.r) }
 
-// Memory is what a context of local triplets names.
+// Memory is the memory that a context of local triplets names.
 type Memory = dev.Memory
 
-// AddMemory says what a context names; false: there is no memory. RemoveMemory: nothing any more.
+// AddMemory sets the memory of a context; false: there is no memory. RemoveMemory removes it.
 func (k *Device) AddMemory(m *Memory) bool { return k.c.AddMemory(m) }
 
 // RemoveMemory is described at AddMemory.
@@ -99,7 +99,7 @@ func (h *Queue) Close() {
 	h.c.Close()
 }
 
-// Resize changes how many receives there is room for.
+// Resize changes the number of receives that fit.
 func (h *Queue) Resize(receives int) codes.Return {
 	if !h.c.Resize(receives) || h.k.d.ResizeSRQ(h.q, receives) != nil {
 		return codes.InsufficientResources.With(codes.ResourceSRQ)
@@ -107,7 +107,7 @@ func (h *Queue) Resize(receives int) codes.Return {
 	return codes.Success
 }
 
-// Address is where C's part of it is.
+// Address is the address of C's part of it.
 func (h *Queue) Address() uint64 { return h.c.Address() }
 
 // Post adds a receive.

@@ -23,9 +23,9 @@ type Pair struct {
 	open     bool
 	closing  bool // by a graceful end: no more requests
 	failing  bool // a request has failed
-	owner    bool // windows were bound that are its own
+	owner    bool // windows of its own were bound
 	opened   bool
-	readsOut int // that may be under way; 0: none can be posted
+	readsOut int // reads that may be under way; 0: none can be posted
 
 	binds []bind // not complete, oldest first
 }
@@ -69,7 +69,7 @@ func (q *Pair) Close() {
 	}
 }
 
-// Address is where C's part of it is.
+// Address is the address of C's part of it.
 func (q *Pair) Address() uint64 { return q.c.Address() }
 
 // SetOwner says whose objects events name and go to.
@@ -96,7 +96,7 @@ func (q *Pair) Counters() []uint64 {
 	return q.c.Counters()
 }
 
-// Config is what it was made for.
+// Config is its configuration.
 func (q *Pair) Config() PairConfig { return q.config }
 
 // make makes the queue pair.
@@ -143,7 +143,7 @@ func (q *Pair) reserve() (r codes.Return) {
 	return r
 }
 
-// receivePool is where receives complete.
+// receivePool is the pool in which receives complete.
 func (q *Pair) receivePool() *pool {
 	if q.quiet != nil {
 		return q.quiet
@@ -158,7 +158,7 @@ func (q *Pair) giveBack() {
 	}
 }
 
-// Free gives the queue pair back: the adapter touches no memory for it after that.
+// Free frees the queue pair: the adapter touches no memory for it after that.
 func (q *Pair) Free() {
 	if q.qp == 0 {
 		return
@@ -178,7 +178,7 @@ func (q *Pair) Free() {
 	q.qp = 0
 }
 
-// Number is what peers name the queue pair by; 0: there is none.
+// Number is the number by which peers name the queue pair; 0: there is none.
 func (q *Pair) Number() uint32 { return q.number }
 
 // Configured says whether it has a queue pair.
@@ -378,7 +378,7 @@ func (q *Pair) over(how rc.Ending) {
 	q.end.Ended(how)
 }
 
-// hangUp ends one as the program wants it. The program is notified when the peer is.
+// hangUp ends a connection as the program asks. The program is notified when the peer is.
 func (q *Pair) hangUp(graceful bool) {
 	c := q.call
 	q.flush()
@@ -409,5 +409,5 @@ func (q *Pair) Disconnect(graceful bool) {
 	}
 }
 
-// Discard ends what was never connected. Receives are flushed.
+// Discard ends a pair that was never connected. Receives are flushed.
 func (q *Pair) Discard() { q.flush() }

@@ -40,13 +40,13 @@ func (w *Window) Close() {
 	}
 }
 
-// Bound: a bind has taken effect, by which peers use key.
+// Bound: a bind has taken effect; peers use key.
 func (w *Window) Bound(key uint32, owner WindowOwner) {
 	w.key, w.owner = key, owner
 	w.k.windows[key] = w
 }
 
-// Unbound: what Bound has said is over.
+// Unbound ends what Bound began.
 func (w *Window) Unbound() {
 	if w.k.windows[w.key] == w {
 		delete(w.k.windows, w.key)
@@ -68,7 +68,7 @@ func (q *Pair) postBind(b Binding, id uint64, fence bool) error {
 	return nil
 }
 
-// apply has a bind take effect whose turn it is.
+// apply has a bind take effect, in its turn.
 func (b *bind) apply() {
 	switch {
 	case b.r.Status == rc.Success && b.Apply(), b.r.Status == rc.Flushed:

@@ -209,7 +209,7 @@ static inline __attribute__((always_inline)) int dev_post_quickly(dev_pair *pair
 	if (__builtin_expect(post->completion != 0, 0))
 		wr.send_flags = flags_of(post->completion);
 	if (post->op <= RC_WRITE && !(post->flags & RC_IMMEDIATE) && sge.length <= names->max_inline) {
-		wr.send_flags |= IBV_SEND_INLINE; /* taken now, from where it is */
+		wr.send_flags |= IBV_SEND_INLINE; /* copied at the post, from its own address */
 		sge.addr = at;
 	}
 	dev_quick_work(&wr, post);

@@ -1,4 +1,4 @@
-/* room.h - what the files of this room share. Private to cshim/dat/dev. */
+/* room.h - shared by the files of this room. Private to cshim/dat/dev. */
 #ifndef DAT_DEV_ROOM_H
 #define DAT_DEV_ROOM_H
 
@@ -12,7 +12,7 @@ enum {
 	GONE = 64     /* pairs that are gone and may have receives of shared queues */
 };
 
-/* A completion queue; found[at] to found[count - 1] are not dealt with. */
+/* A completion queue; found[at] to found[count - 1] are not handled yet. */
 struct dev_pool {
 	dev_pool *next;
 	dev_adapter *adapter;
