@@ -5,9 +5,9 @@ import (
 	"lapi/transport"
 )
 
-// connections has the ended connections. One that ends while links are being received from is kept
-// until the connection manager's earlier messages are taken, though they come by other sockets:
-// programs count on that order.
+// connections has the ended connections. A connection that ends while links are being received from
+// is kept until the connection manager's earlier messages are taken, though they come by other
+// sockets: programs count on that order.
 type connections struct {
 	receiving bool     // from links: connections that end are kept in ended
 	ended     []ending // empty between calls

@@ -113,8 +113,7 @@ func TestDeviceEnds(t *testing.T) {
 	delete(l.f.Silent, b.h.ia.Addr)
 }
 
-// TestDeviceNobody: a peer that does not listen yet is asked again, one that never listens, not for
-// ever.
+// TestDeviceNobody: a request is repeated while the peer does not listen yet, but not for ever.
 func TestDeviceNobody(t *testing.T) {
 	l := newLab(t, 2)
 	defer l.close()
