@@ -21,7 +21,7 @@ var (
 type FaultError struct {
 	Addr   Addr // the first bad address known, or the start of the bad range
 	Remote bool // in the peer's memory, not in this process's
-	Told   bool // of a remote one: the peer's owner has been told
+	Told   bool // of a remote one: the peer's owner has been notified
 }
 
 func (e *FaultError) Error() string {

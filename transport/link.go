@@ -151,7 +151,7 @@ type OpState struct {
 type Stats struct {
 	DuplicatePackets     uint64 // received again
 	RetransmittedPackets uint64 // sent, or (shm, self) offered to the handler, again
-	// received and dropped: late, forged, malformed or of another incarnation
+	// received and dropped: late, forged, malformed or of another generation
 	GhostPackets    uint64
 	PacketsSent     uint64
 	PacketsReceived uint64

@@ -17,8 +17,8 @@ const (
 // lock. from is the origin. n is how many bytes were moved.
 type NoticeHandler func(kind NoticeKind, from Endpoint, n uint64, notice Notice)
 
-// FaultHandler is told, under the owner's lock, that an operation of from named an address of this
-// task that cannot be accessed. The origin of a get or atomic operation hears of it by the
+// FaultHandler is called, under the owner's lock, when an operation of from named an address of
+// this task that cannot be accessed. The origin of a get or atomic operation learns of it by the
 // operation's error; that of a put does not.
 type FaultHandler func(kind NoticeKind, from Endpoint, at Addr)
 

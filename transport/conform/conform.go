@@ -1,6 +1,6 @@
 // Package conform is the suite that every link must pass. A link's own tests call Run with a
-// Factory that makes links of one process; sizes and abilities come from the link's Limits. What a
-// link cannot do is skipped, and the skip names the capability.
+// Factory that makes links of one process; sizes and abilities come from the link's Limits. A test
+// of a capability that the link lacks is skipped, and the skip names the capability.
 package conform
 
 import (

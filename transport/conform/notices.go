@@ -8,7 +8,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// heard is what a node's owner was told.
+// heard is what was reported to a node's owner.
 type heard struct {
 	kind   transport.NoticeKind
 	from   transport.Endpoint
@@ -237,8 +237,8 @@ func testNoticeFlood(r *run) {
 	}
 }
 
-// testNoticeFaults: a bad address at the target: its owner is told once, the origin of a get too,
-// no notice follows, and what comes next is whole.
+// testNoticeFaults: a bad address at the target: its owner is notified once, the origin of a get
+// too, no notice follows, and the next transfers are whole.
 func testNoticeFaults(r *run) {
 	link, notices, faults := r.noticing()
 	const n = 40_000

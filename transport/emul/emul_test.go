@@ -20,7 +20,7 @@ const (
 // fakeLink is a link between the nodes of a fakeNet with everything that may make trouble: no room
 // now and then, operations that it holds and whose data it reads late, messages in any order.
 type fakeLink struct {
-	transport.Link // nil: what is not overridden must not be called
+	transport.Link // nil: methods that are not overridden must not be called
 	net            *fakeNet
 	me             transport.Endpoint
 	handlers       [32]transport.MsgHandler
@@ -229,7 +229,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestFaults: bad addresses here and there are told apart, whenever the link reads the data.
+// TestFaults: bad local and remote addresses are distinguished, whenever the link reads the data.
 func TestFaults(t *testing.T) {
 	memory.Guard()
 	good := memory.AddrOf(userMemory(t, 4096))

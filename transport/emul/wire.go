@@ -44,7 +44,7 @@ func (r *request) encode(b *[requestSize]byte) {
 	}
 }
 
-// decode reads a request; false if b is none. What it says is not checked.
+// decode reads a request; false if b is none. The request's contents are not checked.
 func (r *request) decode(b []byte) bool {
 	if len(b) != requestSize {
 		return false

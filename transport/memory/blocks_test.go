@@ -130,8 +130,8 @@ func TestBlockFaults(t *testing.T) {
 }
 
 // TestBlockFaultsByLength: for each length, the block that meets the hole is named, and all before
-// it are in their place. So where the kernel does not tell the address, too: the second block is at
-// one that no process has.
+// it are in their place. The same holds where the kernel does not report the address: there the
+// second block is at an address that no process has.
 func TestBlockFaultsByLength(t *testing.T) {
 	Guard()
 	p := mapPage(t)

@@ -24,7 +24,7 @@ func CopyOutBlocks(dst []byte, src transport.Addr, n, stride uint64) error {
 }
 
 // CopyInBlocks writes src to blocks of user memory: n bytes each, at dst, dst+stride and so on; as
-// CopyOutBlocks. Blocks behind one that cannot be written are not.
+// CopyOutBlocks. Blocks behind a block that cannot be written are not written.
 func CopyInBlocks(dst transport.Addr, src []byte, n, stride uint64) error {
 	if uint64(len(src)) > n && scattered(src, dst, n, stride) {
 		return nil

@@ -49,7 +49,7 @@ func recoverFault(err *error, base transport.Addr) {
 	}
 }
 
-// faultOf is the fault that a panic tells of; every other panic goes on.
+// faultOf is the fault that a panic reports; every other panic goes on.
 func faultOf(r any, base transport.Addr) error {
 	if f, ok := r.(interface{ Addr() uintptr }); ok {
 		a := transport.Addr(f.Addr())
@@ -165,8 +165,8 @@ func Copy(dst, src transport.Addr, n uint64) (err error) {
 	}
 	base := dst
 	if src > dst {
-		// where the kernel does not tell, the higher one is the one that no user address
-		// has
+		// where the kernel does not report the address: of the two, only the higher can be
+		// an address that no user has
 		base = src
 	}
 	defer recoverFault(&err, base)
@@ -193,8 +193,8 @@ func Readable(a transport.Addr, n uint64) error {
 	return probe(a, n, func(b transport.Addr) { touch((*byte)(pointer(b))) })
 }
 
-// Writable is a fault if n bytes at a cannot all be written. What is there stays; nobody else may
-// write there meanwhile.
+// Writable is a fault if n bytes at a cannot all be written. The bytes keep their values; nobody
+// else may write there meanwhile.
 func Writable(a transport.Addr, n uint64) error {
 	return probe(a, n, func(b transport.Addr) { rewrite((*byte)(pointer(b))) })
 }

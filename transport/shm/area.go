@@ -17,8 +17,9 @@ const (
 // chunkSizes: data that goes through chunks, of a length of from or more, goes in chunks of bytes.
 // Many enough that both ends copy at once, few enough to cost little: measured with tasks that
 // poll, at most 10 % between neighbours with 16 to 64 KiB, 25 % for 16 KiB in one chunk or two. Of
-// 4 and 8 KiB also because each chunk begins a page: in one that is filled to its end the
-// prefetchers of one processor go on into the next, which the other one writes (tests/bench/results/2026-11.md).
+// 4 and 8 KiB also because each chunk begins a page: in a page that is filled to its end the
+// prefetchers of one processor go on into the next, which the other processor writes
+// (tests/bench/results/2026-11.md).
 var chunkSizes = [...]struct{ from, bytes uint64 }{
 	{0, 4 << 10},
 	{4 << 10, 2 << 10},
@@ -66,11 +67,11 @@ func chunkUnits(rings int, area uint64) uint64 {
 // bytes, as long as nothing was measured; and how much it may be. Its tasks; and whether they have
 // to share processors.
 //
-// What the sender writes next is then long gone from both processors' own caches to the one that
-// they share, from where it comes sooner than out of the other's: if what is on its way is more
-// than an own cache holds, and the shared one holds that of all pairs. Measured: 512 KiB and 32
-// MiB, tests/bench/results/2026-11.md. With 1 MiB of own cache the least was best on one machine, and a quarter as
-// fast on another.
+// The memory that the sender writes next has then long moved from both processors' own caches to
+// the shared cache, from where it comes sooner than from the other processor's own cache. This
+// holds if the data on their way are more than an own cache holds, and the shared cache holds those
+// of all pairs. Measured: 512 KiB and 32 MiB, tests/bench/results/2026-11.md. With 1 MiB of own
+// cache the least was best on one machine, and a quarter as fast on another.
 func Area(tasks int, crowded bool) (first, most uint64) {
 	if crowded {
 		return areaLeast, areaLeast

@@ -47,8 +47,8 @@ func (l *Link) BarrierRefusal() uint32 {
 	return uint32(atomic.LoadUint64(&l.own.head().Barrier.Refused.Value))
 }
 
-// RefuseBarrier tells all peers that this task takes part in the barrier no more, and why: a code
-// of core's. Peers that are gone hear of it as well: they may live, and wait.
+// RefuseBarrier notifies all peers that this task takes part in the barrier no more, and why: code
+// is one of core's. Peers that are gone are notified as well: they may live, and wait.
 func (l *Link) RefuseBarrier(code uint32) {
 	for _, p := range l.rings {
 		if p != nil {

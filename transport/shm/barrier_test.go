@@ -46,7 +46,7 @@ func TestBarrierUnconnected(t *testing.T) {
 	}
 }
 
-// TestRefuseBarrier: every peer is told, and woken if it sleeps.
+// TestRefuseBarrier: every peer is notified, and woken if it sleeps.
 func TestRefuseBarrier(t *testing.T) {
 	links := newLinks(t, 3, func(config *Config) { config.Barrier = true })
 	if links[1].Arm() {

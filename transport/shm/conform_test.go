@@ -45,8 +45,8 @@ func TestConformMessagesOnly(t *testing.T) {
 	}})
 }
 
-// TestConformColdRings has so many tasks on the node that silent rings are not looked at.
-// All are mapped in one process, which 32-bit addresses are too few for where they are many.
+// TestConformColdRings has enough tasks on the node that silent rings are not looked at. All rings
+// are mapped in one process; where addresses have 32 bits, there is not room for many.
 func TestConformColdRings(t *testing.T) {
 	conform.Run(t, factory(map[int]int{4: 20, 8: 70}[wordSize]))
 }

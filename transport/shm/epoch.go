@@ -10,26 +10,27 @@ import (
 )
 
 // A peer that was disconnected while both tasks live can be connected anew, over the same rings: a
-// new epoch. While it is gone its messages are not read. To tell those of before from those after,
-// each side announces its new epoch with a message of its own in the ring: a receiver that has
-// reconnected drops what comes before the sender's announcement.
+// new generation of the connection. While the peer is gone its messages are not read. To tell
+// earlier messages from later ones, each side announces its new generation with a message of its
+// own in the ring: a receiver that has reconnected drops the messages before the sender's
+// announcement.
 //
 //	gone ── Reconnect ──> awaiting the announcement ──> open
 //	          └── it came before, when this side had not disconnected yet ──^
 //
 // The two sides reconnect at different times, but equally often.
 
-// epoch is a peer's state of it.
+// epoch is a peer's state of its generations.
 type epoch struct {
-	awaiting bool // what comes is of the epoch before
+	awaiting bool // messages that come are of the previous generation
 	// the announcement came although this side has not reconnected: that is for the next
 	// Reconnect
 	early     bool
 	announced bool // ours is in the ring, or none is due
 }
 
-// Reconnect ends what Disconnect began. The address is not looked at: the peer is the same
-// incarnation as before.
+// Reconnect ends what Disconnect began. The address is not looked at: the peer is the same process
+// as before.
 //
 // ErrUnreachable: the peer has left, or has broken the protocol. ErrBusy: it is not disconnected.
 func (l *Link) Reconnect(ep transport.Endpoint, _ transport.Address) error {

@@ -44,7 +44,7 @@ func TestReconnect(t *testing.T) {
 			a, b := links[0], links[1]
 			there, here := listen(b), listen(a)
 			for round := uint64(1); round < 20; round++ {
-				for i := 0; i < 3 || full; i++ { // of before, both ways
+				for i := 0; i < 3 || full; i++ { // earlier messages, both ways
 					op := transport.Op{}
 					_, err := a.Send(1, 1, word(round), &op)
 					if _, back := b.Send(0, 1, word(round), &op); err == transport.ErrBusy &&
@@ -52,7 +52,7 @@ func TestReconnect(t *testing.T) {
 						break
 					}
 				}
-				if round%2 == 0 { // the second hears of the first's new beginning before its own
+				if round%2 == 0 { // b sees a's announcement before it reconnects
 					a.Disconnect(1, transport.ErrUnreachable)
 					reconnect(t, a, 1)
 					drain(a, b)
@@ -87,7 +87,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// TestReconnectDropsHeld: a refused message of before is not offered after.
+// TestReconnectDropsHeld: a message refused before Reconnect is not offered after it.
 func TestReconnectDropsHeld(t *testing.T) {
 	links := newLinks(t, 2)
 	offers := 0

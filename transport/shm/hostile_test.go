@@ -149,8 +149,8 @@ func TestImpossibleControl(t *testing.T) {
 			t.Errorf("%s: the peer has not failed: %v", name, v.failed)
 		}
 	}
-	// What else a peer can write does no harm: at worst it loses its own messages, or makes this
-	// task look up.
+	// Other words that a peer can write do no harm: at worst it loses its own messages, or
+	// makes this task look up.
 	v := newVictim(t)
 	head := v.own.head()
 	for _, armed := range []uint64{0, 1, 2, 3, ^uint64(0)} {

@@ -1,7 +1,7 @@
 // Package shm is the link between tasks of one node. The data moves in C (package cshim/node):
 // messages through shared memory, transfers in messages or straight between the tasks' private
-// memories, operations on words. What is here: segments, connecting, epochs, refused messages,
-// flushes, operations that wait for room.
+// memories, operations on words. This package has segments, connecting, generations, refused
+// messages, flushes, and operations that wait for room.
 //
 // Abilities: messages in the order sent; atomics, coherent with the processor; transfers with
 // notices (transport.Noticing); Put and Get native where the kernel permits cross-memory attach
@@ -69,9 +69,9 @@ type Config struct {
 	Runs func(ep transport.Endpoint) bool
 	// DisableCMA makes the link do without cross-memory attach: Put and Get are not supported.
 	DisableCMA bool
-	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: one
-	// that tries has failed. Nor does this link touch theirs: Put, Get, Atomic and transfers
-	// with notices are not supported. Its owner may, by NodePeer.Direct.
+	// MessagesOnly: peers may send this task messages, and nothing that touches its memory: a
+	// peer that tries has failed. Nor does this link touch theirs: Put, Get, Atomic and
+	// transfers with notices are not supported. Its owner may, by NodePeer.Direct.
 	MessagesOnly bool
 	// Barrier: this task can take part in the barrier of the node's tasks.
 	Barrier bool
@@ -82,8 +82,9 @@ type Config struct {
 	// Route is the way that is forced for data that is too long for slots, to a peer that
 	// polls.
 	Route Route
-	// Told: whoever sends while a thread sleeps without a time, and expects to hear of it, ends
-	// that sleep. So who has long sent nothing, and is owed nothing, may sleep without one.
+	// Told: a thread that sends, while another sleeps without a timeout, and expects an answer,
+	// ends that sleep. So a task that has long sent nothing, and to which nothing is due, may
+	// sleep without a timeout.
 	Told bool
 	// Tracer is a process whose descendants all tasks of the node are; 0: none is known.
 	Tracer int
@@ -102,7 +103,7 @@ type Link struct {
 	bellBuffer [8]byte
 	pid        int
 	cookie     uint64
-	// the peers have no barriers of their own: node.CanOrderPeers when they were told
+	// the peers have no barriers of their own: node.CanOrderPeers when they were notified
 	fencing bool
 	closed  bool
 
@@ -118,7 +119,7 @@ type Link struct {
 	waiting []*peer // with flushes in flight
 	broken  []*peer // failed, PeerFailed not called yet
 	holding int     // peers with held messages
-	// peers whose ring has no room for the announcement of a new epoch
+	// peers whose ring has no room for the announcement of a new generation
 	changingEpoch int
 	queued        int // operations and answers that wait for room
 	inFlight      [layout.NodeOps]*transport.Op

@@ -169,7 +169,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// TestClosedPeer: who sends to a link that has closed is told; a flush ends.
+// TestClosedPeer: a Send to a link that has closed fails; a flush ends.
 func TestClosedPeer(t *testing.T) {
 	links := newLinks(t, 2)
 	links[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })
@@ -196,8 +196,8 @@ func TestClosedPeer(t *testing.T) {
 	}
 }
 
-// TestHeldIsBounded refuses everything: some of it is held, then the ring stands still, and the
-// sender hears of it.
+// TestHeldIsBounded refuses everything: some of it is held, then the ring is full, and Send reports
+// that.
 func TestHeldIsBounded(t *testing.T) {
 	links := newLinks(t, 2)
 	accept := false

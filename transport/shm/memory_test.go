@@ -70,9 +70,9 @@ func TestMemoryOfChunks(t *testing.T) {
 	t.Logf("%d tasks: %d MiB", tasks, got>>20)
 }
 
-// TestMemoryIsGivenBack: what a burst has needed is given back once it is consumed and nothing
-// follows, by a task that polls and by one that sleeps; and then everything works as before. Of a
-// pair of tasks that do not talk no memory is touched.
+// TestMemoryIsGivenBack: the memory of a burst is given back once the burst is consumed and nothing
+// follows, by a task that polls and by a task that sleeps; and then everything works as before. Of
+// a pair of tasks that do not talk no memory is touched.
 func TestMemoryIsGivenBack(t *testing.T) {
 	for _, sleeps := range []bool{false, true} {
 		now := time.Hour

@@ -8,10 +8,10 @@ import (
 	"lapi/transport/memory"
 )
 
-// What happens when the kernel refuses the barrier itself is tested in cshim/ctest, where a filter
-// of system calls does so.
+// cshim/ctest tests a kernel that refuses the barrier itself: there a filter of system calls
+// refuses it.
 
-// TestUnordered: peers that have no barriers of their own are told nothing when the kernel refuses
+// TestUnordered: peers that have no barriers of their own are not notified when the kernel refuses
 // this task's. So its sleep must be short, and no ring may be given up.
 func TestUnordered(t *testing.T) {
 	links := newLinks(t, hotTasks+2)
@@ -56,8 +56,8 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
-// TestPeersWithBarriers: one that cannot call membarrier from the start says so; then its senders
-// have barriers, and it bounds nothing.
+// TestPeersWithBarriers: a task that cannot call membarrier from the start says so; then its
+// senders have barriers, and its sleep is not bounded.
 func TestPeersWithBarriers(t *testing.T) {
 	memory.Guard()
 	var links [2]*Link

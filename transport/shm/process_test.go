@@ -195,9 +195,9 @@ func echo(l *Link) error {
 	return errors.Join(sendErr, l.Close())
 }
 
-// TestKilledProducer kills a task at a random moment of its sending, several times. What it had
-// published arrives whole, nothing else does; the survivor's link works on, and learns from its
-// operations or not at all: links do not watch processes.
+// TestKilledProducer kills a task at a random moment of its sending, several times. The messages
+// that it had published arrive whole, and no others; the survivor's link works on, and learns from
+// its operations or not at all: links do not watch processes.
 func TestKilledProducer(t *testing.T) {
 	for round := range 8 {
 		l, child := startChild(t, "flood")

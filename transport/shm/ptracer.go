@@ -17,8 +17,8 @@ const anyTracer = ^uintptr(0)
 // process whose descendants they all are: then nobody else is let in. Of tasks started by hand no
 // such process is known, so every process of the user is let in, as without Yama.
 //
-// It stays so after Close: the consent is the process's, of which the program may have given one of
-// its own meanwhile, and the kernel does not say which. What there was before is replaced. Without
+// It stays so after Close: the consent is the process's, the program may have given its own
+// meanwhile, and the kernel does not say which is in force. An earlier consent is replaced. Without
 // Yama the kernel refuses the call, and nothing needs it.
 func admitPeers(launcher int) {
 	if launcher > 0 && setTracer(uintptr(launcher)) == nil {

@@ -7,9 +7,9 @@ import (
 	"lapi/transport/memory"
 )
 
-// What waits for room in a peer's ring: operations of this task's, in order, in their callers'
-// memory; and answers to the peer's requests, of which it can have no more in flight than there are
-// tokens.
+// Two things wait for room in a peer's ring: operations of this task, in order, in their callers'
+// memory; and answers to the peer's requests, of which the peer can have no more in flight than
+// there are tokens.
 
 // answersMax bounds the answers to one peer: as many operations as it can have in flight.
 const answersMax = layout.NodeOps

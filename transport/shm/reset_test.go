@@ -12,8 +12,8 @@ import (
 )
 
 // TestReset lets another process take the place of a killed one again and again, in a ring that the
-// old one left in any state. What the new one sends arrives from its first message on, whole and in
-// order; nothing of the old one's comes with it.
+// old one left in any state. The messages of the new process arrive from the first on, whole and in
+// order; none of the old one's comes with them.
 func TestReset(t *testing.T) {
 	l, child := startChild(t, "flood")
 	next, from := uint64(0), 0

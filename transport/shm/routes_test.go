@@ -8,7 +8,7 @@ import (
 	"lapi/transport/layout"
 )
 
-// TestRouteForced: the route of Config is the one that C obeys.
+// TestRouteForced: C uses the route of Config.
 func TestRouteForced(t *testing.T) {
 	for route, want := range map[Route]uint32{RouteAuto: layout.Routes,
 		RoutePipeline: layout.RoutePipeline, RouteOrigin: layout.RouteOrigin,

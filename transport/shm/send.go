@@ -77,7 +77,7 @@ func (l *Link) ready(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 	return p, l.announced(p)
 }
 
-// announced sees to it that the peer knows of this epoch before anything else.
+// announced sees to it that the peer knows of this generation before anything else.
 func (l *Link) announced(p *peer) error {
 	if p.announced {
 		return nil

@@ -38,7 +38,7 @@ func (l *Link) Disarm() {
 	}
 	node.Disarm(l.node)
 	l.watchAwake()
-	// EAGAIN: nobody has rung. Who rings does so before it takes armed, so armed does not tell.
+	// EAGAIN: nobody has rung. A peer rings before it takes armed, so armed does not show it.
 	_, _ = unix.Read(l.bell, l.bellBuffer[:])
 }
 

@@ -9,9 +9,9 @@ import (
 	"lapi/transport/layout"
 )
 
-// Which way a transfer goes (RouteAny). A peer that polls gets data in messages: both ends copy at
-// once. One that computes or sleeps is not waited for: its memory is copied to or from, where the
-// kernel permits that.
+// The route of a transfer (RouteAny). A peer that polls gets data in messages: both ends copy at
+// once. This task does not wait for a peer that computes or sleeps: it copies to or from that
+// peer's memory, where the kernel permits that.
 
 // putDirectMin is from how many bytes on a put to a peer that does not poll is a single copy: equal
 // at 2 to 4 KiB.

@@ -9,14 +9,16 @@ import (
 	"lapi/transport/layout"
 )
 
-// Who watches over peers: one from which something is due, and nothing is heard for TIMEOUT, has
-// failed, as over UDP; what waits for one that has left ends once all that it sent was received.
+// This file watches over peers. A peer from which something is due, and nothing comes for TIMEOUT,
+// has failed, as over UDP. Operations that wait for a peer that has left end once all that it sent
+// was received.
 //
-// A peer is heard of when it consumes what was sent to it, or sends. A task in interrupt mode does
-// so while it computes; one in polling mode only in its calls. A peer that a barrier waits for may
-// have nothing to consume: it gets a message that says nothing.
+// A peer shows that it lives when it consumes what was sent to it, or sends. A task in interrupt
+// mode does so while it computes; a task in polling mode only in its calls. A peer that a barrier
+// waits for may have nothing to consume: it gets a message that says nothing.
 //
-// Who looks also gives back memory of chunks that was in use once and is not for restAfter.
+// A look at the peers also gives back memory of chunks that was in use once and has not been for
+// restAfter.
 //
 // One look counts for a quarter of TIMEOUT at most. So a task that was stopped itself, together
 // with its peers, gives them time before it says that they are silent.
@@ -31,7 +33,7 @@ const (
 // watch is what is known of a peer.
 type watch struct {
 	due    bool   // something was due at the latest look
-	heard  uint64 // changes whenever it is heard of
+	heard  uint64 // changes whenever the peer shows that it lives
 	silent int64  // ns
 	waits  int64  // ns that a barrier has waited for it with nothing due
 	left   bool   // what waited for it has ended

@@ -47,8 +47,8 @@ func watchFor(a *Link, now *time.Duration, failed *[]error, d time.Duration,
 
 func idle(time.Duration) {}
 
-// TestSilentPeer: a peer that has consumed nothing for TIMEOUT has failed, not sooner, and not one
-// that consumes something now and then, or from which nothing is due.
+// TestSilentPeer: a peer that has consumed nothing for TIMEOUT has failed, not sooner; a peer that
+// consumes something now and then, or from which nothing is due, has not.
 func TestSilentPeer(t *testing.T) {
 	send := func(a *Link) { mustSend(t, a, 1, 1, word(1), nil) }
 	for name, c := range map[string]struct {
@@ -56,7 +56,7 @@ func TestSilentPeer(t *testing.T) {
 		runs  time.Duration // the peer makes a progress call so often; 0: never
 		fails bool
 		off   bool
-		lives bool // which the link is told
+		lives bool // which the link is notified of
 	}{
 		"message":  {begin: send, fails: true},
 		"lives":    {begin: send, lives: true},

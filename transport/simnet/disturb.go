@@ -35,8 +35,8 @@ type Disturbance struct {
 	A, B int
 	Path udp.Path
 	MTU  int
-	// of DeadAdapter: A hears of it, as of an interface that goes down; of Narrow: who sends a
-	// longer one hears of it
+	// of DeadAdapter: A is notified, as of an interface that goes down; of Narrow: the sender
+	// of a longer packet is notified
 	Told bool
 	Time time.Duration
 }
@@ -93,7 +93,7 @@ func (s *Net) apply(d *Disturbance, by int) {
 	}
 }
 
-// tell has n hear of d, if it is told of it and of no other that holds the same adapter down.
+// tell notifies n of d, if d is announced and no other announced one holds the same adapter down.
 func (s *Net) tell(n *Node, d *Disturbance, by int) {
 	if !d.Told {
 		return

@@ -12,8 +12,8 @@ import (
 )
 
 // TestGenerations lets all tasks start anew again and again at the same addresses, while packets of
-// earlier incarnations are still on their way and arrive among the new ones: each task sees
-// messages of its own generation only, and all of them.
+// earlier generations are still on their way and arrive among the new ones: each task sees messages
+// of its own generation only, and all of them.
 func TestGenerations(t *testing.T) {
 	const seeds, generations, messages = 30, 5, 40
 	memory.Guard()

@@ -69,7 +69,7 @@ func (s *run) gone(i int) {
 	}
 }
 
-// checkClose: where the network loses nothing, task j has heard from i itself that it has left.
+// checkClose: where the network loses nothing, task j has learned from i itself that i has left.
 func (s *run) checkClose(i, j int) {
 	k := s.tasks[j]
 	if !s.sc.clean() || k.leftAt != 0 || !s.have(i, j) {

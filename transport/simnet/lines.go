@@ -18,7 +18,7 @@ type Way struct {
 	Rate      int  // bytes a second that leave a task's adapter, and that enter one; 0: no limit
 	Queue     int  // bytes that may wait in front of each of these; what comes then is dropped
 	MTU       int  // longer packets vanish, both ways; 0: no limit
-	Tells     bool // their sender's kernel hears of it, as from a router
+	Tells     bool // their sender's kernel learns of it, as from a router
 }
 
 // line is one direction of a path between two nodes.
@@ -27,7 +27,7 @@ type line struct {
 	cut   int  // disturbances that break it
 	mtu   int  // what a disturbance has made of MTU; 0: nothing
 	tells bool // it tells
-	told  int  // what the kernel of the sender has heard last; 0: nothing
+	told  int  // the MTU that the sender's kernel learned last; 0: none
 }
 
 func (s *Net) line(from, to int, path udp.Path) *line {
@@ -82,7 +82,7 @@ func (s *Net) lose(i int32, count *int, why string) {
 	s.packets.drop(i)
 }
 
-// tooLong says whether a packet of n bytes does not pass, and has its sender hear of that.
+// tooLong says whether a packet of n bytes does not pass, and then notifies its sender's kernel.
 func (l *line) tooLong(n int) bool {
 	switch {
 	case l.mtu > 0 && n > l.mtu:

@@ -48,8 +48,8 @@ func NewLink(n *Node, cfg udp.Config) (*Link, error) {
 	return &Link{Machine: m, node: n, sentBefore: n.sent, gotBefore: n.got}, nil
 }
 
-// Address implements transport.Link. It does not name the incarnation, so that a peer takes whoever
-// is there.
+// Address implements transport.Link. It does not name the generation, so that a peer takes
+// whichever task is there.
 func (l *Link) Address() transport.Address { return l.node.Address() }
 
 // Locals is the node's addresses, by path.

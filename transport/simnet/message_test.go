@@ -8,7 +8,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// message is one of a run. What is longer than a link takes is cut into fragments, as core does.
+// message is a message of a run. A message longer than a link takes is cut into fragments, as core
+// does.
 type message struct {
 	from, to int
 	fromLife int // of the task, when it sent this: restarts begin another

@@ -209,8 +209,8 @@ type Node struct {
 	gathers    bool // packets go at Push
 	gathered   []gathered
 	bounces    []udp.Bounce
-	onPath     func(path udp.Path, up bool) // the task hears of its adapters
-	// disturbances that keep one down, and that the task has heard of
+	onPath     func(path udp.Path, up bool) // notifies the task of its adapters
+	// disturbances that keep an adapter down, and that the task was notified of
 	down [udp.MaxPaths]int
 	sent int // packets taken from its machines
 	got  int // packets handed to them
@@ -222,7 +222,7 @@ const socketOverhead = 512
 // Index is the task.
 func (n *Node) Index() int { return n.index }
 
-// Address is what peers pass to Connect: it does not tell the incarnation.
+// Address is the address that peers pass to Connect: it does not name the generation.
 func (n *Node) Address() transport.Address {
 	return transport.Address{Bytes: udp.EncodeAddress(n.addrs...)}
 }

@@ -168,8 +168,8 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
-// TestToldOfAdapters: a task hears once that its adapter is down, and once, when the last
-// disturbance of it is over, that it is up; nobody else hears of it.
+// TestToldOfAdapters: a task is notified once that its adapter is down, and once, when the last
+// disturbance of it is over, that it is up; no other task is notified.
 func TestToldOfAdapters(t *testing.T) {
 	s, _ := wires(t, 2, Way{})
 	var heard [2]string
@@ -278,8 +278,8 @@ func TestStormIsNoticed(t *testing.T) {
 	}
 }
 
-// TestSeedsReport: a failing seed and a panic are told with how to see them again; others still
-// run.
+// TestSeedsReport: a failing seed and a panic are reported with the way to repeat them; other seeds
+// still run.
 func TestSeedsReport(t *testing.T) {
 	var told []string
 	ran, failed := Seeds{First: 5, Count: 6}.Run("sim", io.Discard,

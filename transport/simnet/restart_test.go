@@ -10,7 +10,7 @@ import (
 // themselves.
 type news struct {
 	at           int64
-	task         int // who is told
+	task         int // the task that is notified
 	of           int
 	back         bool // that it is there again
 	life, ofLife int  // of both: there is no news of an earlier one
@@ -19,8 +19,8 @@ type news struct {
 // noLife in simTask.view: the session has failed, and there is no other yet.
 const noLife = -1
 
-// restart kills a task and starts it again somewhat later, at the same addresses. What is on its
-// way stays so.
+// restart kills a task and starts it again somewhat later, at the same addresses. Packets on their
+// way stay so.
 func (s *run) restart() {
 	s.restarts++
 	i := s.random.IntN(s.sc.Tasks)
@@ -60,7 +60,7 @@ func (s *run) later(d time.Duration, n news) {
 	s.net.Schedule(d, codeTold)
 }
 
-// hear hands out the news whose time has come.
+// hear hands out the news that are due.
 func (s *run) hear() {
 	for i := 0; i < len(s.news); {
 		n := s.news[i]
@@ -123,9 +123,10 @@ func (s *run) forget(i, j int) {
 	}
 }
 
-// peerFailed: task i has given up j by its timeout. That is right only if nobody tells of restarts
-// and one of the two was restarted: then the other has a session with nobody, and does not answer
-// the new one; and who gives up first leaves the other with a session of the same kind.
+// peerFailed: task i has given up j by its timeout. That is right only if restarts are not
+// announced and one of the two was restarted: then the other has a session with a dead task, and
+// does not answer the new one; and the task that gives up first leaves the other with a session of
+// the same kind.
 func (s *run) peerFailed(i, j int, err error) {
 	if !s.sc.Unannounced || s.tasks[i].life+s.tasks[j].life == 0 {
 		s.fail("task %d: peer %d failed: %v", i, j, err)

@@ -44,7 +44,7 @@ type Scenario struct {
 	Pattern            Pattern
 	Disturbances       int  // that befall the run
 	Restarts           int  // of tasks, while the others go on
-	Unannounced        bool // nobody is told of a restart: the others find out by their timeout
+	Unannounced        bool // restarts are not announced: the others find out by their timeout
 	LongestDisturbance time.Duration
 }
 

@@ -15,8 +15,8 @@ import (
 	"lapi/transport/memory"
 )
 
-// Seeds are the runs that were asked for, by the environment of a test: SIM_SEEDS=n runs so many
-// from SIM_FIRST (1) on, SIM_SEED=s one alone, and with SIM_LOG=file its packet log.
+// Seeds are the runs that the environment of a test asks for: SIM_SEEDS=n runs n seeds from
+// SIM_FIRST (1) on, SIM_SEED=s one alone, and with SIM_LOG=file its packet log.
 type Seeds struct {
 	First, Count uint64
 	Log          string // file; "": none
@@ -46,7 +46,7 @@ func AskedSeeds(count uint64) (s Seeds, err error) {
 	return s, nil
 }
 
-// maxFailures: after so many failing seeds the others are not run.
+// maxFailures: after this many failing seeds the others are not run.
 const maxFailures = 10
 
 // Run runs each seed on one of as many goroutines as there are processors. progress gets a line now

@@ -18,10 +18,10 @@ const (
 	codeUser    int32 = iota << 8 // the task's user sends
 	codeDisturb                   // something befalls the network
 	codeRestart                   // a task is restarted
-	codeTold                      // a task is told of a restart of another: they are in s.news
+	codeTold                      // a task is notified of another's restart: see s.news
 	codeLeave                     // the task flushes and leaves
 	codeClose                     // it has waited long enough for the others' answers
-	codeGone                      // the others are told that it has left
+	codeGone                      // the others are notified that it has left
 )
 
 // Bounds of a run; they only guard against runs that never end.
@@ -54,7 +54,7 @@ type run struct {
 	news     []news
 	ending   bool
 	closed   int // tasks
-	closes   int // pairs of which the one must have heard that the other has left
+	closes   int // pairs of which one must have learned that the other has left
 	failures []error
 	stats    transport.Stats // of all links that are over
 }

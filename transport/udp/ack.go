@@ -52,7 +52,7 @@ func (s *sender) Release(k *recovery.Packet) { s.m.batch.release(k) }
 
 // Acked implements recovery.Owner.
 func (s *sender) Acked(k *recovery.Packet) {
-	if k.Sends() == 1 { // else another transmission may be the one that arrived
+	if k.Sends() == 1 { // else another transmission may have arrived
 		s.mtus[k.Path()].passed(k.Length())
 	}
 	if op := k.Op(); op != nil {

@@ -316,7 +316,7 @@ func TestByteWindow(t *testing.T) {
 	}
 }
 
-// What is small is always copied, if need be after waiting for a buffer; larger data is borrowed.
+// Small data is always copied, if need be after waiting for a buffer; larger data is borrowed.
 func TestCopyOrBorrow(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) {
 		c.CopyMax = 6000

@@ -45,7 +45,7 @@ func (c *receiver) acksWent() bool {
 		return false
 	}
 	c.m.stats.AcksSent++
-	if c.received.FitsHeader() { // the header told of everything
+	if c.received.FitsHeader() { // the header acknowledged everything
 		c.clearPending()
 	}
 	return true
@@ -61,8 +61,8 @@ func (c *receiver) ackBounced(again int64) {
 
 func (c *receiver) clearPending() { c.ackCount, c.ackDue, c.wantAck = 0, 0, false }
 
-// answerPath is the path for acknowledgements that had to wait: the one that data came by last, if
-// it can be used.
+// answerPath is the path for acknowledgements that had to wait: the path of the latest data packet,
+// if it can be used.
 func (c *receiver) answerPath() *paths.Path {
 	if r := c.p.paths.At(int(c.latestBy)); !r.IsOffline() {
 		return r
@@ -70,10 +70,10 @@ func (c *receiver) answerPath() *paths.Path {
 	return c.p.paths.Usable()
 }
 
-// sendAck sends all there is to say of what came from the peer by r, as an Ack or Bye: a block for
-// each 64 numbers of which some were received, and more behind these. The header's own bits are
-// then more of the same. Who is leaving says so in every packet. If the outlet is full it is lost,
-// as any packet may be.
+// sendAck acknowledges by r all that came from the peer, as an Ack or Bye packet: a block for each
+// 64 numbers of which some were received, followed by the blocks of more. The ack bits of the
+// header repeat part of that. A task that is leaving sends Bye in place of every Ack. If the outlet
+// is full the packet is lost, as any packet may be.
 func (c *receiver) sendAck(r *paths.Path, kind wire.Kind, flags wire.Flags,
 	more ...wire.Block) bool {
 	m := c.m

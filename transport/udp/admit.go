@@ -14,7 +14,7 @@ type admission struct {
 	in, out           *wire.Secret // of packets from and to the peer; nil until its nonce is known
 	helloIn, helloOut wire.HelloKey
 	hasKeys           bool // the two keys are there
-	disagreed         bool // the owner was told that the peer has another level or key
+	disagreed         bool // the owner was notified: the peer has another level or key
 }
 
 // makeHelloKeys makes the keys of Hellos from and to the peer.

@@ -23,7 +23,7 @@ var levels = []wire.Level{wire.LevelCookie, wire.LevelMAC, wire.LevelNone}
 func atLevel(l wire.Level) func(int, *Config) { return func(_ int, c *Config) { c.Level = l } }
 
 // TestFlippedBits: at every level a packet whose header, or a message's header, has changed on its
-// way is a ghost; at mac its data may not change either. What was lost that way comes again.
+// way is a ghost; at mac its data may not change either. Packets lost that way are resent.
 func TestFlippedBits(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level.String(), func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestReflected(t *testing.T) {
 	p.want("packets", len(p.wires[0]), 1)
 }
 
-// TestDisagreement: a peer of another level or key gets no session, and the owner is told once; not
-// any more when there is a session.
+// TestDisagreement: a peer of another level or key gets no session, and the owner is notified once,
+// and not at all once there is a session.
 func TestDisagreement(t *testing.T) {
 	for name, set := range map[string]func(*Config){
 		"mac":    func(c *Config) { c.Level = wire.LevelMAC },

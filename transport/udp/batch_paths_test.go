@@ -8,7 +8,7 @@ import (
 	"lapi/transport"
 )
 
-// linkGatherer sends at Push, and finds the socket of one path full if it is told to.
+// linkGatherer sends at Push, and on request finds the socket of one path full.
 type linkGatherer struct {
 	linkOutlet
 	waiting []waitingPacket

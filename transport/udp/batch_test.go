@@ -95,8 +95,8 @@ func (p *pair) push() {
 	}
 }
 
-// What the outlet holds is not touched before Push, whatever is acknowledged, sent again, refused
-// or given up meanwhile: nothing arrives damaged.
+// The packets that the outlet holds are not touched before Push, whatever is acknowledged, resent,
+// refused or given up meanwhile: nothing arrives damaged.
 func TestBurstMemory(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -7,7 +7,8 @@ import (
 )
 
 // Leave sends a close notice (Bye) to every peer with a session. From now on nothing is offered to
-// handlers, and new operations fail. What the owner wants delivered it flushes before.
+// handlers, and new operations fail. Before Leave, the owner flushes the operations that it wants
+// delivered.
 func (m *Machine) Leave(now int64) {
 	if m.leaving || m.closed {
 		return
@@ -20,7 +21,7 @@ func (m *Machine) Leave(now int64) {
 	}
 }
 
-// Left says whether every peer has answered Leave, or been told often enough.
+// Left says whether every peer has answered the Bye, or Bye was sent to it often enough.
 func (m *Machine) Left() bool {
 	for _, p := range m.peers {
 		if p != nil && p.session.closeDue != 0 {

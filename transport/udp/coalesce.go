@@ -96,8 +96,8 @@ func (m *Machine) Reserve(ep transport.Endpoint) (tail []byte, messages int) {
 	return p.sender.window.Last().Reserve(p.sender.limits.size)
 }
 
-// Commit ends what Reserve began: so many bytes and messages, with so many bytes of data of the
-// user's, were added.
+// Commit ends a Reserve: the caller has written this number of bytes and messages; data of the
+// bytes are the user's.
 func (m *Machine) Commit(ep transport.Endpoint, bytes, messages, data int) {
 	m.peers[ep].sender.window.Last().Commit(bytes, messages, data)
 }

@@ -32,8 +32,8 @@ type Config struct {
 
 	Task     int // this task; 0 <= Task < NumTasks
 	NumTasks int
-	// Key is the job key; without one the handshake proves nothing but that the peer hears what
-	// is sent to its address. It must stay as it is until Close.
+	// Key is the job key; without one the handshake proves only that the peer receives packets
+	// sent to its address. It must stay as it is until Close.
 	Key   []byte
 	Level wire.Level // what a packet's check covers; equal in all tasks
 	// Pair is for tasks that come and go, and belong to no job: peers of one task know it by
@@ -42,11 +42,13 @@ type Config struct {
 	Pair      func(ep transport.Endpoint) (number int, key []byte)
 	Partition string // packets of another partition are dropped
 	Instance  int    // LAPI instance; likewise
-	// Incarnation tells this use of the address from all earlier ones; 0: a random one.
+	// Incarnation is the generation of this task: it tells this use of the address from all
+	// earlier ones; 0: a random one.
 	Incarnation uint64
 	// Round tells sessions at fixed addresses apart, where peers cannot know each other's
-	// incarnation beforehand: a task in its second LAPI_Init must not meet one that is still in
-	// its first. Hellos of another round are dropped. A Link at a fixed port counts by itself.
+	// generation beforehand: a task in its second LAPI_Init must not connect to a task that is
+	// still in its first. Hellos of another round are dropped. A Link at a fixed port counts by
+	// itself.
 	Round uint32
 
 	// bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what
@@ -65,14 +67,14 @@ type Config struct {
 	// retransmit buffers for data that does not fit a packet's own memory
 	RexmitBufCount int
 	RexmitBufSize  int // bytes of data that one holds
-	// Send copies up to so many bytes of data and returns Done; -1: none
+	// Send copies up to CopyMax bytes of data and returns Done; -1: none
 	CopyMax int
 
 	// a peer that is silent for so long, while something is due from it, has failed
 	Timeout   time.Duration
 	NoTimeout bool // never
-	// PeerFailed is told of such a peer, from inside OnTimeout, once; everything queued for it
-	// has completed or will in Complete. err is transport.ErrAdaptersDown if this task could
+	// PeerFailed is called once for such a peer, from inside OnTimeout; everything queued for
+	// it has completed or will in Complete. err is transport.ErrAdaptersDown if this task could
 	// send by none of its addresses, transport.ErrUnreachable if none of several paths to the
 	// peer worked, transport.ErrTimeout if it was silent on the only one. May be nil.
 	PeerFailed func(ep transport.Endpoint, err error)
@@ -82,17 +84,17 @@ type Config struct {
 	// Expected says whether the owner waits for something from ep that is no acknowledgement;
 	// see Machine.Expect. Nil: it never does.
 	Expected func(ep transport.Endpoint) bool
-	// PathChanged is told that the path of that number to ep, of several, is marked down
-	// because it does not work, or reinstated. May be nil.
+	// PathChanged is called when one of several paths to ep is marked down because it does not
+	// work (used is false), or reinstated. May be nil.
 	PathChanged func(ep transport.Endpoint, path Path, used bool)
 
-	// SendMaxChanged is told that from now on messages of up to so many bytes, header and data,
-	// go to ep in one packet; Limits().SendMax at the most, as at the beginning. Longer ones
-	// are taken as before, and are cut again, which costs more. It may be told inside any
-	// method. May be nil.
+	// SendMaxChanged is called when the length changes of messages, header and data, that go to
+	// ep in one packet: sendMax bytes from now on, at most Limits().SendMax, which is the value
+	// at the beginning. Longer messages are taken as before, and are cut again, which costs
+	// more. It may be called inside any method. May be nil.
 	SendMaxChanged func(ep transport.Endpoint, sendMax int)
 
-	// Disagreement is told, from inside OnPacket and once a session, of a peer whose Hello fits
+	// Disagreement is called from inside OnPacket, once a session, for a peer whose Hello fits
 	// but for its level, theirs, or, if that is the same, its key. Nothing proves that the
 	// Hello is the peer's own. There will be no session with it. May be nil.
 	Disagreement func(ep transport.Endpoint, theirs wire.Level)
@@ -163,9 +165,9 @@ func (c *Config) complete() error {
 	return fmt.Errorf("udp: %s: %w", wrong, transport.ErrBadParam)
 }
 
-// EncodeAddress makes what Connect takes for a peer of which no more is known than where its
-// sockets are, as in a job whose tasks were started by hand: one address for each path, at least
-// one. Link.Address also names the incarnation.
+// EncodeAddress makes the address to Connect to a peer of which only the sockets' addresses are
+// known, as in a job whose tasks were started by hand: one address for each path, at least one.
+// Link.Address also names the generation.
 func EncodeAddress(addrs ...netip.AddrPort) []byte { return encodeAddress(addrs, 0) }
 
 func encodeAddress(addrs []netip.AddrPort, incarnation uint64) []byte {
@@ -180,8 +182,8 @@ func encodeAddress(addrs []netip.AddrPort, incarnation uint64) []byte {
 	return b
 }
 
-// DecodeAddress takes such bytes apart; incarnation is 0 if they do not tell. The error wraps
-// transport.ErrBadParam.
+// DecodeAddress takes such bytes apart; the generation is 0 if they do not name one. The error
+// wraps transport.ErrBadParam.
 func DecodeAddress(b []byte) (addrs []netip.AddrPort, incarnation uint64, err error) {
 	malformed := fmt.Errorf("udp: malformed address of %d bytes: %w", len(b), transport.ErrBadParam)
 	if len(b) < 8 {

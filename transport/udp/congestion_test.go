@@ -101,7 +101,7 @@ func TestBottleneck(t *testing.T) {
 }
 
 // Two, four and eight origins, over real sockets whose target has the kernel's default buffer:
-// nothing collapses. What each sends is sent little more than once.
+// nothing collapses. Few packets are resent.
 func TestManyToOneDefaultBuffer(t *testing.T) {
 	memory.Guard()
 	for _, origins := range []int{2, 4, 8} {

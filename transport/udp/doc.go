@@ -1,8 +1,8 @@
 // Package udp is the link between tasks over UDP/IP.
 //
-// Machine is the protocol: a state machine without sockets, clock or goroutines. It is told what
-// arrives and what time it is, and hands packets to an Outlet. A simulator drives it as well as the
-// kernel does. Link (link.go) joins it to the sockets of package sock.
+// Machine is the protocol: a state machine without sockets, clock or goroutines. Its caller passes
+// it the packets that arrive and the time, and it hands packets to an Outlet. A simulator drives it
+// as well as the kernel does. Link (link.go) joins it to the sockets of package sock.
 //
 // # Owners
 //
@@ -28,30 +28,30 @@
 // Abilities: messages. No put, get or atomics of its own (ErrNotSupported): transport/emul makes
 // them of messages. Limits: one Send is one packet at most: SendMax is the packet size less 48
 // bytes. Progress: nothing happens outside calls; what an entry sends goes at its end (Push). Idle,
-// it costs one system call. Waiter: the sockets, and a netlink socket that tells of interfaces.
-// docs/dev/sockets.md has what lies between the machine and the kernel. Environment variables: none
-// here. Core passes MP_UDP_PACKET_SIZE, MP_ACK_THRESH, MP_POLLING_INTERVAL, MP_RETRANSMIT_INTERVAL,
-// MP_REXMIT_BUF_CNT, MP_REXMIT_BUF_SIZE and MP_DEBUG_NOTIMEOUT in Config.
+// it costs one system call. Waiter: the sockets, and a netlink socket that reports the state of
+// interfaces. docs/dev/sockets.md has what lies between the machine and the kernel. Environment
+// variables: none here. Core passes MP_UDP_PACKET_SIZE, MP_ACK_THRESH, MP_POLLING_INTERVAL,
+// MP_RETRANSMIT_INTERVAL, MP_REXMIT_BUF_CNT, MP_REXMIT_BUF_SIZE and MP_DEBUG_NOTIMEOUT in Config.
 //
 // # Sessions
 //
 // The first operation on a peer, or its first Hello, begins a session. Each Hello carries the
-// origin's incarnation and nonce and repeats what it knows of the other's. A task that gets its own
-// nonce back knows that the peer is alive now, and sends data. The secret of that data's check
-// depends on both nonces, both incarnations and the job key, so the check proves the same to the
-// other side. A session never changes its incarnations: packets of any other are ghosts, counted
-// and dropped. The address that Link.Address gives names the incarnation, so that a task never
-// talks to an earlier or later user of the same port. Where addresses come from the user, the round
-// in Hello does that (Config.Round).
+// origin's generation and nonce, and the peer's generation and nonce as far as the origin knows
+// them. A task that gets its own nonce back knows that the peer is alive now, and sends data. The
+// secret of that data's check depends on both nonces, both generations and the job key, so the
+// check proves the same to the other side. A session never changes its generations: packets of any
+// other generation are ghosts, counted and dropped. The address that Link.Address gives names the
+// generation, so that a task never talks to an earlier or later user of the same port. Where
+// addresses come from the user, the round in Hello does that (Config.Round).
 //
 //	       Hello from us or for us            nonce or check of ours came back
 //	idle ──────────────────────────> handshaking ─────────────────────────────> open ──Bye──> closed
 //	                                      └──────────────timeout─────────────────┴──────────> failed
 //
-// A task that has failed and rejoins is a new incarnation, and not in the round of the others. So
-// the others Reconnect: the new session takes any incarnation, and its Hellos are of round 0, which
-// is in everyone's round. Two tasks that live but gave each other up (LAPI_Purge_totask) do the
-// same: their new nonces tell the sessions apart.
+// A task that has failed and rejoins is a new generation, and is not in the round of the others. So
+// the others Reconnect: the new session takes any generation, and its Hellos are of round 0, which
+// every task accepts. Two tasks that live but gave each other up (LAPI_Purge_totask) do the same:
+// their new nonces tell the sessions apart.
 //
 // A peer that has not started yet does not answer; Hello is repeated until Config.Timeout.
 //
@@ -62,8 +62,9 @@
 // only the kind, the task and the lengths of messages are looked at: they choose the secret and
 // what is hashed, within the packet's bounds. Nothing is kept for a packet that is dropped, and the
 // work is one check. While a session is being made, each peer's address gets at most one Hello a
-// millisecond for such packets. A Hello is signed by a key of its own for origin and target. One
-// that is replayed to an open session is answered by another of the same size, and changes nothing.
+// millisecond for such packets. A Hello is signed by a key of its own for origin and target. A
+// Hello that is replayed to an open session is answered by another of the same size, and changes
+// nothing.
 //
 // Replayed packets of the session are duplicates by their sequence number. It has 32 bits, so it
 // comes round again; but the check covers 64 bits of it, and of the acknowledgement, which only
@@ -76,10 +77,9 @@
 // Packets of a session are numbered. The receiver offers the messages of a packet to their handlers
 // and marks the packet received when all were accepted; a marked packet is never offered again. If
 // a handler refuses, the packet stays unmarked, and the receiver says at once that it is not ready
-// for it. The origin sends it again after a pause. What the packet held beside the refused message
-// is remembered, so that nothing is offered twice after it was accepted. Packets that the peer is
-// not ready for are not in flight: others pass, until the newest is recovery.Numbers ahead of the
-// oldest.
+// for it. The origin sends it again after a pause. The receiver remembers which messages of the
+// packet were accepted, so that none of these is offered twice. Packets that the peer is not ready
+// for are not in flight: others pass, until the newest is recovery.Numbers ahead of the oldest.
 //
 // # Acknowledgement
 //

@@ -109,8 +109,8 @@ func counter() func() uint64 {
 }
 
 // FuzzHello gives a machine Hellos with the right signature and anything in them: it takes them or
-// not, and lives; a genuine Hello still opens the session afterwards, unless one that the key had
-// signed has opened another.
+// not, and works on; a genuine Hello still opens the session afterwards, unless an earlier Hello
+// signed with the key has opened another.
 func FuzzHello(f *testing.F) {
 	f.Add(byte(0), uint16(0), uint32(2), uint64(5), uint64(6), uint64(0), uint64(0), uint32(1<<20),
 		uint32(0))

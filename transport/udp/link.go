@@ -107,7 +107,7 @@ func (l *Link) open(cfg *Config, fragment bool) error {
 	return nil
 }
 
-// watch hears of the interfaces' state. A kernel that tells nothing is no error: paths that are
+// watch collects the interfaces' state. A kernel that reports nothing is no error: paths that are
 // down are noticed all the same, a little later.
 func (l *Link) watch() {
 	var addrs []netip.Addr
@@ -320,7 +320,7 @@ func (l *Link) Progress(max int) int {
 	return n
 }
 
-// Drained says whether the last call of Progress found no packet: one that found some may have
+// Drained says whether the last call of Progress found no packet. A call that found some may have
 // delivered nothing, and left others.
 func (l *Link) Drained() bool { return !l.stream }
 
@@ -375,7 +375,8 @@ func (l *Link) turnIdle() {
 	}
 }
 
-// Descriptors implements transport.Waiter: the sockets, and what tells of the interfaces' state.
+// Descriptors implements transport.Waiter: the sockets, and the netlink socket that reports the
+// interfaces' state.
 func (l *Link) Descriptors() []int { return l.socks.Descriptors() }
 
 // Arm implements transport.Waiter. Acknowledgements that wait for data to go with them go now:

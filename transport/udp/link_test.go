@@ -203,7 +203,7 @@ func TestFixedPorts(t *testing.T) {
 	}
 	a := fixed(t, 0, addrs)
 	send(a, 1)
-	for range 50 { // nobody hears it yet
+	for range 50 { // nobody receives it yet
 		a.Progress(16)
 		time.Sleep(time.Millisecond / 5)
 	}
@@ -211,7 +211,7 @@ func TestFixedPorts(t *testing.T) {
 	got := count(b)
 	until(t, []*Link{a, b}, "a message to a late task", func() bool { return *got == 1 })
 
-	// task 1 goes on to its second session; task 0 has not heard of it
+	// task 1 goes on to its second session; task 0 does not know yet
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -269,8 +269,8 @@ func TestNoAllocations(t *testing.T) {
 	closeAll(t, ls)
 }
 
-// What comes to a link's socket from a wrong address, or is no packet at all, is counted and
-// dropped; where there is but one peer, the kernel does so uncounted.
+// A datagram that comes to a link's socket from a wrong address, or is no packet at all, is counted
+// and dropped; where there is but one peer, the kernel drops it uncounted.
 func TestNoise(t *testing.T) {
 	for n, ghosts := range map[int]uint64{2: 0, 3: 50} {
 		t.Run(fmt.Sprint(n, " tasks"), func(t *testing.T) { testNoise(t, n, ghosts) })
@@ -328,7 +328,7 @@ func TestForgedLength(t *testing.T) {
 	closeAll(t, ls)
 }
 
-// An interface that goes down, and comes up, is told to the protocol.
+// The protocol is notified when an interface goes down, and when it comes up.
 func TestInterfaceDown(t *testing.T) {
 	const name, other = "lapi-link0", "lapi-link1"
 	ip := func(words ...string) error { return exec.Command("ip", words...).Run() }
@@ -378,7 +378,7 @@ func TestProtocolIsPure(t *testing.T) {
 			case "lapi/transport/udp/sock", "net", "os", "syscall",
 				"golang.org/x/sys/unix":
 				t.Errorf("%s imports %s", name, path)
-			case "time": // durations are constants; the time is told
+			case "time": // durations are constants; the caller passes the time
 				if b, err := os.ReadFile(name); err != nil ||
 					bytes.Contains(b, []byte("time.Now")) ||
 					bytes.Contains(b, []byte("time.Since")) {

@@ -145,9 +145,10 @@ func (m *Machine) AddressOf(ep transport.Endpoint) transport.Address {
 }
 
 // Reconnect gives ep, whose task is to come back or has moved, another session: with whatever
-// incarnation of the task is, or will be, at a, in any Config.Round. A session that was
-// disconnected, has failed or was left begins anew; one that has never been open only looks
-// elsewhere, and what waits for it goes there. ErrBusy: there is an open session; Disconnect first.
+// generation of the task is, or will be, at a, in any Config.Round. A session that was
+// disconnected, has failed or was left begins anew; a session that has never been open only gets
+// the new address, and the operations that wait for it go there. ErrBusy: there is an open session;
+// Disconnect first.
 func (m *Machine) Reconnect(now int64, ep transport.Endpoint, a transport.Address) error {
 	p := m.connected(ep)
 	switch {
@@ -203,8 +204,8 @@ func (m *Machine) connected(ep transport.Endpoint) *peer {
 // Complete calls Done of the operations that are over and returns how many there were.
 func (m *Machine) Complete() int { return m.done.complete() }
 
-// Close completes every queued operation with ErrClosed and releases the memory. Peers are told by
-// Leave, before.
+// Close completes every queued operation with ErrClosed and releases the memory. Leave notifies the
+// peers, before.
 func (m *Machine) Close() {
 	if m.closed {
 		return
@@ -221,8 +222,8 @@ func (m *Machine) Close() {
 	m.wholes.Close()
 }
 
-// PathDown tells that nothing can be sent from, or comes to, the local address of path: its
-// interface is down or the address gone. What is in flight from there goes again by other paths at
+// PathDown reports that nothing can be sent from, or comes to, the local address of path: its
+// interface is down or the address gone. Packets in flight from there are resent by other paths at
 // once.
 func (m *Machine) PathDown(now int64, path Path) {
 	m.setOffline(path, true, func(p *peer, r *paths.Path) { p.paths.Offline(r, now) })

@@ -24,7 +24,7 @@ type pathMTU struct {
 	pause    int64  // before that; doubled until long packets arrive
 }
 
-// MTUSource is an Outlet that knows what the kernel has heard of paths' MTUs.
+// MTUSource is an Outlet that knows the paths' MTUs as the kernel has learned them.
 type MTUSource interface {
 	// PathMTU is how long a datagram to an address may be to pass in one piece, in bytes of UDP
 	// data, as far as the kernel knows; 0: it does not.
@@ -71,8 +71,8 @@ func (s *sender) fit() {
 	}
 }
 
-// sendMax is how long a message is whose packet has so many bytes. No less than the smallest
-// packet's: what is longer than a path takes is cut again.
+// sendMax is how long a message is whose packet has size bytes. No less than for the smallest
+// packet: a packet longer than a path takes is cut again.
 func (m *Machine) sendMax(size int) int { return (max(size, MinPacketSize) - packet.Overhead) &^ 7 }
 
 // mostInFlight is how many packets of a size may be in flight to one peer.
@@ -109,8 +109,8 @@ func (s *sender) isLong(k *recovery.Packet, r *paths.Path) bool {
 }
 
 // lostLong: k was lost by r, though something sent later by r arrived. If that was because k is too
-// long, the kernel may have been told. If long packets are lost round after round, r is a black
-// hole for them.
+// long, the kernel may have learned the path's MTU. If long packets are lost in blackHoleRounds
+// rounds, r is a black hole for them.
 func (s *sender) lostLong(k *recovery.Packet, r *paths.Path, now int64) {
 	u, n := &s.mtus[r.Number()], k.Length()
 	if !s.isLong(k, r) || n > u.size || k.Tx() <= u.roundTx {
@@ -137,7 +137,7 @@ func (s *sender) lostLong(k *recovery.Packet, r *paths.Path, now int64) {
 	}
 }
 
-// passed: a packet of so many bytes has arrived.
+// passed: a packet of length bytes has arrived.
 func (u *pathMTU) passed(length int) {
 	if length < u.shortest {
 		return
@@ -147,7 +147,7 @@ func (u *pathMTU) passed(length int) {
 	}
 }
 
-// cut puts a packet with the next part of k in k's place (packet/cut.go). What is left of k gets a
+// cut puts a packet with the next part of k in k's place (packet/cut.go). The rest of k gets a
 // number behind all others. Nil: there is no memory, or no number, now.
 func (s *sender) cut(k *recovery.Packet) *recovery.Packet {
 	size := s.m.cfg.PacketSize

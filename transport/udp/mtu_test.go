@@ -19,8 +19,8 @@ func (o linkOutlet) PathMTU(path Path, to netip.AddrPort) int {
 	return o.r.links[ip[3]][path].told
 }
 
-// narrowed are machines that discover packet sizes; told is what SendMaxChanged said last to task 0
-// of its peer.
+// narrowed are machines that discover packet sizes; told is the latest sendMax that SendMaxChanged
+// reported to task 0 for its peer.
 func narrowed(t testing.TB, told *int, ways ...simLink) *simNet {
 	return newSimNet(t, 2, func(c *Config) {
 		c.Discover, c.CopyMax = true, 2048

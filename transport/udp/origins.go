@@ -5,8 +5,8 @@ import "time"
 // originsTime is how long "lately" is.
 const originsTime = 10 * time.Millisecond
 
-// origins counts the peers whose data have come lately, so that each can be told its share of this
-// task's sockets.
+// origins counts the peers whose data have come lately, so that this task can send each its share
+// of this task's sockets.
 type origins struct {
 	epoch   uint32 // counts the times of originsTime in which data came
 	since   int64  // when it began

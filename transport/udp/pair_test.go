@@ -97,8 +97,8 @@ func (p *pair) machine(i, n int, set func(i int, c *Config)) *Machine {
 	return m
 }
 
-// deliver hands over all that i has on its way now and returns how many packets that were. What the
-// receivers send stays on its way.
+// deliver hands over all packets that i has on their way now and returns how many these were.
+// Packets that the receivers send stay on their way.
 func (p *pair) deliver(i int) int {
 	p.ms[i].Push()
 	batch := p.wires[i]

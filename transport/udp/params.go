@@ -54,9 +54,10 @@ const (
 	// need.
 	maxWaiting     = 64
 	maxWaitingIdle = 16
-	// maxSmall: an open packet, which others may join, goes only if fewer than so many are in
-	// flight, or the owner finds nothing else to do. Else the next acknowledgement, which the
-	// last of these asks for, lets all go that has come together meanwhile.
+	// maxSmall: an open packet, which other messages may join, is sent only if fewer than
+	// maxSmall are in flight, or the owner finds nothing else to do. Else the next
+	// acknowledgement, which the last of these asks for, lets all go that has come together
+	// meanwhile.
 	maxSmall = 1
 	// maxMessages may share a packet.
 	maxMessages = packet.MaxMessages
@@ -90,9 +91,9 @@ const (
 	closeCount = 5
 	closeDelay = 2 * time.Millisecond
 
-	// Packet sizes. The kernel is asked what it has heard of a path when a long packet was
-	// lost, at most every askGap. After blackHoleRounds rounds with lost long packets and none
-	// that arrived, a path gets shorter ones only. Longer ones are tried after raiseLeast, then
+	// Packet sizes. The kernel is asked for a path's MTU when a long packet was lost, at most
+	// every askGap. After blackHoleRounds rounds in which long packets were lost and none
+	// arrived, a path gets shorter ones only. Longer ones are tried after raiseLeast, then
 	// after twice as long, up to raiseMost.
 	askGap          = 5 * time.Millisecond
 	blackHoleRounds = 3

@@ -93,8 +93,8 @@ func TestReconnectOfBoth(t *testing.T) {
 	p.want("messages to the second", *there, 1)
 }
 
-// A peer that was not there yet is looked for elsewhere; what waits for it goes there, whether its
-// Hello was heard before or not.
+// A peer that was not there yet is connected at another address; the operations that wait for it go
+// there, whether its Hello was received before or not.
 func TestReconnectMoves(t *testing.T) {
 	nowhere := netip.MustParseAddrPort("10.0.0.77:99")
 	for name, greeted := range map[string]bool{"greeted": true, "silent": false} {

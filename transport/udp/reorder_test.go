@@ -32,7 +32,7 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// What was allowed for is taken back when the path keeps the order again.
+// The allowance for reordering is taken back when the path keeps the order again.
 func TestJitterEnds(t *testing.T) {
 	way := simLink{delay: 200 * time.Microsecond, rate: 125e6, queue: 1 << 20,
 		spread: 2 * time.Millisecond}

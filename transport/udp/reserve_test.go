@@ -8,8 +8,8 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// What is reserved is the rest of the packet that waits for others, of the path's size at most, and
-// what was written there goes with it.
+// Reserve gives the rest of the packet that waits for others, of the path's size at most, and the
+// bytes written there are sent with it.
 func TestReserve(t *testing.T) {
 	p, _ := newGatheringPair(t, 2, nil)
 	m := p.ms[0]

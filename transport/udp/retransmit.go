@@ -7,10 +7,11 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// onRetryTimer asks what has arrived by r, or sends the oldest packet there again. Of several paths
-// r is suspected, and the packet goes by one that works, or by the next in turn. Whatever else is
-// in flight on r follows when the answer tells that it is lost, or at the next time. The window
-// stays, because a peer that merely does not run looks the same; only a long silence closes it.
+// onRetryTimer asks what has arrived by r, or resends the oldest packet there. If there are several
+// paths, r is suspected, and the packet goes by a path that works, or by the next in turn. The
+// other packets in flight on r follow when the answer shows that they are lost, or at the next
+// timeout. The window stays, because a peer that merely does not run looks the same; only a long
+// silence closes it.
 func (s *sender) onRetryTimer(r *paths.Path, now int64) {
 	if r.InFlight() == 0 {
 		r.Rearm(now)

@@ -335,8 +335,8 @@ func TestIdleNeedsNoTimer(t *testing.T) {
 	}
 }
 
-// What is in flight from an address goes by another as soon as the address is known to be down; not
-// even Hello goes from one that is.
+// Packets in flight from an address are resent from another as soon as the address is known to be
+// down; not even Hello is sent from an address that is down.
 func TestDownTakesNoTime(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)
@@ -381,8 +381,8 @@ func TestIdlePathIsWatched(t *testing.T) {
 	}
 }
 
-// Tasks that seldom get the processor leave all paths now and then. The one that fails meanwhile is
-// known by that the other answers, and an answer that waited at the socket does not bring back a
+// Tasks that seldom get the processor leave all paths now and then. If one path fails meanwhile,
+// the answers by the other show it, and an answer that waited at the socket does not bring back a
 // path whose address has gone down: nothing would be sent at all.
 func TestFailoverWhileAllSeemSilent(t *testing.T) {
 	var longest [2]time.Duration
@@ -412,8 +412,8 @@ func TestFailoverWhileAllSeemSilent(t *testing.T) {
 	}
 }
 
-// If the path in use fails before one that was dead has answered often enough, the first answer of
-// that one will do.
+// If the path in use fails before a dead path has answered often enough, the dead path's first
+// answer will do.
 func TestDeadPathIsBetterThanNone(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)

@@ -11,8 +11,8 @@ import (
 )
 
 // The way of a message out, from top to bottom. Send finds a place for it in a packet: in the open
-// one, or in one that it begins. pump sends the packets that the windows allow, each by the path
-// that delivers it first. emit completes a packet and hands it to the batch (batch.go).
+// packet, or in a new one. pump sends the packets that the windows allow, each by the path that
+// delivers it first. emit completes a packet and hands it to the batch (batch.go).
 
 // sender is the sending half of a peer.
 type sender struct {
@@ -21,7 +21,7 @@ type sender struct {
 	window  recovery.Window
 	mtus    []pathMTU // by path
 	limits  packetLimits
-	sendMax int    // header and data of a message that fills a packet, as the owner was told
+	sendMax int    // header and data of a message that fills a packet, as reported to the owner
 	flushes opList // in their order
 	// a flush waits for packets not yet sent: the one before flushSeq asks for its
 	// acknowledgement
@@ -53,7 +53,7 @@ func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr
 	return p.sender.begin(now, id, hdr, op)
 }
 
-// checked is the peer of a message to send, if the message is one that may be sent.
+// checked is the peer of a message to send, if the message may be sent.
 func (m *Machine) checked(ep transport.Endpoint, id transport.MsgID, hdr []byte,
 	op *transport.Op) (*peer, error) {
 	p, err := m.target(ep)

@@ -26,9 +26,9 @@ type session struct {
 	self     uint32 // this task's number, as the peer knows it
 	key      []byte // of the two tasks
 	state    sessionState
-	expected uint64    // the peer's incarnation as its address told; 0: not known
+	expected uint64    // the peer's generation by its address; 0: not known
 	nonce    uint64    // ours for this peer
-	theirs   wire.Side // the peer's as its latest Hello told; final once the state is open
+	theirs   wire.Side // the peer's by its latest Hello; final once the state is open
 	known    bool      // theirs is set
 	buffer   int       // bytes that the peer's sockets hold, each
 	admission
@@ -117,7 +117,7 @@ func (m *Machine) onHello(now int64, path Path, from netip.AddrPort, b []byte) {
 	}
 	s := &p.session
 	theirs := wire.Side{Task: h.Task, Incarnation: h.Incarnation, Nonce: h.Nonce}
-	// another incarnation, or a session that is over
+	// another generation, or a session that is over
 	if s.state >= open && theirs != s.theirs || !s.alive() {
 		m.stats.GhostPackets++
 		return
@@ -237,8 +237,8 @@ func (s *session) onExpectTimer(now int64) {
 	s.expect(now)
 }
 
-// isSilent says whether the peer has not been heard of for TIMEOUT, although it was asked several
-// times: a task that was away itself for so long has its answer waiting at the socket.
+// isSilent says whether nothing came from the peer for TIMEOUT, although it was asked several
+// times: if this task itself did not run for so long, the answer waits at its socket.
 func (s *session) isSilent(now int64) bool {
 	cfg := &s.p.m.cfg
 	return !cfg.NoTimeout && s.waitSince != 0 && now-s.waitSince >= int64(cfg.Timeout) &&
@@ -262,7 +262,7 @@ func (s *session) fail(now int64) {
 	}
 }
 
-// stalled makes sure that somebody hears of it if this task can send by no address.
+// stalled makes sure that the owner is notified if this task can send by no address.
 func (s *session) stalled(now int64) {
 	p := s.p
 	if s.stallDue != 0 || !s.isStalled() {

@@ -90,7 +90,7 @@ func TestStrangers(t *testing.T) {
 	p.want("the same from the right one", int(p.ms[0].connected(1).session.state), int(handshaking))
 }
 
-// An address that names an incarnation admits no other.
+// An address that names a generation admits no other.
 func TestExpectedIncarnation(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.ms[0].Disconnect(1, transport.ErrUnreachable)

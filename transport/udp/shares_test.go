@@ -44,7 +44,7 @@ func (s shares) String() string {
 // isGood is what is asked of a congestion law.
 func (s shares) isGood() bool { return s.used >= 0.9 && s.lost <= 0.01 && s.least >= 0.5 }
 
-// share has so many flows begin within 50 ms, lets settle pass, and measures for d. Each flow has a
+// share starts the flows within 50 ms, lets settle pass, and measures for d. Each flow has a
 // machine and a receive buffer of 4 MiB.
 func share(t *testing.T, flows int, way simLink, settle, d time.Duration) (s shares) {
 	const begin = 50 * time.Millisecond

@@ -12,9 +12,9 @@ import (
 	"lapi/transport/udp/internal/recovery"
 )
 
-// simNet is a network with several paths between machines, in virtual time. What comes to a task by
-// a path goes through one bottleneck with a queue; so a path has a rate, a delay and losses, and
-// many origins share the way to one target.
+// simNet is a network with several paths between machines, in virtual time. Packets that come to a
+// task by a path go through one bottleneck with a queue; so a path has a rate, a delay and losses,
+// and many origins share the way to one target.
 type simNet struct {
 	t       testing.TB
 	now     int64
@@ -42,9 +42,9 @@ type simLink struct {
 	spread  time.Duration
 	cut     func(from int) bool
 	mtu     int   // longer packets vanish; 0: none do
-	tells   bool  // and the kernel hears of it
+	tells   bool  // and the kernel learns of it
 	free    int64 // when the last packet is through
-	told    int   // what the kernel has heard
+	told    int   // the MTU that the kernel has learned
 	tooLong int
 	lost    int
 	sent    int
@@ -219,7 +219,7 @@ func (r *simNet) step(end int64) {
 	}
 }
 
-// heard says whether nothing waits at i's sockets.
+// heard reports that nothing waits at i's sockets.
 func (r *simNet) heard(i int) bool {
 	for _, a := range r.queue {
 		if a.to == i && a.at <= r.now {
@@ -299,7 +299,7 @@ func (s *stream) feed() bool {
 	return s.left == 0 && s.pending == 0
 }
 
-// rate is the bytes a second at which so many packets go from 0 to 1.
+// rate is the bytes a second at which this number of packets goes from 0 to 1.
 func (r *simNet) rate(packets int, single bool) float64 {
 	r.t.Helper()
 	s := r.stream(0, 1, packets)

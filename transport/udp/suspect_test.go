@@ -157,8 +157,8 @@ func TestTimerWaitsForWhatCame(t *testing.T) {
 	}
 }
 
-// What is in flight by a path that fails goes again as soon as another path answers, all of it: it
-// does not wait until its own timer runs out.
+// All packets in flight by a path that fails are resent as soon as another path answers: they do
+// not wait until that path's timer runs out.
 func TestStrandedGoAgain(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), gigabit())
 	r.pingPong(time.Second, nil)

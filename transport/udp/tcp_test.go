@@ -8,8 +8,8 @@ import (
 // tcpFlow is a TCP connection that sends all it can from one task of a simNet to another, beside
 // what machines send there: the congestion control of RFC 9438 (CUBIC) or RFC 5681 (Reno), an
 // acknowledgement for each second packet, and packets that are lost when one three later has
-// arrived. What is sent again has a number of its own, as in QUIC, which changes nothing for the
-// window. Its packets keep their order.
+// arrived. A packet that is resent has a number of its own, as in QUIC, which changes nothing for
+// the window. Its packets keep their order.
 type tcpFlow struct {
 	r         *simNet
 	there     *simLink // the way to the target
@@ -26,7 +26,7 @@ type tcpFlow struct {
 	delivered int    // packets at the target
 	latest    uint64 // the last of these
 	waiting   int    // of these, not acknowledged
-	soon      int    // so many are acknowledged at once, as one before is missing
+	soon      int    // packets to acknowledge at once, as an earlier one is missing
 	acks      int
 	handed    int64 // when the latest acknowledgement is with the origin
 

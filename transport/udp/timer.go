@@ -17,10 +17,11 @@ func (m *Machine) NextTimeout() int64 {
 	return m.timers.due
 }
 
-// OnTimeout runs the acknowledge and retransmit logic of the peers whose time has come. heard:
-// every packet that came before now has been taken in. Only then an answer can be said to be
-// missing, as one may wait at a socket while this task did not run. Else that is put off, but not
-// for ever, since there are tasks whose sockets are never empty.
+// OnTimeout runs the acknowledge and retransmit logic of the peers whose timers are due. The second
+// argument says that every packet that came before now has been taken in. Only then an answer is
+// known to be missing: it may wait at a socket while this task does not run. Otherwise the
+// retransmit logic is put off, but not for ever, since there are tasks whose sockets are never
+// empty.
 func (m *Machine) OnTimeout(now int64, heard bool) {
 	t := &m.timers
 	if t.due == 0 || now < t.due {

@@ -40,7 +40,7 @@ func full(tags ...int) (b []medium.Bounce) {
 	return b
 }
 
-// fault is one that comes back as its data cannot be read.
+// fault is the bounce of a datagram whose data cannot be read.
 func fault(tag int) []medium.Bounce {
 	return []medium.Bounce{{Tag: tag, Outcome: medium.Fault}}
 }

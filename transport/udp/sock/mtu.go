@@ -37,8 +37,8 @@ func payload(a netip.Addr, mtu int) int {
 }
 
 // PathPayload is how many bytes of UDP data pass to the address to in one piece, as far as the
-// kernel has heard: the interface's MTU, the route's, or what a router on the way has said in the
-// last minutes; at most 65507. 0: the kernel does not know. It asks by a socket of its own,
+// kernel knows: the interface's MTU, the route's, or the MTU that a router on the way has reported
+// in the last minutes; at most 65507. 0: the kernel does not know. It asks by a socket of its own,
 // connected to where nobody listens for it: what this one may be connected to does not matter.
 func (s *Socket) PathPayload(to netip.AddrPort) int {
 	family, level, option := unix.AF_INET, unix.IPPROTO_IP, unix.IP_MTU
@@ -81,7 +81,7 @@ func (s *Socket) sockaddr(to netip.AddrPort) unix.Sockaddr {
 func eachAddress(f func(i net.Interface, p netip.Prefix)) bool {
 	all, err := net.Interfaces()
 	for _, i := range all {
-		addrs, _ := i.Addrs() // of one that goes just now, none
+		addrs, _ := i.Addrs() // none of an interface that goes just now
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
 				f(i, p)

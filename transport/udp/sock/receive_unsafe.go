@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// receiving is the half of a socket that takes in. What the kernel has merged is handed out
-// datagram by datagram.
+// receiving is the half of a socket that takes in. Datagrams that the kernel has merged are handed
+// out one by one.
 type receiving struct {
 	length  func([]byte) int // Options.Length; nil: every datagram comes by itself
 	buffer  []byte           // what arrived last
 	at, end int              // of buffer: the datagrams not yet handed out
 	each    int              // their length; the last may be shorter
 	from    netip.AddrPort   // where they came from
-	raw     [28]byte         // and that as the kernel told it
+	raw     [28]byte         // and that as the kernel gave it
 }
 
 // Waiting says whether datagrams are here that Receive hands out without a system call.
@@ -79,8 +79,8 @@ func (s *Socket) take() (n int, errno syscall.Errno) {
 	return int(r), errno
 }
 
-// next hands out one of the datagrams that wait. One that does not start on a multiple of 8 bytes
-// is moved down, over the end of the one before, which is over.
+// next hands out one of the datagrams that wait. A datagram that does not start on a multiple of 8
+// bytes is moved down, over the end of the one before, which is over.
 func (s *Socket) next() []byte {
 	n := min(s.each, s.end-s.at)
 	at := s.at &^ 7

@@ -27,8 +27,8 @@ type row struct {
 	rowTags  [maxRow]int
 }
 
-// enrow puts a datagram at the row's end. One that could have gone with others elsewhere ends the
-// row.
+// enrow puts a datagram at the row's end. A datagram that could have been sent with others in a run
+// ends the row.
 func (s *Socket) enrow(tag int, to netip.AddrPort, head []byte, data uint64, n int) {
 	c, i := s.calls, s.rowCount
 	s.rowTo, s.rowTags[i] = to, tag

@@ -15,8 +15,8 @@ import (
 const (
 	maxSegments = 64    // datagrams of a run; kernels before 6.9 allow no more
 	maxRun      = 65507 // bytes of a run: the kernel makes one packet of it first
-	// recheck: so many datagrams are sent one by one after the kernel has refused a run, before
-	// one is tried again.
+	// recheck: after the kernel has refused a run, this many datagrams are sent one by one
+	// before a run is tried again.
 	recheck = 4096
 )
 
@@ -77,9 +77,9 @@ func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64,
 	return medium.Gathered
 }
 
-// userMemory is a user's address for the kernel. Where addresses have 32 bits, one that does not
-// fit, which a peer may have named, is the last page: the kernel's, as no other memory is to be
-// sent instead.
+// userMemory is a user's address for the kernel. Where addresses have 32 bits, an address that does
+// not fit, which a peer may have named, becomes the last page: it is the kernel's, as no other
+// memory is to be sent instead.
 func userMemory(data uint64) uintptr {
 	if a := uintptr(data); uint64(a) == data {
 		return a
@@ -131,7 +131,7 @@ func (s *Socket) sendRun() {
 		s.note(s.parts[0].tag, errno)
 	default:
 		errno = s.sendVectors(run, s.segment)
-		if errno == syscall.EMSGSIZE { // or so a router has said of a packet before: told once
+		if errno == syscall.EMSGSIZE { // or a router's report on an earlier packet
 			errno = s.sendVectors(run, s.segment)
 		}
 		if errno != 0 && !lost(errno) {

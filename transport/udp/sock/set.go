@@ -44,8 +44,8 @@ func (s *Set) Add(x *Socket) {
 	s.polls = append(s.polls, unix.PollFd{Fd: int32(x.fd), Events: unix.POLLIN})
 }
 
-// Watch makes the set hear of the sockets' addresses from w, which becomes the set's. Behind the
-// last Add.
+// Watch makes the set learn the state of the sockets' addresses from w, which becomes the set's.
+// Called after the last Add.
 func (s *Set) Watch(w *Watch) {
 	s.watch = w
 	s.polls = append(s.polls, unix.PollFd{Fd: int32(w.fd), Events: unix.POLLIN})

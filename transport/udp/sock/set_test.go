@@ -92,7 +92,7 @@ func TestSetTurns(t *testing.T) {
 	}
 }
 
-// What has come to any socket is known at one call, and found by the next look.
+// One call shows whether datagrams have come to any socket, and the next look finds them.
 func TestSilent(t *testing.T) {
 	var s Set
 	a := open(t, loopback)

@@ -116,7 +116,7 @@ func TestSendOutcomes(t *testing.T) {
 		t.Errorf("too long a datagram: outcome %d, want a loss", got)
 	}
 	nobody := netip.AddrPortFrom(loopback.Addr(), 1)
-	for range 3 { // nobody there: lost, also after the kernel has heard so
+	for range 3 { // nobody there: lost, also after the kernel has learned so
 		if got := a.Send(nobody, head, 0, 0); got != medium.Sent {
 			t.Errorf("to nobody: outcome %d, want a loss", got)
 		}
@@ -225,8 +225,8 @@ func linkLocal(t *testing.T) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// A connected socket hears its peer only, gathered or not; afterwards everybody again, at the same
-// port.
+// A connected socket receives from its peer only, gathered or not; afterwards from everybody again,
+// at the same port.
 func TestConnect(t *testing.T) {
 	for _, local := range []netip.AddrPort{loopback, netip.AddrPortFrom(netip.IPv6Loopback(), 0)} {
 		if s, err := Open(local, Options{}); err != nil {

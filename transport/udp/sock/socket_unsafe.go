@@ -178,8 +178,8 @@ func (s *Socket) bind(local netip.AddrPort, device string) error {
 }
 
 // pin finds where the socket is bound, and binds it there by name if the kernel chose the port: it
-// would take such a port back when the socket is not connected any more. Who loses the port in
-// between takes another.
+// would take such a port back when the socket is not connected any more. A socket that loses the
+// port in between takes another.
 func (s *Socket) pin() (err error) {
 	for range pinTries {
 		if s.local, err = s.bound(); err != nil {

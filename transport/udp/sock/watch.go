@@ -15,8 +15,8 @@ import (
 	"lapi/descriptor"
 )
 
-// Watch hears from the kernel (rtnetlink) whether local addresses can be used: an address can while
-// an interface has it that is up and running. Its owner's lock protects it.
+// Watch learns from the kernel (rtnetlink) whether local addresses can be used: an address can
+// while an interface has it that is up and running. Its owner's lock protects it.
 type Watch struct {
 	fd     int
 	addrs  []watched
@@ -26,7 +26,8 @@ type Watch struct {
 // watched is one of the addresses.
 type watched struct {
 	addr netip.Addr
-	// of its interface; 0: none has exactly this address (as 127.9.9.9), nothing is heard of it
+	// of its interface; 0: none has exactly this address (as 127.9.9.9), nothing is reported
+	// for it
 	index uint32
 	there bool // the interface has the address
 	up    bool // and is up and running
@@ -40,8 +41,8 @@ const (
 	watchBuffer = 32 << 10
 )
 
-// NewWatch begins to hear of addrs, each of which counts as usable until the first Look. An error
-// means that the kernel tells nothing here.
+// NewWatch begins to watch addrs, each of which counts as usable until the first Look. An error
+// means that the kernel reports nothing here.
 func NewWatch(addrs []netip.Addr) (*Watch, error) {
 	fd, err := descriptor.Own(descriptor.Socket(unix.AF_NETLINK,
 		unix.SOCK_RAW|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE))
@@ -62,9 +63,9 @@ func NewWatch(addrs []netip.Addr) (*Watch, error) {
 	return w, nil
 }
 
-// Look reads what the kernel has told and calls changed for each address, by its number in
-// NewWatch, that can be used now and could not before, or the other way about. Nothing to read: one
-// system call.
+// Look reads the kernel's reports and calls changed for each address, by its number in NewWatch,
+// that can be used now and could not before, or the other way about. Nothing to read: one system
+// call.
 func (w *Watch) Look(changed func(i int, usable bool)) {
 	if w.read() {
 		w.ask()

@@ -83,7 +83,7 @@ func FuzzNetlink(f *testing.F) {
 	})
 }
 
-// The kernel itself tells of an interface that goes down and up again, and loses its address.
+// The kernel itself reports an interface that goes down and up again, and loses its address.
 func TestWatchKernel(t *testing.T) {
 	const name, other = "lapi-watch0", "lapi-watch1"
 	ip := func(words ...string) error { return exec.Command("ip", words...).Run() }

@@ -53,15 +53,15 @@ type Side struct {
 	Incarnation, Nonce uint64
 }
 
-// Secret is what proves the packets of one direction of a session. Both ends make the same from the
-// job key and what the handshake told; who knows neither the key nor (in a job without one) the
+// Secret proves that packets belong to one direction of a session. Both ends make the same from the
+// job key and the handshake; a process that knows neither the key nor (in a job without one) the
 // handshake cannot. Not for concurrent use. Its methods allocate nothing.
 //
 // The check is SipHash-2-4 over what it covers, with the high halves of sequence and
-// acknowledgement numbers in the place of the check itself: so a packet of before the numbers
-// wrapped around is no packet of now. Long stretches are hashed by GMAC first, and SipHash is over
-// the header and their hashes. GMAC's nonce is always the same, which does no harm because its
-// result is never seen; a forgery is accepted with a probability of 2^-64.
+// acknowledgement numbers in the place of the check itself: so a packet from before the numbers
+// wrapped around is not valid now. Long stretches are hashed by GMAC first, and SipHash is over the
+// header and their hashes. GMAC's nonce is always the same, which does no harm because its result
+// is never seen; a forgery is accepted with a probability of 2^-64.
 type Secret struct {
 	level    Level
 	k0, k1   uint64
@@ -71,7 +71,7 @@ type Secret struct {
 	buf      [shortCheck]byte
 }
 
-// shortCheck: up to so many bytes SipHash alone is the faster. A multiple of 8.
+// shortCheck: up to this many bytes SipHash alone is the faster. A multiple of 8.
 const shortCheck = 512
 
 // NewSecret makes the secret of packets from origin to target whose first sequence number is first.

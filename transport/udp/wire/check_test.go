@@ -144,8 +144,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestOldNumbers: a packet, or an acknowledgement, of before the numbers wrapped around is no
-// packet of now; the sequence goes on.
+// TestOldNumbers: a packet, or an acknowledgement, from before the numbers wrapped around is not
+// valid now; the sequence goes on.
 func TestOldNumbers(t *testing.T) {
 	out, in := ends("key", LevelCookie)
 	send := func(seq, ack Seq) []byte {
@@ -176,9 +176,9 @@ func TestOldNumbers(t *testing.T) {
 	}
 }
 
-// TestReplays: packets from any part of the past come again, in any order, between those of now,
-// which all open, also one that is late. What opens again is of the last half round, and so a
-// duplicate by its number.
+// TestReplays: packets from any part of the past come again, in any order, between current packets,
+// which all open, late ones too. A packet that opens again is of the last half of the numbers'
+// round, and so a duplicate by its number.
 func TestReplays(t *testing.T) {
 	type packet struct {
 		at uint64 // its number, with the high half
@@ -275,8 +275,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestAckAfterEitherHalf: an Ack is believed whether the last Data packet that arrived, or that
-// went, was of before or after the wrap.
+// TestAckAfterEitherHalf: an Ack is accepted whether the last Data packet that arrived, or that was
+// sent, is from before or after the wrap.
 func TestAckAfterEitherHalf(t *testing.T) {
 	for _, arrived := range []Seq{testFirst, 5} {
 		out, in := ends("key", LevelCookie)

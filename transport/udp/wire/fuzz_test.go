@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzOpen: a packet that a Secret opens is one that was sealed, in all that the level covers;
-// whatever it holds, opening ends.
+// FuzzOpen: a packet that a Secret opens was sealed, in all that the level covers; whatever it
+// holds, opening ends.
 func FuzzOpen(f *testing.F) {
 	for _, b := range packets() {
 		if len(b) < 5000 {

@@ -17,9 +17,9 @@ import "encoding/binary"
 // Align8 rounds n up to a multiple of 8.
 func Align8(n int) int { return (n + 7) &^ 7 }
 
-// PartID is the id of a message that holds a part of a longer packet: one that was cut before its
-// path was found to take less. It is the only message of its packet. Its header says where the part
-// belongs (see Part), its data are bytes of what follows the longer packet's header.
+// PartID is the id of a message that holds a part of a longer packet, which was made before its
+// path was found to take less, and is cut. It is the only message of its packet. Its header says
+// where the part belongs (see Part), its data are bytes of what follows the longer packet's header.
 const PartID = 0
 
 // PartSize is the length of a part's header in bytes.
@@ -120,7 +120,7 @@ func Split(b []byte) (id uint8, header, data int) {
 	return b[0], header, header + int(binary.LittleEndian.Uint32(b[4:]))
 }
 
-// Block tells of BlockSpan sequence numbers from First on, in an Ack or Bye packet:
+// Block acknowledges BlockSpan sequence numbers from First on, in an Ack or Bye packet:
 //
 //	 0                               31 32                            63
 //	+-----------------------------------+--------------------------------+

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOldNumberOfEither: each of the two numbers by itself makes a packet of before it wrapped
-// around no packet of now.
+// TestOldNumberOfEither: each of the two numbers by itself makes a packet from before it wrapped
+// around invalid.
 func TestOldNumberOfEither(t *testing.T) {
 	for _, moves := range []struct{ seq, ack bool }{{true, false}, {false, true}} {
 		out, in := ends("key", LevelCookie)

@@ -17,7 +17,7 @@
 //	|  packet length  |   0             |  room: of Ack and Bye, else 0  |  32
 //	+-----------------+-----------------+--------------------------------+
 //
-// V is the version (high four bits of byte 0), K the kind, B the block that the ack bits tell of
+// V is the version (high four bits of byte 0), K the kind, B the block that the ack bits are of
 // (high five bits of byte 1), F the flags. Each time that a Data packet is sent, or an Ack packet
 // that asks for an answer, it gets the next transmission number of its path, while a sequence
 // number belongs to the session and stays. Echo is the newest transmission number that has come
@@ -28,12 +28,12 @@
 // taken apart again (see Length). Room is how many bytes the origin of the data may have in flight
 // on each path, by the receiver's judgement of its own socket and of how many others send to it.
 //
-// What follows the header depends on the kind:
+// The bytes behind the header depend on the kind:
 //
 //   - Data: messages (see Message), each starting on a multiple of 8 bytes. The sequence number
 //     counts packets.
-//   - Ack, Bye: blocks (see Block) that tell of more sequence numbers. They have no sequence number
-//     of their own.
+//   - Ack, Bye: blocks (see Block) that acknowledge more sequence numbers. They have no sequence
+//     number of their own.
 //   - Hello has a layout of its own behind byte 8; see Hello.
 package wire
 
@@ -61,8 +61,8 @@ const (
 // Numbered says whether packets of this kind have a sequence number.
 func (k Kind) Numbered() bool { return k == KindData }
 
-// Blocks says whether they tell of all that has arrived (see Block), not only of the 64 numbers in
-// the header.
+// Blocks says whether packets of kind k acknowledge all that has arrived (see Block), not only the
+// 64 numbers in the header.
 func (k Kind) Blocks() bool { return k == KindAck || k == KindBye }
 
 // Flags of a packet. Their meaning depends on the kind.
@@ -89,7 +89,7 @@ const (
 	HeaderSize  = 40 // of every packet but Hello
 	MessageSize = 8  // in front of each message
 	BlockSize   = 24
-	BlockSpan   = 64 // sequence numbers that a block, and the header's ack bits, tell of
+	BlockSpan   = 64 // sequence numbers that a block, and the header's ack bits, cover
 	// MaxDatagram is the most that UDP over IPv4 carries.
 	MaxDatagram = 65507
 )

@@ -46,7 +46,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// TestLength: what is told of a packet's length before it is known to be genuine.
+// TestLength: the length that Length reads from a packet before it is known to be genuine.
 func TestLength(t *testing.T) {
 	out, _ := ends("key", LevelCookie)
 	data := dataPacket(testFirst, 8, 100)

@@ -21,9 +21,8 @@ func isQueueing(t *rtt.Estimator) bool {
 		max(int64(queueTime), t.Shortest()/queueShare)+t.Deviation()
 }
 
-// isManyQueueing says so where many origins share the target, and this one may have a window of so
-// many packets: the queue hardly empties there, and no more samples are looked at than a round trip
-// has.
+// isManyQueueing says the same where many origins share the target. This origin's window is packets
+// long: the queue hardly empties there, and no more samples are looked at than a round trip has.
 func isManyQueueing(t *rtt.Estimator, packets int) bool {
 	return t.Standing(max(packets, 2))-t.Shortest() >
 		max(int64(manyQueueTime), t.Shortest()/manyQueueShare)

@@ -14,27 +14,27 @@ type Controller interface {
 	// Reset begins anew: a session begins, or the path works again and may be another one.
 	// buffer is how many bytes the peer's socket holds.
 	Reset(buffer int)
-	// SetLimit is what the peer says of its socket: no more than so many bytes, whatever the
-	// law says.
+	// SetLimit bounds the window by the peer's statement of its socket: no more than bytes,
+	// whatever the law says.
 	SetLimit(bytes int)
 	// Window is how many bytes the law allows in flight.
 	Window() int
 	// Allowed is how many bytes may be in flight: the law's window, and the peer's limit.
 	Allowed() int
-	// Pause is how long after a packet of so many bytes the next may follow, in nanoseconds:
-	// what keeps to a window of less than a few packets. 0: nothing but Allowed holds it back.
+	// Pause is how long after a packet of bytes length the next may follow, in nanoseconds:
+	// pauses keep to a window of less than a few packets. 0: only Allowed holds it back.
 	Pause(bytes int, t *rtt.Estimator) int64
 	// Blocked tells that a packet had to wait because of Allowed.
 	Blocked()
-	// Acked tells of bytes that have arrived. Update follows, once an acknowledgement.
+	// Acked reports bytes that have arrived. Update follows, once an acknowledgement.
 	Acked(bytes int)
 	// Update draws the conclusions from what was acknowledged since the last Update.
 	Update(now int64, t *rtt.Estimator)
-	// Lost tells of a transmission that was lost.
+	// Lost reports a transmission that was lost.
 	Lost(l Loss, t *rtt.Estimator)
-	// Late tells that a transmission that Lost told of has arrived after all.
+	// Late reports that a transmission reported by Lost has arrived after all.
 	Late(l Loss)
-	// Collapse takes the window back to the least: nothing was heard for long.
+	// Collapse takes the window back to the least: nothing came for long.
 	Collapse()
 	// Revive tells that what was sent before a time-out has arrived: the peer was only late.
 	Revive()

@@ -81,7 +81,7 @@ func TestGrowsOnlyWhenUsed(t *testing.T) {
 	}
 }
 
-// What the peer says of its socket holds, whatever the law says.
+// The peer's limit for its socket holds, whatever the law says.
 func TestLimit(t *testing.T) {
 	p := newPath(125000, 1e6, 1<<20)
 	p.c.SetLimit(10000)

@@ -24,8 +24,8 @@ type cubic struct {
 // begin begins with a window of w that no loss has bounded.
 func (c *cubic) begin(w float64) { *c = cubic{most: w, prior: w, friendly: w} }
 
-// reduced takes in that a loss took the window from w down to after. Who comes back to less than
-// before leaves room for others (fast convergence, section 4.7).
+// reduced takes in that a loss took the window from w down to after. A flow whose window came back
+// to less than before leaves room for others (fast convergence, section 4.7).
 func (c *cubic) reduced(w, after float64) {
 	if w < c.most {
 		c.most = w * (1 + cubicBeta) / 2
@@ -42,7 +42,7 @@ func (c *cubic) at(t float64) float64 {
 	return cubicC*d*d*d + c.most
 }
 
-// grown is the window after w, when so many packets were acknowledged in so many seconds, with a
+// grown is the window after w, when acked packets were acknowledged in seconds seconds, with a
 // round trip of rtt. friendliness scales the growth of Reno's share.
 func (c *cubic) grown(w, acked, seconds, rtt, friendliness float64) float64 {
 	alpha := 1.0

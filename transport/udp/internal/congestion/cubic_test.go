@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// grow lets round trips of so many seconds go by, each of which acknowledges the window.
+// growFor lets round trips of rtt go by for seconds seconds, each of which acknowledges the window.
 func (c *cubic) growFor(w, seconds, rtt float64) float64 {
 	for t := 0.; t < seconds; t += rtt {
 		w = c.grown(w, w, rtt, rtt, 1)
@@ -50,7 +50,8 @@ func TestCubicIsRenoFriendly(t *testing.T) {
 	}
 }
 
-// Who is reduced before the window is what it was leaves room: W_max is less than that.
+// A flow that is reduced before its window has recovered leaves room: W_max is less than that
+// window.
 func TestFastConvergence(t *testing.T) {
 	var c cubic
 	c.begin(100)

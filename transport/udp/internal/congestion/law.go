@@ -34,10 +34,10 @@ const (
 	leastCounted = 32
 )
 
-// law is the law in use: CUBIC (RFC 9438), whose beginning HyStart++ ends (RFC 9406). What is not
-// of these has a file of its own: which losses say that the path is full (backlog.go), the increase
-// where many origins share the target (many.go), and reductions that are undone (undo.go). Windows
-// of less than a packet are kept to by pauses (Kumar and others: Swift, SIGCOMM 2020).
+// law is the law in use: CUBIC (RFC 9438), whose beginning HyStart++ ends (RFC 9406). All else has
+// files of its own: which losses say that the path is full (backlog.go), the increase where many
+// origins share the target (many.go), and reductions that are undone (undo.go). Windows of less
+// than a packet are kept to by pauses (Kumar and others: Swift, SIGCOMM 2020).
 type law struct {
 	packetSize int
 	window     float64 // bytes that may be in flight

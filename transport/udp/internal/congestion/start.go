@@ -34,7 +34,7 @@ type start struct {
 	baseline int64   // shortest round trip when that began
 }
 
-// grown is how much more window there is after so many bytes were acknowledged, of a window of w.
+// grown is how much the window w grows after bytes were acknowledged.
 func (s *start) grown(w, bytes float64, t *rtt.Estimator) float64 {
 	if n := t.Samples(); n != s.samples {
 		s.samples = n

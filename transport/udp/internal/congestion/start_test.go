@@ -39,7 +39,7 @@ func TestStartEndsByDelay(t *testing.T) {
 	}
 }
 
-// What was a short queue of others does not: the round trip is short again, and the window doubles.
+// A short queue of others' packets does not: the round trip is short again, and the window doubles.
 func TestStartGoesOn(t *testing.T) {
 	var s start
 	w := rounds(&s, 10, func(i int) int64 {

@@ -12,7 +12,7 @@ import (
 const (
 	// HeadSize is the memory of a packet itself: headers, and small data. A page.
 	HeadSize = 4096
-	// ShareBytes: a packet of so many bytes is full; no further messages are waited for.
+	// ShareBytes: a packet of this many bytes is full; it waits for no further messages.
 	ShareBytes = HeadSize - 96
 	// MaxMessages may share a packet: what the receiver remembers of a packet that is accepted
 	// in part is one word.
@@ -104,7 +104,8 @@ func (k *Content) Begin(id transport.MsgID, hdr []byte, op *transport.Op, l Limi
 	return transport.Queued, nil
 }
 
-// Takes says whether a message of so many bytes may join k in a packet of at most size bytes.
+// Takes says whether a message with header and data of these lengths may join k in a packet of at
+// most size bytes.
 func (k *Content) Takes(header, data, size int) bool {
 	return k.open && k.messages != MaxMessages &&
 		wire.Align8(k.n)+wire.MessageSize+header+data <= min(len(k.buf), size)
@@ -132,8 +133,8 @@ func (k *Content) Join(id transport.MsgID, hdr []byte, op *transport.Op) error {
 
 // Reserve is the end of an open packet, so that somebody else writes messages behind those that are
 // in it, in the form of package wire: tail has no bytes, and room up to size bytes of the packet.
-// messages is how many may follow; 0: none. With the last one that fits, the packet is full: that
-// one is left to Join.
+// messages is how many may follow; 0: none. With the last message that fits, the packet is full:
+// that message is left to Join.
 func (k *Content) Reserve(size int) (tail []byte, messages int) {
 	end := min(ShareBytes, len(k.buf), size)
 	if !k.open || k.single || k.n >= end {
@@ -142,8 +143,8 @@ func (k *Content) Reserve(size int) (tail []byte, messages int) {
 	return k.buf[k.n:k.n:end], MaxMessages - 1 - k.messages
 }
 
-// Commit ends what Reserve began: so many bytes and messages, with so many bytes of user data, were
-// added.
+// Commit ends a Reserve: the caller has written this number of bytes and messages; data of the
+// bytes are the user's.
 func (k *Content) Commit(bytes, messages, data int) {
 	k.n += bytes
 	k.messages += messages

@@ -173,7 +173,7 @@ func TestVoid(t *testing.T) {
 	}
 }
 
-// What is reserved and committed is in the packet like what joined.
+// Messages that are reserved and committed are in the packet like messages that joined.
 func TestReserveCommit(t *testing.T) {
 	memory.Guard()
 	k := New(blocks(t, HeadSize).Get())

@@ -52,8 +52,8 @@ func (k *Content) MovePart(small *Content, size int, again bool) bool {
 	return true
 }
 
-// copyOut copies the bytes of k from at on to b, and zeros for what is not there any more. False:
-// the user's memory cannot be read.
+// copyOut copies the bytes of k from at on to b, and zeros in place of bytes that are not there any
+// more. False: the user's memory cannot be read.
 func (k *Content) copyOut(b []byte, at int) bool {
 	if at < k.n {
 		n := copy(b, k.buf[at:k.n])

@@ -18,7 +18,7 @@ func (s *Set) For(k *recovery.Packet, most int) *Path {
 }
 
 // Usable is the path for whatever must be said: the best of those that work, or one of the others
-// in turn. If this task can send by none it is one that is offline.
+// in turn. If this task can send by none, the path is offline.
 func (s *Set) Usable() *Path {
 	best := &s.all[s.best]
 	if !s.Several() || best.Works() && s.window.InFlight() > 0 {
@@ -59,9 +59,9 @@ func (s *Set) Turn() *Path {
 }
 
 // fastestFor is the path that works and delivers k first, if it has room. A small packet waits for
-// the one that is fastest for it, and prefers the best; what must not be spread stays on the best.
-// Of a long transfer, a packet that would be there before all that waits had gone by the fastest
-// takes another.
+// the path that is fastest for it, and prefers the best; a packet that must not be spread (Single)
+// stays on the best. A packet of a long transfer takes another path if it arrives there before all
+// that waits could go by the fastest.
 func (s *Set) fastestFor(k *recovery.Packet, best *Path, most int) *Path {
 	if k.Single() {
 		if s.admits(best, k, most) {

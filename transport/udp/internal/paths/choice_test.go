@@ -51,7 +51,8 @@ func answer(s *Set, r *Path, now int64) {
 	s.Corroborate(r, now)
 }
 
-// What must be said goes by the path of lowest latency; one that is hardly lower changes nothing.
+// Packets that must be sent go by the path of lowest latency; a path whose latency is hardly lower
+// changes nothing.
 func TestUsable(t *testing.T) {
 	s, _ := newSet(160*time.Microsecond, 100*time.Microsecond)
 	s.best = 0

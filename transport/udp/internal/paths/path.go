@@ -1,6 +1,6 @@
-// Package paths knows of each path to a peer whether it works, and chooses the one that a packet
-// takes. It has no clock and sends nothing: calls take now, in nanoseconds, and what must be sent
-// is asked of the Session.
+// Package paths knows of each path to a peer whether it works, and chooses the path of a packet. It
+// has no clock and sends nothing: calls take now, in nanoseconds, and what must be sent is asked of
+// the Session.
 package paths
 
 import (

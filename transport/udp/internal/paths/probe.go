@@ -31,7 +31,7 @@ func (s *Set) Probe(r *Path, now int64) bool {
 
 // Used makes sure that the paths' health is looked at while the session is used. long: something
 // long is on its way. When that begins, the paths that carry nothing are probed, and then as often
-// as idleGap says: one that was slow when it was met may not be so any more.
+// as idleGap says: a path that was slow when it was measured may not be so any more.
 func (s *Set) Used(now int64, long bool) {
 	s.usedAt = now
 	if !s.watched {
@@ -115,7 +115,7 @@ func (r *Path) probePause() int64 {
 }
 
 // markDown stops the use of r, by which no answer comes though the peer answers by another path.
-// What is in flight there goes again, and r is probed.
+// Packets in flight there are resent, and r is probed.
 func (s *Set) markDown(r *Path, now int64) {
 	r.health, r.downAt, r.suspicion = down, now, suspicion{}
 	r.probes, r.probeDue = 0, now
@@ -198,8 +198,8 @@ func (s *Set) allSilent(now int64) {
 	}
 }
 
-// Offline tells that nothing can be sent from, or comes to, r's local address. What is in flight
-// from there goes again by other paths at once.
+// Offline reports that nothing can be sent from, or comes to, r's local address. Packets in flight
+// from there are resent by other paths at once.
 func (s *Set) Offline(r *Path, now int64) {
 	if r.health == live && s.Several() {
 		s.session.Changed(r, false)

@@ -5,8 +5,8 @@ import (
 )
 
 const (
-	// mostMisses: so many probes in a row that a path did not answer, while another did, are
-	// not the peer's fault.
+	// mostMisses: if a path did not answer this many probes in a row, while another did, the
+	// path fails, not the peer.
 	mostMisses = 3
 	// TurnTimeout bounds how long a peer with several paths may take for an answer by one.
 	TurnTimeout = 100 * time.Millisecond

@@ -17,7 +17,7 @@ type Ack struct {
 	Blocks []byte
 }
 
-// Possible says whether a tells of nothing that was never sent, and is well-formed.
+// Possible says whether a is well-formed and acknowledges only what was sent.
 func (w *Window) Possible(a *Ack) bool {
 	if uint32(w.next-a.Header.Ack) >= 1<<31 {
 		return false
@@ -97,8 +97,8 @@ func (w *Window) notReadyBlock(first wire.Seq, b uint64, now int64) (news bool) 
 
 // Detect looks for packets in flight that others have overtaken on their path: they are lost. So
 // are those on a path that is not live, if they were sent before what a brings an answer to. live
-// has a bit for each path that is. Headers tell of 64 numbers, Ack and Bye of all; of others
-// nothing is known.
+// has a bit for each path that is. Headers cover 64 numbers, Ack and Bye all; of others nothing is
+// known.
 func (w *Window) Detect(now int64, a *Ack, gaps bool, live uint8) {
 	for w.base != w.next && w.At(w.base) == nil {
 		w.base++

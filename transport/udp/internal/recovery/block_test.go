@@ -6,8 +6,8 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// A block that tells of numbers in front of the window, or behind what was sent, says nothing of
-// the packets that have their places now.
+// A block for numbers in front of the window, or behind what was sent, says nothing of the packets
+// that have their places now.
 func TestBlockOutsideOfTheWindow(t *testing.T) {
 	w, r, o := newWindow(6)
 	for range 3 {

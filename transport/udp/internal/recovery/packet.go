@@ -19,7 +19,7 @@ type state uint8
 
 const (
 	waiting  state = iota // never sent; its number is at or after Window.next
-	inFlight              // sent, nothing heard of it
+	inFlight              // sent, nothing known of it
 	lost                  // to be sent again as soon as the window allows
 	notReady              // to be sent again at due
 )
@@ -27,7 +27,7 @@ const (
 // Packet is one datagram with messages, from Send until its acknowledgement.
 type Packet struct {
 	packet.Content
-	Batch       uint64 // the batch's: the one that it was given to the outlet in
+	Batch       uint64 // the batch's: the batch in which the outlet got it
 	CarriesAcks bool   // the sender's: its latest transmission counts as an acknowledgement
 
 	seq   wire.Seq

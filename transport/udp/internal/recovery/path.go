@@ -19,7 +19,7 @@ const StreamAckDelay = 50 * time.Microsecond
 // echoReach is how far transmission numbers may be ahead of the latest echo, which has 16 bits.
 const echoReach = 1 << 14
 
-// Path is what the packets in flight on one path, and the answers by it, tell of it.
+// Path is what is known of a path by the packets in flight on it, and the answers by it.
 type Path struct {
 	cc              congestion.Controller
 	rtt             rtt.Estimator
@@ -112,8 +112,8 @@ func (r *Path) Unasked(bytes int) (sum, count int) {
 // ResetUnasked begins that count anew.
 func (r *Path) ResetUnasked() { r.unaskedBytes, r.unaskedCount = 0, 0 }
 
-// Echo takes in the newest transmission number that a packet by r says has arrived. False: it tells
-// of none that was not known before.
+// Echo takes in the newest transmission number that a packet by r says has arrived. False: the
+// number was known before.
 func (r *Path) Echo(now int64, echo uint16) bool {
 	tx := r.tx - uint64(uint16(r.tx)-echo)
 	if tx <= r.ackedTx || tx > r.tx {

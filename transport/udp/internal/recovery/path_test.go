@@ -10,7 +10,7 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// For a lone packet a path that loses some is slower than one that is a little longer and loses
+// For a lone packet a path that loses some is slower than a path that is a little longer and loses
 // none.
 func TestLossesCountForLatency(t *testing.T) {
 	a, b := NewPath(congestion.New(1472)), NewPath(congestion.New(1472))
@@ -27,7 +27,7 @@ func TestLossesCountForLatency(t *testing.T) {
 	}
 }
 
-// What a late packet costs is allowed for, doubled at most once a round trip, and taken back.
+// The allowance for late packets is doubled at most once a round trip, and taken back.
 func TestReordering(t *testing.T) {
 	var o reordering
 	const trip = int64(time.Millisecond)
@@ -106,8 +106,8 @@ func TestOverdueCountsAsLost(t *testing.T) {
 	}
 }
 
-// The congestion law hears of a loss that was none: the first transmission has arrived before the
-// second could. If it went by another path that is not known.
+// The congestion law is notified of a loss that was none: the first transmission has arrived before
+// the second could. If it went by another path that is not known.
 func TestLateIsNotLost(t *testing.T) {
 	for _, c := range []struct {
 		by   uint8  // the path of the second transmission

@@ -22,10 +22,10 @@ func (r *Received) Init(first wire.Seq) { *r = Received{expect: first, highest: 
 // Expect is the first number that has not been received.
 func (r *Received) Expect() wire.Seq { return r.expect }
 
-// FitsHeader says whether a packet's header can tell of all that has arrived.
+// FitsHeader says whether a packet's header can acknowledge all that has arrived.
 func (r *Received) FitsHeader() bool { return uint32(r.highest-r.expect) <= wire.BlockSpan }
 
-// InWindow says whether s is one that may come.
+// InWindow says whether s may come.
 func (r *Received) InWindow(s wire.Seq) bool { return s.InWindow(r.expect, Numbers) }
 
 // Has says whether s, at most Numbers behind Expect, was received.
@@ -80,7 +80,7 @@ func (r *Received) PutHeader(h *wire.Header) {
 }
 
 // PutBlocks writes to b a block for each 64 numbers of which some were received, as many as fit,
-// and returns their length. Of the others the origin hears when these are no longer needed.
+// and returns their length. The origin learns of the others when these are no longer needed.
 func (r *Received) PutBlocks(b []byte) (n int) {
 	for s := r.expect; s.Before(r.highest) && n+wire.BlockSize <= len(b); s += wire.BlockSpan {
 		if k := (wire.Block{First: s, Received: r.from(s)}); k.Received != 0 {
@@ -94,7 +94,7 @@ func (r *Received) PutBlocks(b []byte) (n int) {
 // Arrivals is what came by one path.
 type Arrivals struct {
 	newest uint16 // transmission number
-	// so many of the packets that come next are acknowledged soon: one before them is missing
+	// this number of the next packets are acknowledged soon: a packet before them is missing
 	tellSoon uint8
 }
 

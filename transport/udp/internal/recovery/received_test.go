@@ -7,7 +7,7 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// Whatever order packets come in, what is told of them is what a map of them says.
+// Whatever order packets come in, the acknowledgements agree with a map of them.
 func TestReceived(t *testing.T) {
 	const first = wire.Seq(1<<32 - 1000)
 	for seed := range uint64(20) {

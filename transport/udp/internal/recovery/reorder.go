@@ -20,8 +20,8 @@ type reordering struct {
 	slackAt int64 // when it was changed last
 }
 
-// isLost says whether a packet is lost because another was acknowledged that went so many
-// transmissions and so much time later. How many packets went by tells nothing where they do not
+// isLost says whether a packet is lost because another was acknowledged that was sent packets
+// transmissions and the time later after it. The number of packets proves nothing where they do not
 // keep their order: then only time counts.
 func (o *reordering) isLost(packets uint64, later, roundTrip int64) bool {
 	if o.slack == 0 && packets >= reorderPackets {

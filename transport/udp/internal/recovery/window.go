@@ -22,7 +22,7 @@ const (
 	notReadyMost  = 20 * time.Millisecond
 )
 
-// Owner is told what becomes of packets.
+// Owner is notified what becomes of packets.
 type Owner interface {
 	// Release is called before k's memory, or the user's that it borrows, changes hands.
 	Release(k *Packet)

@@ -56,7 +56,8 @@ func ack(w *Window, r *Path, now int64, expect wire.Seq, bits uint64, echo uint1
 	w.Update(now, r)
 }
 
-// What three later transmissions have overtaken is lost, what two have is not; it goes again first.
+// A packet that three later transmissions have overtaken is lost, and is resent first; a packet
+// that two have overtaken is not lost.
 func TestOvertaken(t *testing.T) {
 	w, r, o := newWindow(6)
 	now := sendAll(w, 1)
@@ -92,7 +93,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// What the peer is not ready for is not in flight, and goes again after a pause that grows.
+// A packet that the peer is not ready for is not in flight, and is resent after a pause that grows.
 func TestNotReady(t *testing.T) {
 	w, r, _ := newWindow(1)
 	now, last := int64(1), int64(0)
