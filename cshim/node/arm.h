@@ -5,11 +5,11 @@
 #include "node/node.h"
 
 /*
- * What lies between this task's store of a word that says that it will not look, and its last look:
- * whatever a peer stored before it loads that word is seen by the look, else the peer sees the
- * word. 0 if it is not so: the program has installed a filter of system calls since the peers were
- * told that they need no barrier. From then on rings do not go cold, and no sleep is longer than
- * NODE_LOOK_AGAIN_NS.
+ * The barrier between this task's store of a word that says that it will not look, and its last
+ * look: the look sees whatever a peer stored before the peer loads that word, or else the peer sees
+ * the word. 0 if the barrier fails: the program has installed a filter of system calls since the
+ * peers were notified that they need no barrier. From then on rings do not go cold, and no sleep is
+ * longer than NODE_LOOK_AGAIN_NS.
  */
 int node_order_peers(node_link *link);
 
@@ -40,7 +40,7 @@ int node_is_over(const node_peer *peer);
 /* This task reads no more: says so, and has all peers look (pending). After the last consumed and
  * held, see node_flushed. */
 void node_leave(node_link *link);
-/* A message that says nothing: who looks at its ring consumes it. */
+/* Sends an empty message: a peer that looks at its ring consumes it. */
 int node_ask(node_link *link, node_peer *peer);
 
 #endif

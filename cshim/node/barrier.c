@@ -5,7 +5,7 @@
 #include "node/barrier_words.h"
 #include "node/send.h"
 
-/* Has task hear of a word that was stored before, if it sleeps. */
+/* Wakes task, if it sleeps, after a word was stored for it. */
 static void wake(node_link *link, uint32_t task)
 {
 	node_peer *peer = &link->peer[task];
@@ -74,8 +74,8 @@ static uint32_t talker_of_nonsense(const node_link *link)
 	uint64_t before = link->barrier.arrived - 1;
 
 	/*
-	 * Nobody can be further than one generation ahead without this task, nor release one that
-	 * it has not arrived at.
+	 * Nobody can be further than one generation ahead without this task, nor release a
+	 * generation that it has not arrived at.
 	 */
 	if (node_barrier_awaited(link) - before > (link->barrier.rounds ? 2 : 1))
 		return link->barrier.rounds ? node_barrier_signaller(link) : 0;

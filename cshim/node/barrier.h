@@ -1,7 +1,7 @@
 /*
  * barrier.h - the barrier among the tasks of one node, through words in their segments: arriving,
- * looking, checking. How long to wait, and what to do about a task that is gone, is for who uses
- * it: LAPI_Gfence.
+ * looking, checking. How long to wait, and what to do about a task that is gone, its caller
+ * decides: LAPI_Gfence.
  *
  * There is one where all tasks of the job reach each other by shared memory and have agreed to it
  * at the start (core/lapi/barrier.go, transport/shm/barrier.go).
@@ -11,9 +11,10 @@
  * when in every segment round[0] is g or more. How a task learns of that:
  *
  *   dissemination  tasks have a processor each: in round r a task signals in its own segment, and
- * waits until the task 2^r below it has. After the last round it has heard, through others, of all
- * arrivals. counter        more tasks than processors: it adds 1 to a counter; the last one stores
- * released. A task needs to run once to arrive and once to go on, not in each round.
+ *                  waits until the task 2^r below it has. After the last round it knows, through
+ *                  others, of all arrivals.
+ *   counter        more tasks than processors: each adds 1 to a counter; the last one stores
+ *                  released. A task needs to run once to arrive and once to go on, not in each round.
  *
  * The promise: what any task has done before it arrives is visible to every task that has found the
  * generation over. For LAPI_Gfence that is its own fence, by which its targets have said that they
@@ -21,11 +22,11 @@
  * departure of a task an acquire and then a release: signals, or the counter's read-modify-writes
  * and released. So a chain of them leads from each delivery to each departure.
  *
- * With a counter, each processor has its tasks arrive one after the other. One that is not the last
- * there gives it to the next at once. The last keeps it and looks, as nobody there has anything to
- * do before the other processors' tasks have arrived. It then goes on without a switch, so of n
- * tasks on a processor n - 1 are switched to in each generation. Which task is the last is known
- * from the generation before (gathered, segment.h).
+ * With a counter, each processor has its tasks arrive one after the other. A task that is not the
+ * last there leaves the processor to the next at once. The last keeps it and looks, as nobody there
+ * has anything to do before the other processors' tasks have arrived. It then goes on without a
+ * switch, so of n tasks on a processor n - 1 are switched to in each generation. Which task is the
+ * last is known from the generation before (gathered, segment.h).
  *
  * Sleep: a task that has stored a word which others wait for then looks at their armed words, and
  * rings. The sleeper stores armed, and looks at the words after a membarrier
@@ -56,7 +57,7 @@ typedef struct node_barrier {
 	uint8_t line[24];
 } node_barrier;
 
-/* What there is to know of the generation that this task is in. */
+/* The state of the generation that this task is in. */
 typedef struct node_barrier_news {
 	enum {
 		NODE_BARRIER_QUIET,

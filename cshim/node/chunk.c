@@ -32,13 +32,14 @@ static uint64_t free_at(const node_chunks *chunks, uint64_t at, uint64_t units)
 	return latest;
 }
 
-/* So many units of the area have memory: what is in flight decides, not how much there is. */
+/* How many units of the area have memory: this depends on the data in flight, not on the area's
+ * size. */
 static uint64_t touched(const node_chunks *chunks)
 {
 	return chunks->used ? chunks->used : NODE_CHUNK_LEAST;
 }
 
-/* So many of them are used now. */
+/* How many of them are used now. */
 static uint64_t circle(const node_link *link, const node_chunks *chunks)
 {
 	uint64_t all = touched(chunks);
@@ -63,8 +64,8 @@ static void touch(uint64_t address, uint64_t n, int how)
 	cshim_advise_touched(address, n, how);
 }
 
-/* Takes more of the area into the circle, for so many units, if there is more: 1. What is new is
- * free, and goes next, with what is free in front of it. */
+/* Takes more of the area into the circle, to make room for units, if there is more: 1. The new
+ * units are free, and are used next, with the free ones in front of them. */
 static int grow(const node_link *link, node_peer *peer, uint64_t units)
 {
 	node_chunks *chunks = &peer->chunks;
@@ -84,7 +85,7 @@ static int grow(const node_link *link, node_peer *peer, uint64_t units)
 	return 1;
 }
 
-/* Finds room for so many units: NODE_SENT, and *at, or why there is none. */
+/* Finds room for units: NODE_SENT, and *at, or why there is none. */
 static int find_room(const node_link *link, node_peer *peer, uint64_t units, uint64_t *at)
 {
 	node_chunks *chunks = &peer->chunks;

@@ -49,8 +49,8 @@ int node_link_begin_epoch(node_link *link, uint32_t ring)
 	return node_short_end(link, peer, NODE_KIND_EPOCH, 0, 0);
 }
 
-/* What the step before returned is taken out of the ring. Its lengths were checked then, and lie in
- * this process. */
+/* Takes the message that the previous step returned out of the ring. Its lengths were checked then,
+ * and lie in this process. */
 static void take(node_link *link, node_peer *peer, uint32_t took)
 {
 	if (took & NODE_TOOK)

@@ -15,7 +15,7 @@ int node_link_end(node_link *link, uint32_t ring, uint32_t kind, uint64_t header
 /* Sends a message whose header is the first bytes of link.out. */
 int node_link_send(node_link *link, uint32_t ring, uint32_t kind, uint64_t header, uint64_t from,
                    uint64_t n);
-/* The announcement of a new epoch. */
+/* The announcement of a new generation of the connection (NODE_KIND_EPOCH). */
 int node_link_begin_epoch(node_link *link, uint32_t ring);
 
 /*
@@ -25,12 +25,12 @@ int node_link_begin_epoch(node_link *link, uint32_t ring);
 #define NODE_LEFT 0 /* it is still there; or there was none */
 #define NODE_TOOK 1 /* it was taken, and counts as received */
 #define NODE_DROP 2 /* it was taken, and does not count */
-/* or'd: what comes is of an epoch before, to be dropped up to the announcement */
+/* or'd: messages are of an earlier generation, to be dropped up to the announcement */
 #define NODE_SKIP 4
 /* or'd: steps before, of this look at the ring, have brought messages */
 #define NODE_RECEIVED 8
 int node_link_step(node_link *link, uint32_t ring, uint32_t took);
-#define NODE_EPOCH 32 /* the peer has announced a new epoch */
+#define NODE_EPOCH 32 /* the peer has announced a new generation */
 /* The end of the steps for a ring. NODE_NONE has ended them. */
 void node_link_stop(node_link *link, uint32_t ring, uint32_t took);
 

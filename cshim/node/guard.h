@@ -14,8 +14,8 @@
 
 /*
  * Memory of this process at an address that came in a message, of 64 bits in every job: where
- * addresses have 32, one that does not fit is NULL, which no access survives, and not some other
- * memory's.
+ * addresses have 32, an address that does not fit becomes NULL, which no access survives, and not
+ * the address of some other memory.
  */
 static inline void *node_memory_at(uint64_t address)
 {
@@ -23,8 +23,8 @@ static inline void *node_memory_at(uint64_t address)
 }
 
 /*
- * What to tell of a range in which the calling thread's latest guarded access failed: the address
- * that the processor named, or, if that is not known, the range's first.
+ * The address to report for a range in which the calling thread's latest guarded access failed: the
+ * address that the processor named, or, if that is not known, the range's first.
  */
 uint64_t node_bad_address(uint64_t from, uint64_t n);
 

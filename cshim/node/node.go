@@ -66,7 +66,7 @@ const (
 	Others   Result = C.NODE_OTHERS
 )
 
-// What became of a message (Step), and the ways of a transfer.
+// The results of Step for a message, and the routes of a transfer.
 const (
 	Left = C.NODE_LEFT
 	Took = C.NODE_TOOK
@@ -96,7 +96,7 @@ var Install = sync.OnceFunc(func() {
 })
 
 // CanOrderPeers says whether the kernel's barrier for all processes worked when it was first asked
-// for. Who cannot tells the peers so, and they have barriers of their own.
+// for. A task that cannot notifies the peers, and they have barriers of their own.
 var CanOrderPeers = sync.OnceValue(func() bool { return C.node_membarrier_everywhere() != 0 })
 
 // Registered registers this process with the kernel, so that peers' barriers reach it. False: it
@@ -129,7 +129,7 @@ func Send(l *layout.NodeLink, ring int, kind uint8, header []byte, from, n uint6
 		C.uint64_t(len(header)), C.uint64_t(from), C.uint64_t(n)))
 }
 
-// BeginEpoch announces a new epoch.
+// BeginEpoch announces a new generation of the connection.
 func BeginEpoch(l *layout.NodeLink, ring int) Result {
 	return Result(C.node_link_begin_epoch(of(l), C.uint32_t(ring)))
 }
@@ -227,7 +227,8 @@ func Flushed(l *layout.NodeLink, ring int, mark uint64) Result {
 	return Result(C.node_flushed(peerOf(l, ring), C.uint64_t(mark)))
 }
 
-// IsDue says whether something is due from a peer; heard changes whenever it is heard of.
+// IsDue says whether something is due from a peer; the second result changes whenever the peer
+// consumes or answers something.
 func IsDue(l *layout.NodeLink, ring int) (due bool, heard uint64) {
 	var value C.uint64_t
 	due = C.node_is_due(of(l), peerOf(l, ring), &value) != 0

@@ -53,7 +53,7 @@ typedef struct node_receiver {
 	uint8_t line[16];
 } node_receiver;
 
-/* Receivers publish consumed when so many bytes of chunks are free: the sender waits for them
+/* Receivers publish consumed when this many bytes of chunks are free: the sender waits for them
    sooner than for slots. */
 #define NODE_CHUNK_PUBLISH (NODE_CHUNK_AREA_LEAST / 16)
 
@@ -70,8 +70,8 @@ typedef struct node_chunks {
 	uint8_t line[48];
 } node_chunks;
 
-/* closed: why the fast path must not send to a peer; who has a reason sets its bit */
-/* the link: not connected, gone, or a new epoch is not announced yet */
+/* closed: why the fast path must not send to a peer; each reason has a bit */
+/* the link: not connected, gone, or a new generation is not announced yet */
 #define NODE_CLOSED_LINK 1u
 #define NODE_CLOSED_OWNER 2u /* the owner: messages wait for room, the task is dead or purged */
 /* the link: operations wait for room, which others must not overtake */
@@ -108,7 +108,7 @@ typedef struct node_peer {
 	uint32_t blocked;  /* there was no room since this task last saw some */
 	int32_t pid;       /* of the peer, for copies between processes */
 	uint32_t flushing; /* by the link: a flush waits for the peer */
-	/* bytes that single-copy gets have read of the peer, and it has not been told of */
+	/* bytes that single-copy gets have read of the peer, not reported to it yet */
 	uint64_t unsaid;
 	/* by the link: the message at the head was refused and waits for others that were */
 	uint32_t stalled;
@@ -168,7 +168,7 @@ typedef struct node_arrival {
 	uint64_t body, bytes;  /* addresses of header and data */
 } node_arrival;
 
-/* What serving a message, or a step of receiving, has brought: result is NODE_NONE … of receive.h
+/* The result of serving a message, or of a step of receiving: result is NODE_NONE … of receive.h
  * and serve.h. */
 typedef struct node_event {
 	node_arrival arrival;
@@ -197,15 +197,16 @@ typedef struct node_link {
 	uint32_t num_active;
 	uint32_t first;                 /* where in active the next progress call begins */
 	uint8_t active[NODE_MAX_RINGS]; /* rings that are looked at in each progress call */
-	/* What went over the link: messages, copies, bytes of data; and what no peer sends. */
+	/* Counts of messages, copies and bytes of data that went over the link; and of messages
+	 * that no peer sends (ghosts). */
 	uint64_t packets_sent, data_sent, packets_received, data_received, ghosts;
 	/* constant: bytes of the chunks in which 2^i bytes or more go, less than twice that */
 	uint32_t chunk_of[NODE_CHUNK_CLASSES];
 	/* also in the segment's head, to prove that cross-memory attach reaches this memory */
 	uint64_t cookie;
 	uint64_t scratch; /* for that proof */
-	/* Constant: so many units of each area this task's messages use at most; in the narrow
-	 * pipeline. Powers of two. */
+	/* Constant: units of each area that this task's messages use at most: in the wide pipeline,
+	 * in the narrow one. Powers of two. */
 	uint32_t chunk_units, chunk_narrow;
 	uint64_t sleeps; /* times that this task was armed: the number of the sleep */
 	/* constant: the peers need no barrier of their own, this task calls membarrier for them */
@@ -220,7 +221,7 @@ typedef struct node_link {
 	uint64_t transfer[6]; /* likewise: the node_transfer of the latest call */
 	/* constant, 1: peers may send this task messages, and nothing that touches its memory */
 	uint32_t messages_only;
-	/* so many units of each area messages use now: chunk_units or chunk_narrow */
+	/* units of each area that messages use now: chunk_units or chunk_narrow */
 	uint32_t chunk_limit;
 	/* not 0: messages are written to chunks by a string instruction now */
 	uint32_t string;

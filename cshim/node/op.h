@@ -4,7 +4,7 @@
  *
  * An operation in flight has a place in node_link.op. Its token comes back with the answer. A place
  * is used again under another token, so a late answer, or one of a task that was given up, finds
- * nothing. Who issued an operation (node_op.by) also takes its answer.
+ * nothing. The part that issued an operation (node_op.by) also takes its answer.
  */
 #ifndef NODE_OP_H
 #define NODE_OP_H

@@ -7,8 +7,9 @@
  *	reads the first half            writes the second
  *	           <─────────────────── NODE_REPLY
  *
- * What the target cannot write it sends in messages, as to a NODE_GET. What the origin cannot read
- * it asks for by a NODE_GET under the same token, and then two answers end the operation.
+ * Data that the target cannot write it sends in messages, as to a NODE_GET. Data that the origin
+ * cannot read it asks for by a NODE_GET under the same token, and then two answers end the
+ * operation.
  *
  * The target writes memory that is the origin's program's to use again once the origin has given
  * the operation up. So the origin counts its eras in its ring control, each request names one, and
@@ -26,8 +27,8 @@
 /* How long node_await_copy waits for a copy of NODE_COPY_MAX bytes: many times what that takes. */
 #define SEVER_NS 200000000
 
-/* The origin's era, in its own memory: what others write there only makes their copies late or
- * their requests vain. */
+/* The origin's era, in its own memory: values that others write there only make their copies late
+ * or their requests vain. */
 static uint64_t era_of(const node_ring_control *control)
 {
 	return __atomic_load_n(&control->era, __ATOMIC_RELAXED) & NODE_PUSH_ERA_MASK;
@@ -155,7 +156,7 @@ void node_await_copy(const node_peer *peer, const uint32_t *word)
 	uint32_t pushing;
 	int64_t end;
 
-	cshim_full_fence(); /* pairs with that of who writes: push_piece, dat/coll/give.c */
+	cshim_full_fence(); /* pairs with the writer's fence: push_piece, dat/coll/give.c */
 	pushing = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	if (!(pushing & 1))
 		return;

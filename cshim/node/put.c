@@ -1,6 +1,6 @@
 /*
- * put.c - puts in messages. What does not fit slots goes in parts, through chunks, so that both
- * ends copy at once. As long as the other end consumes the sender stays with it.
+ * put.c - puts in messages. Data that does not fit slots goes in parts, through chunks, so that
+ * both ends copy at once. As long as the other end consumes, the sender goes on.
  */
 #include "node/put.h"
 

@@ -10,7 +10,7 @@
 typedef struct node_transfer {
 	uint64_t local, remote; /* addresses */
 	uint64_t n;             /* bytes */
-	uint64_t at;            /* so many went */
+	uint64_t at;            /* bytes that went */
 	uint64_t notice[2];     /* for the peer's owner */
 } node_transfer;
 
@@ -82,7 +82,7 @@ void node_sever(const node_peer *peer);
 /* The same wait alone, for which a full barrier orders what was stored before: while a word of the
  * peer's that is odd stays as it is. */
 void node_await_copy(const node_peer *peer, const uint32_t *word);
-/* Tells the peer how many bytes were read of it, if it has not been told. */
+/* Reports to the peer how many bytes were read of it, if that is not done yet. */
 int node_say_read(node_link *link, node_peer *peer);
 
 /* The kernel's iovec where words have 64 bits; where they have 32 the functions narrow it. */

@@ -9,7 +9,7 @@
 
 #include "node/send.h"
 
-/* What node_next says. */
+/* Results of node_next. */
 #define NODE_NONE 0   /* nothing is there */
 #define NODE_SOME 1   /* a message */
 #define NODE_CANNOT 2 /* what no peer writes */
@@ -34,7 +34,7 @@ static inline void node_wake_waiting(node_peer *peer)
 		node_wake_sender(peer);
 }
 
-/* What was read is free; wakes the sender if it waits for that. */
+/* Publishes that the slots and chunks read are free; wakes the sender if it waits for that. */
 static inline void node_publish_consumed(node_peer *peer)
 {
 	peer->receiver.published = peer->receiver.head;
@@ -191,7 +191,7 @@ void node_deactivate(node_link *link, uint32_t ring);
    were silent for long out of the list, so that they cost nothing. Part of each progress call of
    the link; where the node has at most NODE_HOT_RINGS tasks, of those that find pending set. */
 void node_look_around(node_link *link);
-#define NODE_HOT_RINGS 4 /* with so many tasks on the node every ring is looked at */
+#define NODE_HOT_RINGS 4 /* with up to this many tasks on the node every ring is looked at */
 /* The i-th of them in this progress call, i < num_active. The list may change under a handler: then
    a ring is looked at twice, or in the next call. */
 static inline node_peer *node_active(node_link *link, uint32_t i)

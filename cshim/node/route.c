@@ -1,13 +1,13 @@
 /*
- * route.c - see route.h. What is the best for one class of lengths is route_class.c's; here is what
- * holds between classes, and of streams.
+ * route.c - see route.h. route_class.c finds the best route for one class of lengths; this file has
+ * the rules between classes, and for streams.
  *
- * Transfers of a stream have classes of their own, which time stretches. A stretch begins with the
- * second transfer of a stream, when nearly nothing is under way, and to wait for that costs least;
- * behind another stretch, at first; and in a stream that never pauses now and then. One that
- * another transfer, or a pause, has cut is tried again with the next stream. Where that is always
- * so, as with streams that are too short, or that go to several tasks in turn, nothing is known of
- * streams but what single transfers say.
+ * Transfers of a stream have classes of their own, which are timed by stretches. A stretch begins
+ * with the second transfer of a stream, when nearly nothing is under way and waiting for that costs
+ * least. At first a stretch may also follow another directly, and in a stream that never pauses a
+ * stretch begins now and then. A stretch that another transfer, or a pause, has cut is tried again
+ * with the next stream. Where all are cut, as with streams that are too short, or that go to
+ * several tasks in turn, only the times of single transfers are known.
  */
 #include "node/route.h"
 
@@ -18,9 +18,9 @@ enum {
 	STRETCH_MOST = 32,       /* transfers of a stretch, */
 	STRETCH_LEAST = 8,       /* STRETCH_MOST >> SHORTER_MAX, */
 	SHORTER_MAX = 2,
-	STRETCH_BYTES = 256 << 10, /* so that it has so many bytes */
+	STRETCH_BYTES = 256 << 10, /* so that it has this many bytes */
 	CHAINED = 24,              /* the first stretches of a class, which may follow each other */
-	STREAM_EACH = 512,         /* in a stream that never pauses one in so many may be timed */
+	STREAM_EACH = 512,         /* in a stream that never pauses one in 512 may be timed */
 	CUT_MAX = 4, /* stretches in a row that were cut, until none is begun for a while */
 	REST = 128,  /* that while, in streams: what was found is not believed meanwhile */
 	COMPARED_MIN = 16 << 10 /* bytes from which the two pipelines differ by more than noise */
@@ -143,7 +143,7 @@ static int is_good_moment(const node_routes *routes, node_route_class *stream,
 	return 0;
 }
 
-/* What is chosen for the next stretch: it, or the transfers until then. */
+/* The choice for the next stretch: the stretch itself, or the transfers until then. */
 static uint32_t choose_stretch(node_routes *routes, node_route_class *stream,
                                const node_route_question *q)
 {

@@ -2,9 +2,10 @@
  * route.h - which way data that is too long for slots goes to or from a peer that polls, found out
  * while the program runs (docs/dev/bulk.md, "Routes"). Private to the library.
  *
- * The chooser knows lengths and times only. Who moves the data asks it for each transfer
- * (node_route_choose), and tells it how long those took that it wanted timed (node_route_timed).
- * Its state belongs to one process and is under the owner's lock, so nothing has to be ordered.
+ * The chooser knows lengths and times only. The code that moves the data asks it for each transfer
+ * (node_route_choose), and reports how long those transfers took that it wanted timed
+ * (node_route_timed). Its state belongs to one process and is under the owner's lock, so nothing
+ * has to be ordered.
  */
 #ifndef NODE_ROUTE_H
 #define NODE_ROUTE_H
@@ -43,7 +44,7 @@
 #define NODE_ROUTE_LEAST_LOG 9 /* the first begins with 512 bytes */
 #define NODE_ROUTE_CLASSES 32  /* the last is 24 MiB and more */
 
-#define NODE_ROUTE_SAMPLES 4 /* a route's time is the least of so many */
+#define NODE_ROUTE_SAMPLES 4 /* a route's time is the least of its samples */
 
 typedef struct node_route_class {
 	/* ns of the latest timed transfers, as if of the class's least length; 0: none */
@@ -52,13 +53,13 @@ typedef struct node_route_class {
 	int64_t credit;                /* ns that trials of other routes may cost */
 	uint32_t in_use;               /* ns: the time of the route in use, 0: none */
 	uint32_t to_time;              /* transfers since the route in use was timed */
-	uint32_t to_try;               /* at least so many until another is tried */
+	uint32_t to_try;               /* transfers until another is tried, at least */
 	uint32_t since;                /* of streams: transfers since something was chosen */
-	uint16_t rest;                 /* of streams: so many that are not timed */
+	uint16_t rest;                 /* of streams: transfers not to be timed */
 	uint8_t next[NODE_ROUTES];     /* the sample that is replaced next */
 	uint8_t patience[NODE_ROUTES]; /* log2 of how much less often a route that lost is tried */
 	uint8_t best;                  /* the route in use */
-	uint8_t candidate;             /* the one that is, or was last, tried */
+	uint8_t candidate;             /* the route being tried, or tried last */
 	uint8_t run;                   /* transfers left of the candidate's run */
 	uint8_t running;    /* 1, 3: a trial, 2: a run is under way, or waits for its verdict */
 	uint8_t tried;      /* a bit for each route that was, once */
@@ -95,7 +96,7 @@ typedef struct node_routes {
 	uint32_t wide;
 	/* 1: so is a string instruction; and, for what is long enough, streaming */
 	uint32_t string, streaming;
-	node_stretch stretch; /* the one that is under way */
+	node_stretch stretch; /* the stretch under way */
 	uint32_t line[2];
 	node_route_class class[NODE_ROUTE_DIRECTIONS][NODE_ROUTE_CLASSES];
 	node_route_class stream[NODE_ROUTE_DIRECTIONS][NODE_ROUTE_CLASSES];
@@ -125,7 +126,7 @@ static inline uint64_t node_route_least(uint32_t class)
 	return class & 1 ? power + power / 2 : power;
 }
 
-/* What a route is asked for. */
+/* The transfer for which a route is asked. */
 typedef struct node_route_question {
 	int direction;
 	int stream;       /* others precede it at once */

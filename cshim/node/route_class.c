@@ -1,12 +1,12 @@
 /*
  * route_class.c - see route_class.h.
  *
- * One route is in use: at first the pipeline. It is timed now and then.
- * Another is tried, a few transfers of which the last is timed, when that has been paid for: each
- * transfer puts a small share of its time aside, and a trial spends what it takes longer. A route
- * that looks better gets a run of some transfers, because the first one finds caches as the old
- * route left them; then the route in use gets one, because its samples may be of a worse time. If
- * it still is better it takes over. One that loses is tried less and less often.
+ * One route is in use: at first the pipeline. It is timed now and then. Another is tried, a few
+ * transfers of which the last is timed, when that has been paid for: each transfer puts a small
+ * share of its time aside, and a trial spends what it takes longer. A route that looks better gets
+ * a run of some transfers, because the first one finds caches as the old route left them; then the
+ * route in use gets one, because its samples may be of a worse time. If it still is better it takes
+ * over. A route that loses is tried less and less often.
  *
  * A route that was never tried is tried at once, on credit: what that has cost is paid back before
  * anything is tried again. A single copy that may have been slow because it was the first for long
@@ -25,12 +25,12 @@
 #include "node/route_class.h"
 
 enum {
-	SHARE = 64,       /* trials may cost the time of one transfer in so many */
+	SHARE = 64,       /* trials may cost the time of one transfer in 64 */
 	DOUBTFUL = 2,     /* times of the route in use: a first sample of more is not trusted */
-	COST_MAX = 16,    /* a trial's loss counts as so many transfers at most: it was disturbed */
+	COST_MAX = 16,    /* a trial's loss counts as 16 transfers at most: it was disturbed */
 	PATIENCE_MAX = 3, /* a route that lost is tried 2^3 times less often */
 	SHORT_NS = 10000, /* a single copy of less, by the pipeline's time, may be cold, */
-	COLD = 3,         /* if it takes no more than so many times of the route in use */
+	COLD = 3,         /* if it takes at most 3 times as long as the route in use */
 	MARGIN_PERCENT = 5 /* a route that takes over is faster by this */
 };
 
@@ -38,11 +38,11 @@ enum {
 typedef struct pace {
 	uint32_t cold;        /* first ones of a class, which nobody times: memory is touched */
 	uint32_t warm;        /* and those after them, which are all timed */
-	uint32_t time_each;   /* then so many from one that is timed to the next */
-	uint32_t try_each;    /* at least so many from trial to trial */
+	uint32_t time_each;   /* then, from one timed transfer to the next */
+	uint32_t try_each;    /* from trial to trial, at least */
 	uint32_t trial;       /* of a trial; the last is timed */
 	uint32_t first_trial; /* of a route's first one */
-	uint32_t near;        /* a run follows that if it took less than so many percent */
+	uint32_t near;        /* a run follows a trial that took less than this, percent */
 	uint32_t warming;     /* more of a single copy's that was cold; the last is timed */
 	uint32_t half_run;    /* of each of the two in a run; */
 	uint32_t run_timed;   /* the last of these are timed */
@@ -180,7 +180,7 @@ static void judge(node_route_class *class)
 	class->to_time = pace_of(class)->time_each;
 }
 
-/* What a trial of a route is expected to cost for each transfer, ns: if nothing is known, twice the
+/* The expected cost of a trial of a route for each transfer, ns: if nothing is known, twice the
  * time in use. */
 static int64_t expected_cost(const node_route_class *class, uint32_t route)
 {
@@ -202,7 +202,7 @@ static void begin_trial_of(node_route_class *class, uint32_t route, uint32_t tra
 	class->running = TRYING;
 }
 
-/* Begins a trial, if it has been paid for. Each route has its turn: one that is dear keeps the
+/* Begins a trial, if it has been paid for. Each route has its turn: an expensive route keeps the
  * others waiting. */
 static int begin_trial(node_route_class *class, uint32_t allowed)
 {
@@ -308,7 +308,7 @@ int node_class_passed(node_route_class *class, uint32_t route)
 	if (route != class->best || class->transfers <= pace->warm)
 		return 0;
 	if (class->running == RUNNING && left <= pace->half_run) {
-		/* What a run has still to have of the route in use. */
+		/* The half of a run that goes by the route in use. */
 		if (left == 0)
 			judge(class);
 		else

@@ -1,6 +1,6 @@
 /*
- * route_class.h - which route is the best for transfers of one class of lengths: what is tried, and
- * when, and what its time says. For route.c.
+ * route_class.h - which route is the best for transfers of one class of lengths: what is tried,
+ * when, and how its time is judged. For route.c.
  */
 #ifndef NODE_ROUTE_CLASS_H
 #define NODE_ROUTE_CLASS_H
@@ -11,16 +11,16 @@
 int node_class_clearly_less(uint32_t ns, uint32_t than);
 /* The fastest pipeline up to one of them, of those whose time is known. */
 uint32_t node_class_pipeline(const node_route_class *class, uint32_t last);
-/* The route of the next transfer, or stretch, with NODE_ROUTE_TIMED if it is to be timed: what is
- * not under way yet begins only if this is a good moment. */
+/* The route of the next transfer, or stretch, with NODE_ROUTE_TIMED if it is to be timed: a trial
+ * or run that has not begun yet begins only if good_moment is set. */
 uint32_t node_class_choose(node_route_class *class, uint32_t allowed, int good_moment);
 /* 1 if nothing is being tried, and the time of the route in use is known. */
 int node_class_is_calm(const node_route_class *class);
-/* One that nothing was chosen for went by the route in use. */
+/* A transfer for which no route was chosen went by the route in use. */
 void node_class_held(node_route_class *class);
-/* So many transfers, or stretches, that nothing was chosen for pay for trials, too. */
+/* n transfers, or stretches, for which no route was chosen pay for trials, too. */
 void node_class_save(node_route_class *class, uint32_t n);
-/* One that was not chosen for went by a route. 1 if it is to be timed. */
+/* A transfer for which no route was chosen went by route. 1 if it is to be timed. */
 int node_class_passed(node_route_class *class, uint32_t route);
 /* A transfer that was to be timed took so long, ns for the class's least length. */
 void node_class_timed(node_route_class *class, uint32_t route, uint32_t ns);

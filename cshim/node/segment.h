@@ -10,15 +10,15 @@
  *
  * The layout is the same for every word size and architecture (little-endian): fixed widths, no
  * pointers. Whoever writes a word that another process reads says below what orders it. Nobody
- *trusts what it reads here: every value is range-checked. What a process must rely on it keeps in
- *its private structs (node.h).
+ * trusts what it reads here: every value is range-checked. A process keeps the values that it
+ * relies on in its private structs (node.h).
  *
  * A message takes one slot or several consecutive ones: the head word, the header (a multiple of 8
- * bytes), the data. It never wraps: one that does not fit before the ring's end is preceded by
- * padding. The receiver knows a new message by the sequence in the head word of the next slot. That
- * slot may hold bytes of a longer message of the previous round, which might look like anything.
- * Therefore the sender remembers the slots it used as continuations, and clears the head word of
- *such a slot before it publishes the message in front of it.
+ * bytes), the data. It never wraps: a message that does not fit before the ring's end is preceded
+ * by padding. The receiver knows a new message by the sequence in the head word of the next slot.
+ * That slot may hold bytes of a longer message of the previous round, which might look like
+ * anything. Therefore the sender remembers the slots it used as continuations, and clears the head
+ * word of such a slot before it publishes the message in front of it.
  *
  * Data that is too long for slots lies in the sender's chunk area. Then NODE_KIND_CHUNK is set in
  *the message's kind, the head word says 0 bytes of data, and the 8 bytes behind it say where the
@@ -68,10 +68,10 @@
 
 /*
  * armed. Asleep, or about to look once more and sleep: NODE_ASLEEP, with the number of the sleep
- * above it. Whoever has news writes the bell. Then it changes that very number to NODE_AWAKE, so
- * that others need not ring. In this order one that stops between the two keeps nobody else's news
- * from the sleeper. By the number one that comes late takes no sleep for which it has not rung. (A
- * bell too many only makes the owner look once more.)
+ * above it. A peer with news writes the bell. Then it changes that very number to NODE_AWAKE, so
+ * that others need not ring. Because of this order a peer that is stopped between the two does not
+ * keep others from waking the sleeper. Because of the number a late peer ends no sleep for which it
+ * has not rung. (A bell too many only makes the owner look once more.)
  */
 #define NODE_AWAKE 0
 #define NODE_ASLEEP 1 /* a bit */
@@ -87,7 +87,7 @@
 #define NODE_KIND_MAX 31
 /* or'd to one of those: the data lies in the chunk area, node_place precedes the header */
 #define NODE_KIND_CHUNK 0x80
-/* the sender has disconnected and begins anew: a new epoch (transport/shm) */
+/* the sender has disconnected and begins anew: a new generation (transport/shm) */
 #define NODE_KIND_EPOCH 254
 #define NODE_KIND_PADDING 255 /* skip to the ring's end */
 

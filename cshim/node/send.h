@@ -2,8 +2,8 @@
  * send.h - sending messages to a peer of the node: the inline functions are the fast path's, the
  * others everybody's. All under the owner's lock. segment.h has the rules for slots and chunks.
  *
- * A message begins (room is found, nothing is visible), is written, and ends (it is published).
- * What began and does not end leaves no trace.
+ * A message begins (room is found, nothing is visible), is written, and ends (it is published). A
+ * message that begins and does not end leaves no trace.
  */
 #ifndef NODE_SEND_H
 #define NODE_SEND_H
@@ -61,9 +61,9 @@ typedef struct node_message {
 /* send.c: the rare cases */
 
 /*
- * Looks so many times whether the receiver has consumed everything before a slot index, and begins
- * to count again whenever it has consumed something; once where node_may_spin says no. NODE_SENT:
- * it has; else why not.
+ * Looks looks times whether the receiver has consumed everything before a slot index, and begins to
+ * count again whenever it has consumed something; looks only once where node_may_spin says no.
+ * NODE_SENT: it has; else why not.
  */
 int node_await_consumed(node_peer *peer, uint64_t index, int looks);
 void node_append_padding(node_peer *peer, uint64_t padding);
@@ -134,7 +134,7 @@ static inline uint64_t node_head_word(uint32_t kind, uint64_t header, uint64_t d
 	return (uint64_t)kind << 32 | header / NODE_HEADER_UNIT << 40 | data << 48;
 }
 
-/* Between a store that the peer waits for and the look whether it must be told: its membarrier, or
+/* Between a store that the peer waits for and the look whether it must be woken: its membarrier, or
  * a barrier here, orders the two. */
 static inline void node_store_then_look(const node_peer *peer)
 {
@@ -176,7 +176,7 @@ static inline int node_has_left(const node_peer *peer)
 	return __atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
 }
 
-/* 1 if so many slots are free at the tail. */
+/* 1 if this many slots are free at the tail. */
 static inline int node_room(node_peer *peer, uint64_t slots)
 {
 	uint64_t tail = peer->sender.tail;

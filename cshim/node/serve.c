@@ -283,7 +283,7 @@ static int serve(node_link *link, node_peer *peer, const node_arrival *arrival, 
 	}
 }
 
-/* What tells of a single copy is no packet of the statistics: the copy itself was counted. */
+/* A message about a single copy is no packet of the statistics: the copy itself was counted. */
 static int tells_of_copy(uint32_t kind)
 {
 	return kind == NODE_WRITTEN || kind == NODE_READ || kind == NODE_PULL ||

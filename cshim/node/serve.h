@@ -8,9 +8,9 @@
 #include "node/guard.h"
 #include "node/op.h"
 
-/* What node_serve says. But for NODE_LATER and NODE_OTHERS the message was dealt with, and is out
+/* Results of node_serve. But for NODE_LATER and NODE_OTHERS the message was dealt with, and is out
  * of the ring. */
-#define NODE_SERVED 16   /* there is nothing to tell */
+#define NODE_SERVED 16   /* there is nothing to report */
 #define NODE_ARRIVED 17  /* a put of n bytes is complete: notice */
 #define NODE_WAS_READ 18 /* memory of this task was read: notice, n */
 #define NODE_ANSWERED 19 /* an operation of this task is over: done; value */
@@ -47,7 +47,8 @@ int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *
 /* push.c: a get whose data this task writes to the peer's memory. */
 int node_serve_push(node_link *link, node_peer *peer, const node_arrival *arrival,
                     node_event *event);
-/* An answer to such a get that says that it is over, with so many bytes: 1 if another follows. */
+/* An answer to such a get that says that it is over, with data bytes: 1 if another answer
+ * follows. */
 int node_push_goes_on(node_link *link, node_op *op, uint64_t data);
 /* Answers a get with messages, from a byte of it on. */
 int node_serve_long_get(node_link *link, node_peer *peer, const node_get_header *get, uint64_t at,
@@ -55,7 +56,7 @@ int node_serve_long_get(node_link *link, node_peer *peer, const node_get_header 
 /* The answer to a pull: NODE_REPLY_OK or NODE_REPLY_AGAIN. NODE_SENT, or NODE_BUSY … */
 int node_answer_pull(node_link *link, node_peer *peer, uint32_t token, uint32_t state,
                      uint64_t value, const node_pulled *pulled);
-/* What such an answer says of op: NODE_ANSWERED or NODE_AGAIN. */
+/* The result of such an answer for op: NODE_ANSWERED or NODE_AGAIN. */
 int node_pull_over(node_link *link, const node_arrival *arrival, const node_reply_header *reply,
                    node_peer *peer, const node_op *op, node_event *event);
 
@@ -90,8 +91,9 @@ static inline int node_answer_slots_get(node_link *link, node_peer *peer,
 }
 
 /*
- * Sends what a get asked for, from *at on, and moves *at; NODE_SENT: all went. NODE_BAD_LOCAL: it
- * cannot be read; the origin has been told, if there was room (then *at is n), else try again.
+ * Sends the data that a get asked for, from *at on, and moves *at; NODE_SENT: all went.
+ * NODE_BAD_LOCAL: the data cannot be read; the failure was sent to the origin, if there was room
+ * (then *at is n), else try again.
  */
 int node_answer_get(node_link *link, node_peer *peer, uint32_t token, uint64_t addr, uint64_t n,
                     uint64_t *at);
@@ -134,8 +136,8 @@ static inline int node_serve_slots_get(node_link *link, node_peer *peer,
 	return node_answer_slots_get(link, peer, get);
 }
 
-/* Likewise an operation on a word; *rmw gets its header. What is not NODE_SERVED is left to
- * node_serve; a word that is not aligned is NODE_LATER. */
+/* Likewise an operation on a word; *rmw gets its header. If the result is not NODE_SERVED, the
+ * message is left to node_serve; a word that is not aligned is NODE_LATER. */
 static inline int node_serve_word(node_link *link, node_peer *peer, const node_arrival *arrival,
                                   node_rmw_header *rmw)
 {

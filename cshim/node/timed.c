@@ -3,7 +3,7 @@
 
 #include "node/guard.h"
 
-enum { LOOKS = 4000, LOOK_BYTES = 16 /* one more for so many */ };
+enum { LOOKS = 4000, LOOK_BYTES = 16 /* bytes for one more look */ };
 
 int node_takes_part(const node_link *link, const node_peer *peer, int reached)
 {
@@ -12,9 +12,10 @@ int node_takes_part(const node_link *link, const node_peer *peer, int reached)
 }
 
 /*
- * What a transfer takes alone says little of many by a string instruction once the writer has to
- * wait for chunks: on Zen 5 a get of 1 MiB took 40 us alone, and 130 among others. It does of puts
- * that a narrow part of the chunk area holds whole.
+ * The routes of which the time of a lone transfer does not predict that of many. A string
+ * instruction is one once the writer has to wait for chunks: on Zen 5 a get of 1 MiB took 40 us
+ * alone, and 130 among others. For puts that a narrow part of the chunk area holds whole the time
+ * does predict it.
  */
 static uint32_t only_alone(const node_link *link, int direction, uint64_t n)
 {

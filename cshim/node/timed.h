@@ -4,7 +4,7 @@
  *
  * A transfer that is to be timed begins when everything in front of it has taken effect, and the
  * call returns when it has done so itself: else its time would be that of other transfers, too, or
- * of the user's own work. Each of these waits is bounded. One that runs out says that the transfer
+ * of the user's own work. Each of these waits is bounded. If a wait reaches its bound, the transfer
  * took at least so long, and that is its time: a target that polls but has no processor to run on
  * is slow to take part.
  */
@@ -44,7 +44,7 @@ uint32_t node_route_of(node_link *link, const node_peer *peer, int direction, ui
 #define NODE_WAIT_OVER 1
 #define NODE_WAIT_LATE (-1)
 #define NODE_WAIT_NOT 0
-/* What one look has found: the wait is over, it goes on, there is nothing new, it is to end. */
+/* The result of one look: the wait is over, it goes on, there is nothing new, it is to end. */
 enum { NODE_LOOK_OVER, NODE_LOOK_MOVED, NODE_LOOK_NOTHING, NODE_LOOK_NOT };
 
 /* How often to look for something new of a transfer of n bytes. */
@@ -54,7 +54,7 @@ int node_looks_for(uint64_t n);
  * Where node_may_spin says no, the first look in vain ends it with NODE_WAIT_NOT.
  */
 int node_wait(const node_peer *peer, int (*look)(void *object), void *object, uint64_t n);
-/* The chooser hears of a transfer that began then, and for which a wait ended so. */
+/* Reports to the chooser a transfer that began at begun, and whose wait ended with waited. */
 void node_time(node_link *link, int direction, uint64_t n, uint32_t route, uint64_t begun,
                int waited);
 
