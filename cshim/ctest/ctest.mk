@@ -51,7 +51,7 @@ cshim-lint: $(CSHIM_TEST_SECOND)
 	  for f in cshim/progress/*.c cshim/ctest/progress/test_progress.c; do $$cc -std=gnu11 -Wall -Wextra -Werror -Icshim -fsyntax-only $$f || exit 1; done; \
 	done
 
-# What the context lock costs: once each, see cshim/ctest/bench/lock_bench.c.
+# The cost of the context lock: once each, see cshim/ctest/bench/lock_bench.c.
 LOCK_BENCH_SOURCES := $(filter-out cshim/registry/%,$(CSHIM_SOURCES)) $(wildcard cshim/ctest/fake*.c) cshim/ctest/help.c cshim/ctest/bench/lock_bench.c
 .PHONY: lock-bench
 $(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
@@ -61,7 +61,7 @@ $(CSHIM_TEST_DIR)/lock-bench: $(LOCK_BENCH_SOURCES) $(CSHIM_TEST_HEADERS)
 lock-bench: $(CSHIM_TEST_DIR)/lock-bench
 	@$< pair && $< alternate && $< contend && for us in 10000 1000 100; do $< occasional $$us || exit 1; done
 
-# What the lane's small operations cost in instructions: see cshim/ctest/bench/lane_bench.c.
+# The instructions of the lane's small operations: see cshim/ctest/bench/lane_bench.c.
 # Position-independent, as the library is.
 LANE_BENCH_SOURCES := $(filter-out cshim/registry/%,$(CSHIM_SOURCES)) $(wildcard cshim/ctest/fake*.c) cshim/ctest/help.c \
   cshim/ctest/bench/lane_bench.c

@@ -21,7 +21,7 @@
 		}                                                                               \
 	} while (0)
 
-/* What the fake does, read at its next use; tests set it before LAPI_Init or between calls. */
+/* Settings of the fake, read at its next use; tests set it before LAPI_Init or between calls. */
 extern struct fake_settings {
 	uint32_t spin_turns, yield_turns;
 	int init_code;      /* golapi_init's result */
@@ -30,11 +30,11 @@ extern struct fake_settings {
 	int fence_over;     /* golapi_fence_begin gives no ticket */
 } fake_settings;
 
-/* What has happened since fake_reset_counts; atomic. */
+/* Counts of events since fake_reset_counts; atomic. */
 extern struct fake_counts {
 	uint32_t dispatches, arms, disarms, inits, term_ends, completions_done;
-	uint32_t away; /* what golapi_away was told last; not reset */
-	/* how often it was told that a context's task is not away any more; not reset */
+	uint32_t away; /* the last argument of golapi_away; not reset */
+	/* how often it was called for a context's task that is not away any more; not reset */
 	uint32_t back[CSHIM_MAX_CONTEXTS];
 } fake_counts;
 void fake_reset_counts(void);
@@ -57,7 +57,7 @@ void fake_queue_error(int context, LAPI_err_hndlr *handler, int code);
 void fake_queue_loss(int context, int patience_ms);
 /* When set, tickets stay open until fake_finish_tickets; else one dispatcher turn ends them. */
 void fake_hold_tickets(int hold);
-/* What golapi_xfer was given last. */
+/* The transfer of the last golapi_xfer. */
 extern cshim_transfer fake_transfer;
 /* The context behind a handle. */
 cshim_context *fake_context(lapi_handle_t handle);

@@ -18,9 +18,9 @@ enum {
 	FAKE_QPN = 0x1234
 };
 
-/* What a test reads and sets of a task's adapter. */
+/* The fields of a task's adapter that a test reads and sets. */
 typedef struct fake_adapter {
-	int refuses_sends, refuses_buffers; /* set: posts fail; so many buffers are taken */
+	int refuses_sends, refuses_buffers; /* set: posts fail; number of buffers refused */
 	int sends, buffers, polls;          /* posts, buffers given, looks */
 	int last_inline, last_signaled;     /* of the last send */
 	int broken;                         /* set: the completion queue is */

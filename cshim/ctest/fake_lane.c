@@ -2,8 +2,8 @@
  * fake_lane.c - what core/lapi makes of the fast lane, for two contexts of this process, over the
  * two ends of fake_node.h. With them the lane's both ends run in one process, under sanitizers.
  *
- * What the lane leaves to core the fake does not do: a send that passes gives LAPI_ERR_TGT, and the
- * test tries again.
+ * The fake does not do the work that the lane leaves to core: a send that passes gives
+ * LAPI_ERR_TGT, and the test tries again.
  */
 #define _GNU_SOURCE
 #include "ctest/fake_lane.h"
@@ -119,7 +119,7 @@ void fake_lane_disarm(cshim_context *context)
 		node_disarm(fake_node_link(context->task));
 }
 
-/* What the lane leaves to core in the middle of something: the tests give no reason for it but
+/* Work that the lane leaves to core in the middle of something: the tests give no reason for it but
  * where they count. */
 
 void golapi_lane_count(int context, cshim_addr cntr, int32_t kind, int32_t src, int32_t peer)

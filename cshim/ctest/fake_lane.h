@@ -21,7 +21,7 @@ void fake_lane_detach(lapi_handle_t handle);
 /* This task's end of the rings between the two. */
 node_peer *fake_lane_peer(lapi_handle_t handle);
 
-/* What orders a sender's store and its look whether the receiver sleeps: its own fence, the
+/* The barrier between a sender's store and its look whether the receiver sleeps: its own fence, the
  * receiver's membarrier, or nothing any more. */
 typedef enum fake_lane_order {
 	FAKE_LANE_SENDERS,

@@ -4,8 +4,8 @@
 
 #include "ctest/fake_core.h"
 
-/* The transfers only note that they were called; core's own tests are elsewhere. What a lane passes
- * on they refuse. */
+/* The transfers only note that they were called; core's own tests are elsewhere. They refuse
+ * transfers that a lane passes on. */
 
 cshim_transfer fake_transfer;
 
@@ -29,7 +29,7 @@ static void add(const cshim_transfer *t)
 		*(int64_t *)at(t->tgt_addr) += *(int64_t *)at(t->org_addr);
 }
 
-/* What core says to the arguments; of vectors the fake knows only whether they are there. */
+/* Core's check of the arguments; of vectors the fake knows only whether they are there. */
 static int check(uint32_t type, const cshim_transfer *t)
 {
 	switch (type) {

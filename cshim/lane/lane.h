@@ -26,7 +26,8 @@
 #define CSHIM_OFF_LISTS 1u
 #define CSHIM_OFF_TERM 2u /* LAPI_Term has begun */
 
-/* node_peer.owner, by the lane: what it did and core has yet to hear (core/lapi/lane.go). */
+/* node_peer.owner, by the lane: work that it did and core has yet to collect
+ * (core/lapi/lane.go). */
 /* something was sent since the last fence: CSHIM_USED_ bits */
 #define CSHIM_PEER_USED 0
 #define CSHIM_PEER_KIND 1 /* lapi_err_t of the latest operation, 1 more; 0: none */
@@ -65,20 +66,21 @@ typedef struct cshim_lane {
 	 */
 	uint64_t scratch;
 	uint32_t random; /* 0, or the state of the coin of LAPI_FASTLANE=random */
-	/* constant: core gets a turn after so many without, or after CSHIM_LANE_CORE_MS */
+	/* constant: core gets a turn after this many without, or after CSHIM_LANE_CORE_MS */
 	uint32_t turns_max;
 	uint32_t turns;   /* since core had one */
 	uint32_t core_ms; /* when core had it, ms of the coarse clock */
-	/* constant: BUF_CP_SIZE: who sends so few bytes may have the buffer back at once */
+	/* constant: BUF_CP_SIZE: a sender of at most this many bytes may reuse the buffer at
+	 * once */
 	uint32_t copy_max;
 	uint32_t off;     /* CSHIM_OFF_ bits, by core */
 	uint32_t go_work; /* by core: it wants a turn each time */
 	/* by core: operations of its own are outstanding, so a fence must ask it */
 	uint32_t go_busy;
 	uint32_t error_check; /* by core: LAPI_Senv ERROR_CHK */
-	uint32_t dirty;       /* some peer has something that core has yet to hear */
-	/* Completions of one counter of one task, in a row, are told in one message, at the end of
-	 * the turn: */
+	uint32_t dirty;       /* some peer has work that core has yet to collect */
+	/* Completions of one counter of one task, in a row, are reported in one message, at the end
+	 * of the turn: */
 	uint64_t told;      /* the counter; 0: none */
 	uint64_t told_more; /* times, beyond the first */
 	/*

@@ -11,7 +11,7 @@
 #include "lane/lane_shared.h"
 
 /*
- * What became of a message. TAKEN: it was dealt with. LEFT: core has to look at it. GONE: it was
+ * The outcome of a message. TAKEN: it was dealt with. LEFT: core has to look at it. GONE: it was
  * dealt with, and is out of the ring. NOTHING: there is none.
  */
 typedef enum cshim_fate { CSHIM_TAKEN, CSHIM_LEFT, CSHIM_GONE, CSHIM_NOTHING } cshim_fate;

@@ -45,7 +45,7 @@ static inline int pair_fenced(verbs_peer *peer, uint64_t mark)
 		return CSHIM_FENCE_CORE;
 	if (peer->flushed < mark)
 		return CSHIM_FENCE_WAITS;
-	/* What was accepted may still be lost if its target has left: core knows. */
+	/* Messages that were accepted may still be lost if their target has left: core knows. */
 	if (peer->owner[CSHIM_PEER_EXPECTED])
 		return CSHIM_FENCE_CORE;
 	if (mark == peer->laden)
@@ -187,7 +187,7 @@ int cshim_fence_look(cshim_context *context, cshim_fence *fence)
 	return answer_is_due(link, fence) ? CSHIM_FENCE_WAITS : CSHIM_FENCE_OVER;
 }
 
-/* What no counter reaches: its wait takes whatever comes. */
+/* A counter that never reaches the value: its wait takes whatever comes. */
 static const int never;
 
 uint32_t cshim_fence_await(cshim_context *context, cshim_fence *fence, int looks)

@@ -27,7 +27,7 @@ static int join_put(cshim_context *context, cshim_lane *lane, verbs_peer *peer, 
 	uint64_t n = sizeof(verbs_front) + sizeof(*header) + len;
 	verbs_front *front;
 
-	/* Who sleeps until something comes posts nothing. */
+	/* A thread that sleeps until something comes posts nothing. */
 	if (__atomic_load_n(&context->progress.poller, __ATOMIC_RELAXED))
 		return CSHIM_LANE_PASS;
 	front = (void *)verbs_join(cshim_packets_of(lane), peer, n);
@@ -40,7 +40,7 @@ static int join_put(cshim_context *context, cshim_lane *lane, verbs_peer *peer, 
 	return CSHIM_LANE_DONE;
 }
 
-/* One that goes by itself. */
+/* A put in a packet of its own. */
 static int send_put(cshim_lane *lane, verbs_peer *peer, uint64_t len, uint64_t org_addr,
                     const cshim_put_header *header)
 {
@@ -126,8 +126,8 @@ static cshim_fate receive_put(cshim_context *context, cshim_lane *lane, verbs_po
 }
 
 /*
- * Several puts. What was done of them is noted before anything else can happen: who takes the rest,
- * core or who was let in, begins behind it.
+ * Several puts. The puts that were done are noted before anything else can happen: core, or a
+ * thread that was let in, takes the rest and begins behind them.
  */
 static cshim_fate receive_puts(cshim_context *context, cshim_lane *lane, verbs_port *port,
                                const verbs_arrival *packet)
@@ -267,7 +267,8 @@ static uint32_t receive_port(cshim_context *context, cshim_lane *lane, verbs_por
 			break;
 		}
 		n++;
-		/* Who waits does not wait for more, unless completions may be told together. */
+		/* A waiting thread does not wait for more, unless completions may be reported
+		 * together. */
 		if (counter && !lane->told && cshim_counter_reached(counter, val))
 			break;
 	}

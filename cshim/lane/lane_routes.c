@@ -103,7 +103,7 @@ static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	return CSHIM_LANE_DONE;
 }
 
-/* One that is too short for parts. */
+/* A put that is too short for parts. */
 static int put_whole(cshim_context *context, cshim_lane *lane, node_peer *peer,
                      const node_transfer *put, uint64_t org_cntr)
 {
@@ -252,7 +252,7 @@ static int put_chosen(cshim_context *context, cshim_lane *lane, node_peer *peer,
 	if (__builtin_expect(timed && done, 0))
 		node_time(cshim_link_of(lane), NODE_ROUTE_PUT, put->n, route, begin, timed);
 	mind_stretch(context, lane, peer, put->n, chosen, done);
-	/* What a single copy cannot do messages may: they also say which address is bad. */
+	/* Messages may do what a single copy cannot: they also say which address is bad. */
 	return done || node_route_is_pipeline(route)
 	               ? done
 	               : put_as_known(context, lane, peer, *put, org_cntr);

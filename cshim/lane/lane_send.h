@@ -51,7 +51,7 @@ typedef struct cshim_fence {
 
 /* A fence that may have nothing to wait for: how far it is, as nothing was waited for. */
 int cshim_lane_fenced(cshim_context *context);
-/* What a fence covers from now on: after CSHIM_FENCE_WAITS of cshim_lane_fenced. */
+/* Begins a fence over the operations so far: after CSHIM_FENCE_WAITS of cshim_lane_fenced. */
 void cshim_fence_begin(cshim_context *context, cshim_fence *fence);
 /* How far it is. Quick: a look at one ring, or at one operation, while nothing has changed. */
 int cshim_fence_look(cshim_context *context, cshim_fence *fence);
@@ -65,8 +65,8 @@ uint32_t cshim_fence_await(cshim_context *context, cshim_fence *fence, int looks
 #define CSHIM_LANE_CORE 0x80000000u
 uint32_t cshim_lane_turn(cshim_context *context);
 /*
- * The same for a thread that waits for a counter: looks so many times, at most, whether an active
- * ring holds something; then receives that until the counter has reached val. CSHIM_SEEN_ flags
+ * The same for a thread that waits for a counter: looks up to looks times whether an active ring
+ * holds something; then receives that until the counter has reached val. CSHIM_SEEN_ flags
  * (../progress/wait.h): a call is due also if it is time for a turn of the dispatcher with all that
  * belongs to it. None: nothing came, or another thread wants the lock. The caller makes sure that
  * the context is not dispatching.

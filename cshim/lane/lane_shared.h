@@ -145,11 +145,11 @@ static inline void cshim_lane_sent(cshim_context *context, cshim_lane *lane, nod
 	cshim_lane_sent_to(context, lane, peer->owner, peer->task, kind, org_cntr, cmpl_cntr);
 }
 
-/* lane_receive.c: tells a task what cshim_lane_tell has put off. */
+/* lane_receive.c: sends a task the completions that cshim_lane_tell has put off. */
 void cshim_lane_tell_now(cshim_context *context, cshim_lane *lane, const cshim_end *to);
 /*
- * Takes a peer's answers and what it tells of completions until wanted is over, or (NULL) all of
- * the lane's operations with it are; only as long as nothing else comes, so that no handler runs:
+ * Takes a peer's answers and completion messages until wanted is over, or (NULL) all of the lane's
+ * operations with it are; only as long as nothing else comes, so that no handler runs:
  * NODE_WAIT_NOT (../node/timed.h). n: bytes that are under way.
  */
 int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,

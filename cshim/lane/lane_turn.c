@@ -13,7 +13,7 @@ enum {
 	CLOCK_TURNS = 64 /* turns between looks at the clock */
 };
 
-/* What stands in the head word of a message with such a header, above the sequence. */
+/* The part above the sequence in the head word of a message with such a header. */
 #define SHORT(kind, header) ((uint32_t)(kind) | (uint32_t)(sizeof(header) / NODE_HEADER_UNIT) << 8)
 
 /* A small active message in one slot, without a user header. Not inline: it needs much of the
@@ -83,8 +83,8 @@ receive_short(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_
 	return CSHIM_LEFT;
 }
 
-/* The message at the head of a ring, whose head word is word. What receive_short has left it has
- * left as it was. */
+/* Receives the message at the head of a ring, whose head word is word. A message that receive_short
+ * leaves is unchanged. */
 static inline __attribute__((always_inline)) cshim_fate
 receive_next(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t word)
 {
@@ -102,8 +102,8 @@ receive_next(cshim_context *context, cshim_lane *lane, node_peer *peer, uint64_t
 }
 
 /*
- * What one ring holds, up to a batch, or until counter, if it is not NULL, has reached val. Returns
- * how many messages, with CSHIM_LANE_CORE if the next one is core's.
+ * Receives what one ring holds, up to a batch, or until counter, if it is not NULL, has reached
+ * val. Returns how many messages, with CSHIM_LANE_CORE if the next one is core's.
  */
 static inline __attribute__((always_inline)) uint32_t
 receive_ring(cshim_context *context, cshim_lane *lane, node_peer *peer, const int *counter, int val)
@@ -125,8 +125,8 @@ receive_ring(cshim_context *context, cshim_lane *lane, node_peer *peer, const in
 			break;
 		}
 		n++;
-		/* The next slot may be a line's way off. Who waits does not wait for that, unless
-		 * completions may be told together. */
+		/* The next slot may be a cache line's transfer away. A waiting thread does not wait
+		 * for that, unless completions may be reported together. */
 		if (counter && !lane->told && cshim_counter_reached(counter, val))
 			break;
 	}
@@ -201,7 +201,7 @@ static inline uint32_t and_over(uint32_t seen, const int *counter, int val)
 }
 
 /*
- * What a turn for a thread that waits for a counter has brought, n as of receive_ring: CSHIM_SEEN_
+ * The result of a turn for a thread that waits for a counter, n as of receive_ring: CSHIM_SEEN_
  * flags. A turn with all that belongs to it is due as often as without cshim_lane_await, and then
  * counts by itself.
  */

@@ -7,7 +7,7 @@
 #include "lane/message.h"
 #include "lane/outbox.h"
 
-/* The box of a task if a put of so many bytes may join its packet, else NULL. */
+/* The box of a task if a put of len bytes may join its packet, else NULL. */
 static cshim_outbox *box_for(const cshim_context *context, uint32_t tgt, uint64_t len)
 {
 	cshim_outboxes *all = (cshim_outboxes *)(uintptr_t)context->outboxes;

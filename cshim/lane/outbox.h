@@ -24,7 +24,7 @@ typedef struct cshim_outbox {
 	uint32_t completions; /* how many of them name a completion counter */
 } cshim_outbox;
 
-/* What is the same for all; a cshim_outbox for each task follows. */
+/* The values common to all; a cshim_outbox for each task follows. */
 typedef struct cshim_outboxes {
 	uint32_t most;   /* longest data of a message that may join, bytes */
 	uint32_t random; /* 0, or the state of the coin of LAPI_FASTLANE=random */

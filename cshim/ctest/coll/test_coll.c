@@ -28,7 +28,7 @@ static uint64_t any(void)
 	return state;
 }
 
-/* What is one of few: so that equal ones meet, and the ends of the range. */
+/* An integer, often one of a few: so that equal ones meet, and the ends of the range. */
 static uint64_t some_integer(void)
 {
 	static const uint64_t values[] = {0,         1,           UINT64_MAX, 127,

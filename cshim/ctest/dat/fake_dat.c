@@ -54,7 +54,7 @@ static int side_of(uint64_t ep)
 	return ep == (uintptr_t)fake_dat[1].ep;
 }
 
-/* What the two have of core. */
+/* The part of core that both sides have. */
 
 /* A completion that is core's to post. */
 static void complete(const fake_dat_side *s, uint64_t evd, uint32_t number, uint64_t cookie,

@@ -73,8 +73,8 @@ void fake_dat_open(int threads);
 void fake_dat_close(void);
 /* The side's receives come from a shared queue of n, from now on. */
 void fake_dat_share(int side, uint32_t max);
-/* What core does, once, when the connection of a side is over, so that what is posted completes: 1 if
- * it is. */
+/* Does core's work, once, when the connection of a side is over, so that posted requests complete:
+ * 1 if it is over. */
 int fake_dat_over(int side);
 /* Turns of both until nothing happens. */
 void fake_dat_turns(void);
@@ -87,7 +87,7 @@ void fake_dat_expect(int side, const dat_slot *evd, uint64_t cookie, uint32_t st
 DAT_LMR_TRIPLET fake_dat_local(int side, uint64_t at, uint64_t n);
 DAT_RMR_TRIPLET fake_dat_remote(int side, uint64_t at, uint64_t n);
 
-/* What the tests call of the second one by name; as those of rc.h and evd.h. */
+/* The functions of the second lane that the tests call by name; as those of rc.h and evd.h. */
 extern dat_lane second_lane;
 DAT_RETURN second_rc_post(DAT_EP_HANDLE ep_handle, const dat_post *post);
 DAT_RETURN second_rc_post_receive(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,

@@ -1,8 +1,7 @@
 /*
- * fake_group.h - the members of a group of one node in one process and thread, each with what it
- * has by itself, and the memory that all map. Who gets a turn when is the test's to say. Nobody
- * sleeps, and core does nothing but count. Memory of others is read as if they were other
- * processes.
+ * fake_group.h - the members of a group of one node in one process and thread, each with its own
+ * state, and the memory that all map. The test decides which member gets a turn, and when. Nobody
+ * sleeps, and core only counts. Memory of others is read as if they were other processes.
  */
 #ifndef FAKE_GROUP_H
 #define FAKE_GROUP_H

@@ -24,7 +24,7 @@ extern const int fake_kinds[FAKE_KINDS];
 extern double fake_in[FAKE_MEMBERS][FAKE_COUNT * FAKE_MEMBERS];
 extern double fake_out[FAKE_MEMBERS][FAKE_COUNT * FAKE_MEMBERS];
 
-/* Makes a group of so many; route: as LAPI_ROUTE says, NODE_ROUTES: none. */
+/* Makes a group of size members; route: as LAPI_ROUTE says, NODE_ROUTES: none. */
 void fake_open_copying(uint32_t size, uint32_t route);
 void fake_set_route(uint32_t route);
 /* A member cannot read the memory of any other any more. */

@@ -1,8 +1,8 @@
 /*
  * test_dat_threads.c - uDAPL's lane with several threads at one endpoint and its EVDs, and a peer
  * that runs at once with a lane of its own. The thread sanitizer sees whether the block's lock, and
- * the orders between two processes, suffice. What tells the threads of each other beside the
- * library is relaxed, so that it orders nothing.
+ * the orders between two processes, suffice. Outside the library the threads communicate by relaxed
+ * accesses only, which order nothing.
  */
 #define _GNU_SOURCE
 #include "ctest/dat/fake_dat.h"
@@ -186,7 +186,7 @@ static void second_receives(uint32_t number)
 	CHECK(second_rc_post_receive(fake_dat[1].ep, 1, &to, number, 0) == DAT_SUCCESS);
 }
 
-/* What the second process has received. */
+/* Takes what the second process has received. */
 static uint32_t second_takes(uint32_t received, uint32_t *next)
 {
 	fake_dat_side *s = &fake_dat[1];

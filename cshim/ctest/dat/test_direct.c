@@ -52,7 +52,7 @@ static uint32_t completed(void)
 	return fake_dat[0].request->length;
 }
 
-/* What may not be accessed, one thing at a time. */
+/* The reasons for which memory may not be accessed, one at a time. */
 enum {
 	CLOSED,
 	OTHER_TAG,
@@ -292,8 +292,8 @@ static void limits(void)
 	fake_dat_close();
 }
 
-/* What has no room in the few chunks of one pipeline has it in the other's, and goes at once. After
- * it the link is as it was. */
+/* A write that has no room in the few chunks of one pipeline has room in the other's, and goes at
+ * once. After it the link is as it was. */
 static void widths(int op, uint32_t route, int whole)
 {
 	DAT_RMR_TRIPLET to;
@@ -361,7 +361,7 @@ static void late(uint64_t n)
 	fake_dat_close();
 }
 
-/* A thread that has slept is awake for peers, and has heard them, before core knows. */
+/* A thread that has slept is awake for peers, and has read their bell, before core knows. */
 static void awake(void)
 {
 	node_link *link;
@@ -379,7 +379,7 @@ static void awake(void)
 	fake_dat_close();
 }
 
-/* Who posts wakes a thread that sleeps without a time: from then on a peer owes something. Once. */
+/* A post wakes a thread that sleeps without a timeout, once: from then on a peer owes something. */
 static void wakes_untimed(void)
 {
 	const dat_post send = {.op = RC_SEND};

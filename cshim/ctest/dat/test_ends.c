@@ -44,7 +44,7 @@ static DAT_RETURN receive_some(uint64_t n)
 	return second_rc_post_receive(fake_dat[1].ep, n > 0, n > 0 ? &to : NULL, 0, 0);
 }
 
-/* A message without segments takes a receive without segments, and one that has some. */
+/* A message without segments takes a receive without segments, and a receive with some. */
 static void no_segments(void)
 {
 	uint64_t n;
@@ -212,8 +212,8 @@ static void done_by_another(void)
 	fake_dat_close();
 }
 
-/* Of a completion one that sleeps is told by a message, but not if only its service thread sleeps:
- * that need not wake. It finds the word when it looks. */
+/* A sleeping task is notified of a completion by a message, but not if only its service thread
+ * sleeps: that need not wake. The task finds the word when it looks. */
 static void asleep(void)
 {
 	uint32_t waits;
@@ -240,8 +240,8 @@ static int nothing_there(void)
 	return 0;
 }
 
-/* With an RDMA adapter who posts counts as one that polls, so that no service thread begins beside
- * him, and looks at the adapter now and then: also if his posts are no good. */
+/* With an RDMA adapter a thread that posts counts as a polling thread, so that no service thread
+ * begins beside it, and looks at the adapter now and then: even if its posts are invalid. */
 static void posts_to_adapter(void)
 {
 	const DAT_LMR_TRIPLET from = {.segment_length = 8};

@@ -45,7 +45,7 @@ static void fill(void)
 			in[i][k] = (double)(int64_t)(any() >> (any() % 60)) * (k % 2 ? 1e-9 : 1);
 }
 
-/* What the first so many sum up to, in the order of ranks. */
+/* The sum of element k of the first ranks members, in the order of ranks. */
 static double sum_of(uint32_t ranks, uint32_t k)
 {
 	double sum = in[0][k];
@@ -101,7 +101,7 @@ static void all_sums(void)
 				sums(size, kinds[k], lengths[l], any() % 17, size > 3);
 }
 
-/* The root of a broadcast is ahead of who reads by no more than its staging buffer. */
+/* The root of a broadcast is ahead of the readers by no more than its staging buffer. */
 static void slow_reader(void)
 {
 	uint32_t k;
@@ -162,7 +162,7 @@ static void idle(void)
 	fake_group_close();
 }
 
-/* Members that call different operations hear of it; so do those that pass other lengths. */
+/* Members that call different operations get an error; so do those that pass other lengths. */
 static void different(void)
 {
 	fake_group_open(2, 0, 0);
@@ -212,11 +212,11 @@ static void lost(void)
 	fake_turn(0);
 	CHECK(fake_status(0, BARRIER) == DAT_OP_SUCCESS);
 	CHECK(fake_world.member[0].group.failed);
-	CHECK(fake_world.slots[0].ended == 1); /* the others hear of it */
+	CHECK(fake_world.slots[0].ended == 1); /* the others learn of it */
 	fake_group_close();
 }
 
-/* Who publishes what a member waits for rings its bell, if that sleeps. */
+/* A member that publishes what another waits for rings the other's bell, if the other sleeps. */
 static void wakes(void)
 {
 	static node_segment_head head;
@@ -276,7 +276,7 @@ static void bad_memory(void)
 	fake_group_close();
 }
 
-/* What a member writes that keeps to nothing: near what is right, or anything. */
+/* Writes as a member that keeps no rule would: values near the right ones, or any. */
 static void vandalize(uint32_t rank, uint64_t base)
 {
 	dat_rank_slot *slot = &fake_world.slots[rank];

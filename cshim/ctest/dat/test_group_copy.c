@@ -10,7 +10,7 @@
 enum { THREADS_RUNS = 40, HOSTILE_RUNS = 900, HOSTILE_TURNS = 200 };
 
 /* Each kind, where all can read each other's memory; where one cannot, so that it asks; and where
- * nobody can, so that one that is asked asks itself. */
+ * nobody can, so that a member that is asked asks itself. */
 static void all_kinds(uint32_t size, uint32_t refusing)
 {
 	uint32_t kind, i, run;
@@ -32,7 +32,7 @@ static void all_kinds(uint32_t size, uint32_t refusing)
 	fake_group_close();
 }
 
-/* A staging buffer is not touched, but by who asks. */
+/* A staging buffer is not touched, but for a member that asks. */
 static void one_copy(void)
 {
 	uint32_t i, k, bytes = FAKE_CHUNKS * FAKE_CHUNK * 2, used = 0;
@@ -49,7 +49,8 @@ static void one_copy(void)
 	fake_group_close();
 }
 
-/* Who sends is not over before all have read, and neither is who only decides. */
+/* A sending member's operation is not over before all have read, nor is that of a member that only
+ * decides. */
 static void not_over(void)
 {
 	fake_open_copying(3, NODE_ROUTE_TARGET);
@@ -202,8 +203,8 @@ static uint64_t any(void)
 	return state >> 60 & 1 ? state >> 33 & 15 : state >> 7;
 }
 
-/* What a member writes that keeps to nothing, in its rank slot or another's, of what says where data are
- * and who asks for them. */
+/* Writes as a member that keeps no rule would, in its rank slot or another's: the words that say
+ * where data are and which member asks for them. */
 static void vandalize(uint32_t rank, uint64_t base)
 {
 	dat_rank_slot *slot = &fake_world.slots[rank];

@@ -13,7 +13,8 @@ static node_route_class *class_of_broadcasts(uint32_t rank)
 	        .group.path.classes[FAKE_BROADCAST - DAT_IB_COLLECTIVE_SCATTER_STATUS];
 }
 
-/* Who decides has short data and decides nothing; others, whose data are long, do not wait. */
+/* The member that would decide has short data and decides nothing; others, whose data are long, do
+ * not wait. */
 static void decides_nothing(void)
 {
 	uint32_t i, first;
@@ -35,7 +36,7 @@ static void decides_nothing(void)
 	}
 }
 
-/* What was decided for one operation is not for the next one. */
+/* A decision for one operation does not hold for the next one. */
 static void changes(void)
 {
 	uint32_t run, i;
@@ -89,7 +90,7 @@ static void chosen(uint32_t fast, uint32_t route)
 	fake_group_close();
 }
 
-/* One that is forced is gone; short data ask for none. */
+/* A path that is forced is taken; short data ask for none. */
 static void forced(void)
 {
 	fake_open_copying(2, NODE_ROUTE_PIPELINE);
@@ -155,9 +156,8 @@ static void first_trial(void)
 	fake_group_close();
 }
 
-/* How many of so many allreduces rank 1 begins without a word of rank 0 that it has not heard
- * before. between: another of
- * another length after each. */
+/* How many of n allreduces rank 1 begins without new word from rank 0. between: another of another
+ * length after each. */
 static uint32_t known_at_once(uint32_t n, int between)
 {
 	const dat_group *first = &fake_world.member[0].group;

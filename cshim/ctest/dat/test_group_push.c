@@ -36,7 +36,8 @@ static void all_kinds(uint32_t refuses)
 	fake_group_close();
 }
 
-/* Who has moved how much: with a root both ends, in whole pages, else the senders alone. */
+/* The bytes that each member has moved: with a root both ends, in whole pages, else the senders
+ * alone. */
 static void who_moves(void)
 {
 	uint32_t i, half = FAKE_PART / 2 / NODE_HALF_STEP * NODE_HALF_STEP;
@@ -134,7 +135,7 @@ static void end_of(uint32_t rank)
 	__atomic_store_n(&fake_world.slots[rank].ended, 1, __ATOMIC_RELEASE);
 }
 
-/* Memory of who has ended is its program's again. */
+/* Memory of a member that has ended is its program's again. */
 static void ended(void)
 {
 	const unsigned char *out = (unsigned char *)fake_out[0];
@@ -199,7 +200,8 @@ static void awaited(void)
 	fake_group_close();
 }
 
-/* What is given where nothing can be written is read, as far as it was not written. */
+/* Data that a member offers to write, where it cannot write, are read, as far as they were not
+ * written. */
 static void partly(void)
 {
 	half_way(1);
@@ -211,7 +213,7 @@ static void partly(void)
 	fake_group_close();
 }
 
-/* Who computes since it has posted holds nobody up, and writes nothing when it comes. */
+/* A member that computes since it has posted holds nobody up, and writes nothing when it comes. */
 static void computes(void)
 {
 	half_way(0);
@@ -236,7 +238,7 @@ static void claims(void)
 	fake_group_close();
 }
 
-/* Who takes what the other does not push reads it, whatever each thinks was decided. */
+/* A member reads the data that the other does not push, whatever each thinks was decided. */
 static void disagree(void)
 {
 	uint32_t run, i;

@@ -1,7 +1,7 @@
 /*
  * test_group_threads.c - the members of a group on one node as threads that run at once, each with
- * what its process would have. What they share is the memory that all map, so the thread sanitizer
- * sees whether its orders suffice.
+ * the state that its process would have. They share only the memory that all map, so the thread
+ * sanitizer sees whether its orders suffice.
  */
 #define _GNU_SOURCE
 #include "ctest/dat/fake_group.h"

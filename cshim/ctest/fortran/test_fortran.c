@@ -26,7 +26,7 @@ static void *a_handler(void)
 	return NULL;
 }
 
-/* What would be sent as header handler. */
+/* The header handler that would be sent. */
 static uint64_t sent(void *hdr_hdl)
 {
 	char data[8] = "data";
@@ -81,8 +81,8 @@ static void test_procedures(void)
 	there = cshim_procedure_name((void *)(uintptr_t)qsort);
 	CHECK(there != name && (there & CSHIM_PROCEDURE_NAME) &&
 	      cshim_procedure_at(there) == (uintptr_t)qsort);
-	/* What this program does not have: no such file, no code at the offset. Data has no name
-	 * but its address. */
+	/* Procedures that this program does not have: no such file, no code at the offset. Data has
+	 * no name but its address. */
 	CHECK(cshim_procedure_at(there ^ (uint64_t)1 << 40) == 0 &&
 	      cshim_procedure_at(CSHIM_PROCEDURE_NAME | 0xfffffff0u) == 0);
 	CHECK(cshim_procedure_name(&index) == (uintptr_t)&index);

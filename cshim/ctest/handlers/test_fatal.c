@@ -18,7 +18,7 @@ static void fail(int context, void *argument)
 	fake_queue_error(context, NULL, LAPI_ERR_TIMEOUT);
 }
 
-/* Patience that is never over in a test, and one that soon is. */
+/* Patience that never ends in a test, and patience that soon ends. */
 enum { FOR_EVER_MS = 1000000000, SOON_MS = 1 };
 
 static void lose(int context, void *patience_ms)

@@ -84,7 +84,7 @@ static void call_vector_handler(int context)
 
 static int sent;
 
-/* Runs inside LAPI_Xfer, outside the dispatcher: it may send, and is told off when it waits. */
+/* Runs inside LAPI_Xfer, outside the dispatcher: it may send, and gets an error when it waits. */
 static void send_handler(lapi_handle_t *hndl, void *param, lapi_sh_info_t *info)
 {
 	char byte = 1;
@@ -146,7 +146,7 @@ static void call_header_handlers(int context, void *argument)
 	fake_add(context, (int *)&done, 1);
 }
 
-/* An inline handler may send, and is told off, not hung, when it waits. */
+/* An inline handler may send, and gets an error when it waits, and does not hang. */
 static void calls(lapi_handle_t *hndl, void *argument)
 {
 	lapi_cntr_t counter;

@@ -184,7 +184,7 @@ static void *serve(void *unused)
 	return unused;
 }
 
-/* What a fence has covered is in place when it returns. The target's thread is another one: the
+/* The data that a fence covers is in place when it returns. The target's thread is another one: the
  * fence orders its stores before this thread's loads. The fake core waits for nothing, so a fence
  * for which it was asked, as the target's thread did not run, shows nothing. */
 static void data_is_in_place(void)

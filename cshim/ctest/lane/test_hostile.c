@@ -1,8 +1,8 @@
 /*
  * test_hostile.c - the fast lane's receiver against a peer that writes anything into its ring and
  * chunk area: head words that lie about lengths, places outside the area, headers of other kinds,
- * answers to what nobody asked. What does not fit is left to core, or dropped and counted, and
- * touches nothing.
+ * answers to requests that nobody made. A message that does not fit is left to core, or dropped and
+ * counted, and touches nothing.
  *
  * The lane has no other defence than to look: so each case says by itself what may be taken, from
  * segment.h and message.h. CSHIM_FUZZ and CSHIM_SEED, of random messages: see random.h.
@@ -70,8 +70,8 @@ static void stand_at(uint64_t position)
 }
 
 /*
- * The peer publishes a head word there, with n bytes behind it; 1 if the lane takes the message.
- * One that is left is removed.
+ * The peer publishes a head word there, with n bytes behind it; 1 if the lane takes the message. A
+ * message that the lane leaves is removed.
  */
 static int taken(uint64_t word, const void *body, size_t n)
 {
@@ -270,7 +270,7 @@ static void nonsense(void)
 		stand_at(0);
 		wrong(word_of(NODE_GET, 5, 0), &get, sizeof(get));
 	}
-	/* What cannot be read is answered by a failure, and core hears of it. */
+	/* A get of memory that cannot be read is answered by a failure, and core is notified. */
 	get.addr = 16;
 	get.n = 8;
 	stand_at(0);

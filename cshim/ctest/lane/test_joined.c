@@ -55,7 +55,7 @@ static void puts_share_packets(void)
 	all_slots();
 }
 
-/* So many that one message cannot tell of all. */
+/* More completions than one message can report. */
 static void tells_of_many(void)
 {
 	int i, many = 2 * NODE_RING_SLOTS + 44;
@@ -70,7 +70,8 @@ static void tells_of_many(void)
 	all_slots();
 }
 
-/* What does not join goes behind what did; and what the link has posted nothing joins. */
+/* A message that does not join a packet goes behind those that did; and nothing joins a packet that
+ * the link has posted. */
 static void keeps_order(void)
 {
 	verbs_peer *peer = fake_pair_of(0);

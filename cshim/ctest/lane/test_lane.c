@@ -22,7 +22,7 @@ enum { LEAST_ROUNDS = 200, ENOUGH_S = 10, FIRST_SLEEP = 64 };
 static lapi_handle_t handles[2];
 static unsigned rounds; /* atomic: of which the exchange consists */
 
-/* What a task offers the other. */
+/* The memory that a task offers the other. */
 static struct side {
 	unsigned char in[2][BUFFER], message[2][BUFFER];
 	lapi_cntr_t arrived, messages, origin, completed;
@@ -307,7 +307,7 @@ static void exchange(uint32_t spin, void (*first)(void))
 	stop();
 }
 
-/* What the lane must not do: it says so and changes nothing. */
+/* Calls that the lane must not serve: it passes them on and changes nothing. */
 static void passes(void)
 {
 	node_peer *peer;
@@ -344,8 +344,8 @@ static void passes(void)
 	stop();
 }
 
-/* Transfers of every length to a task that has left, and the fence after one that it did not take,
- * are for core: no counter changes, nothing is in flight. */
+/* Transfers of every length to a task that has left, and the fence after a transfer that it did not
+ * take, are for core: no counter changes, nothing is in flight. */
 static void target_left(void)
 {
 	static const ulong lengths[] = {0, 8, 200, 600, DATA};
@@ -372,7 +372,7 @@ static void target_left(void)
 	      LAPI_ERR_TGT);
 	CHECK(LAPI_Getcntr(handles[0], &counter, &value) == LAPI_SUCCESS && value == 0);
 	CHECK(fake_node_link(0)->ops == 0);
-	/* core hears of it in the next progress call */
+	/* core gets a turn in the next progress call */
 	CHECK(cshim_lane_turn(fake_context(handles[0])) & CSHIM_LANE_CORE);
 	stop();
 }
@@ -393,7 +393,7 @@ static const node_op *op_in_flight(lapi_handle_t handle)
 	return found;
 }
 
-/* The peer answers once more, to what is over: so would one that core had given up. */
+/* The peer answers once more an operation that is over: so would a peer that core had given up. */
 static void answer_late(lapi_handle_t handle, uint32_t token, uint64_t value, uint64_t data)
 {
 	cshim_context *context = fake_context(handle);
@@ -427,8 +427,8 @@ static void goes_on(const node_op *op, lapi_cntr_t *over)
 	CHECK(LAPI_Getcntr(handles[0], over, &value) == LAPI_SUCCESS && value == 0);
 }
 
-/* Operations take the same place one after the other; an answer to one that had it before finds
- * nothing. */
+/* Operations take the same place one after the other; an answer to an earlier operation of that
+ * place finds nothing. */
 static void late_answers(void)
 {
 	static const unsigned char untouched[8];

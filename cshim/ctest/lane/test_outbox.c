@@ -23,7 +23,7 @@ static lapi_handle_t handle;
 static lapi_cntr_t origin, target, completion;
 static char word[8] = "1234567";
 
-/* Lends task 1's packet, in which used bytes are taken, for so many messages. */
+/* Gives the lane task 1's packet, in which used bytes are taken, for room messages. */
 static void reserve(uint32_t used, uint32_t room)
 {
 	memset(packet, 0xee, sizeof(packet));

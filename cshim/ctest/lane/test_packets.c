@@ -48,7 +48,7 @@ static void puts_arrive(void)
 	      fake_packets_of(1)->data_received == 8);
 	CHECK(value(&completion) == 0);
 	CHECK(turn(0) == 1 && value(&completion) == 1 && there->owner[CSHIM_PEER_EXPECTED] == 0);
-	CHECK(there->credit == VERBS_WINDOW + 1); /* what told of the completion has said so */
+	CHECK(there->credit == VERBS_WINDOW + 1); /* the completion message has said so */
 	CHECK(put(0) && put(4096 - 48));
 	CHECK(!put(4096 - 47));
 	CHECK(turn(1) == 2 && memcmp(sink, source, 4096 - 48) == 0 && value(&target) == 3);
@@ -178,17 +178,17 @@ static void survives_a_failed_post(void)
 	      peer->ring.posted == 1 && peer->ring.packets[1].number == 1 &&
 	      peer->ring.packets[1].numbered);
 	CHECK(value(&origin) == 2 && peer->owner[CSHIM_PEER_EXPECTED] == 2);
-	CHECK(turn(0) == CSHIM_LANE_CORE); /* the link is to hear of it soon */
+	CHECK(turn(0) == CSHIM_LANE_CORE); /* the link is to be notified soon */
 	fake_adapter_of(0)->refuses_sends = 0;
 	CHECK(!put(8)); /* nothing overtakes it */
 	all_slots();
-	/* The same with what was to tell of a completion. */
+	/* The same with a completion message. */
 	begin();
 	CHECK(put(8));
 	fake_adapter_of(1)->refuses_sends = 1;
 	CHECK(turn(1) == (CSHIM_LANE_CORE | 1));
 	CHECK(fake_pair_of(1)->ring.count == 1 && fake_pair_of(1)->ring.posted == 0);
-	/* With no room core tells. */
+	/* With no room core reports the completions. */
 	begin();
 	CHECK(put(8) && put(8));
 	fake_pair_of(1)->ring.posted = -1;
@@ -288,7 +288,7 @@ static void leaves_completions(void)
 	all_slots();
 }
 
-/* What the adapter does not take back is free. */
+/* Buffers that the adapter does not take back are free. */
 static void survives_refused_buffers(void)
 {
 	int i;
@@ -377,7 +377,8 @@ static void active_messages_arrive(void)
 	CHECK(said.uhdr_len == 12 && memcmp(said.uhdr, source + 100, 12) == 0 && said.bytes == 100);
 	CHECK(memcmp(sink, source, 100) == 0 && value(&target) == 1);
 	CHECK(turn(0) == 1 && value(&completion) == 1);
-	/* One that its handler refuses, or wants more of than C can do, is core's from there on. */
+	/* A message that its handler refuses, or for which the handler wants more than C can do, is
+	 * core's from there on. */
 	said.drops = 1;
 	CHECK(send_am(0, 8) && turn(1) == 1 && fake_packets_handled == 1 && said.runs == 2);
 	CHECK(fake_pair_of(1)->expected == 2 && value(&target) == 1);
@@ -392,7 +393,7 @@ static void active_messages_arrive(void)
 	all_slots();
 }
 
-/* What a thread waits for it finds by itself. */
+/* A thread finds by itself what it waits for. */
 static void waits_end(void)
 {
 	int left_over;

@@ -182,7 +182,7 @@ static int amsend(uint uhdr_len, ulong n, lapi_cntr_t *tgt_cntr)
 	                   n, tgt_cntr, NULL, NULL);
 }
 
-/* What is to be a bulk transfer is core's, to the byte. */
+/* A put from bulk_min bytes on, to the byte, is a bulk transfer, which is core's. */
 static void bulk_is_cores(void)
 {
 	const node_sender *sender;
@@ -343,8 +343,8 @@ static void answers_of_core(void)
 	stop();
 }
 
-/* An operation on a word that the target cannot reach is not said to be done: both ends' core hears
- * of it. */
+/* An operation on a word that the target cannot access is not reported as done: core is notified at
+ * both ends. */
 static void word_that_cannot_be(void)
 {
 	lapi_cntr_t over;
@@ -361,7 +361,7 @@ static void word_that_cannot_be(void)
 	stop();
 }
 
-/* Of completions that are told together none is owed any more, and each is counted once. */
+/* Of completions that are reported together none is owed any more, and each is counted once. */
 static void completions_together(void)
 {
 	const node_peer *peer;

@@ -98,7 +98,7 @@ static void runs_before_the_call_returns(void)
 	stop();
 }
 
-/* Sends some more, until so many were sent; what the lane leaves to core is refused. */
+/* Sends some more, until CHAIN were sent; those that the lane leaves to core are refused. */
 static void send_more(lapi_handle_t *hndl, void *info, lapi_sh_info_t *why)
 {
 	int i;

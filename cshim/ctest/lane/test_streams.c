@@ -9,8 +9,8 @@
 #include "ctest/fake_lane.h"
 #include "lane/lane_shared.h"
 
-/* A window fits the ring and its chunks, so that nothing is left to core: there is none here. What
- * disturbs cuts stretches, and then there are none for a while: hence so many. */
+/* A window fits the ring and its chunks, so that nothing is left to core: there is none here. A
+ * disturbance cuts stretches, and then there are none for a while: hence many windows. */
 enum { WINDOW = 40, BYTES = 4 << 10, WINDOWS_MAX = 200000 };
 
 static lapi_handle_t handles[2];

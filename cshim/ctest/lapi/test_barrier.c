@@ -162,7 +162,7 @@ static void ends_being_away(uint32_t rounds, uint32_t spin)
 	until_one_sleeps();
 	CHECK(LAPI_Gfence(handles[0]) == LAPI_SUCCESS);
 	CHECK(pthread_join(first, NULL) == 0);
-	/* One that waits for long may be away again and come back more than once. */
+	/* A task that waits for long may be away again and come back more than once. */
 	CHECK(came_back(0) > before[0] && came_back(1) > before[1]);
 	stop();
 }
@@ -299,7 +299,7 @@ static void impossible_counter(void)
 	stop();
 }
 
-/* Who left after all had arrived has harmed nobody. */
+/* A task that left after all had arrived has harmed nobody. */
 static void late_look(uint32_t rounds)
 {
 	start(2, rounds, 0);
@@ -346,7 +346,7 @@ static int looked_on(uint64_t hint)
 }
 
 /*
- * Of the tasks of one processor the last to arrive looks on, and no other. What the hint was before
+ * Of the tasks of one processor the last to arrive looks on, and no other. A wrong earlier hint
  * does no harm. Once a generation, but where a task was interrupted while it counted itself: on a
  * machine that others use that may spoil a try, not each of ten.
  */

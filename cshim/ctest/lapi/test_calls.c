@@ -158,7 +158,7 @@ static void test_msgpoll(void)
 	fake_arrive(context, set_received, NULL);
 	CHECK(poll_status(1) == LAPI_RECV_COMPLETE);
 	CHECK(poll_status(1) == LAPI_DISP_CNTR);
-	/* Completed in another call, told by the next Msgpoll, once. */
+	/* Completed in another call, reported by the next Msgpoll, once. */
 	fake_arrive(context, set_received, NULL);
 	fake_arrive(context, set_sent, NULL);
 	CHECK(LAPI_Probe(handle) == LAPI_SUCCESS);

@@ -67,7 +67,7 @@ static void ends_well(pid_t task)
 
 enum { NOTICE_FD = 20, TURNS = 50 };
 
-/* In so many turns of the dispatcher the last message is acknowledged. */
+/* After *turn turns of the dispatcher the last message is acknowledged. */
 static void acknowledge(int context, void *turn)
 {
 	int *left = (int *)turn;

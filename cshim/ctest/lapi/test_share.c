@@ -169,7 +169,7 @@ static void test_nopoll(void)
 		else {
 			if (round % 2 == 0)
 				fake_sleep_us(20000); /* without a list only a wait that has begun
-				                         hears of it */
+				                         learns of it */
 			CHECK(LAPI_Purge_totask(handle, 0) == LAPI_SUCCESS);
 		}
 		if (round % 3 == 2 &&

@@ -60,14 +60,15 @@ void test_cold(void)
 	RUN(&class, warms, SOON);
 	CHECK(class.best == NODE_ROUTE_ORIGIN);
 
-	/* one that does not get faster has lost; and its later trials are as rare as they were */
+	/* a route that does not get faster has lost; and its later trials are as rare as they
+	 * were */
 	memset(&class, 0, sizeof(class));
 	c = RUN(&class, stays, SOON);
 	CHECK(class.best == NODE_ROUTE_PIPELINE && c.copies > 2);
 	c = RUN(&class, stays, LONG);
 	CHECK(class.best == NODE_ROUTE_PIPELINE && c.lost < (uint64_t)LONG * PIPELINE_NS / 50);
 
-	/* of a group's operations one that is near gets more at once, too */
+	/* for a group's operations a route that is near the best gets more at once, too */
 	memset(&class, 0, sizeof(class));
 	class.of_groups = 1;
 	RUN(&class, near, SOON);
@@ -77,7 +78,7 @@ void test_cold(void)
 	c = RUN(&class, stays, SOON);
 	CHECK(class.best == NODE_ROUTE_PIPELINE && c.copies == 3);
 
-	/* one that is far slower gets no more */
+	/* a route that is far slower gets no more */
 	memset(&class, 0, sizeof(class));
 	c = RUN(&class, dear, SOON);
 	CHECK(class.best == NODE_ROUTE_PIPELINE && c.copies == 2);

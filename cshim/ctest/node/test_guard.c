@@ -86,8 +86,8 @@ static void bad_addresses(unsigned char *good, unsigned char *end)
 	}
 }
 
-/* The last byte is written last: who polls it sees the others. It cannot be written here. What
- * comes before was, but for what one store of 32 bytes writes together with it. */
+/* The last byte is written last: a task that polls it sees the others. Here it cannot be written.
+ * The bytes before it were, but for those that one store of 32 bytes writes together with it. */
 static void last_byte_last(unsigned char *from, unsigned char *end)
 {
 	size_t n, together, i;
@@ -173,7 +173,8 @@ static void touch(void *at)
 	++*(volatile unsigned char *)at;
 }
 
-/* A function that a fault ends, in a thread whose signals are as before; then one that it does not.
+/* A function that a fault ends, in a thread whose signals are as before; then a function without a
+ * fault.
  */
 static void calls(unsigned char *end)
 {
@@ -224,7 +225,7 @@ static void raise_one(void *unused)
 void test_guard(void)
 {
 	unsigned char *from = fenced_memory(), *to = fenced_memory();
-	/* The handler that the guard finds gets what is not the guard's. */
+	/* The handler that the guard finds gets the faults that are not the guard's. */
 	signal(SIGSEGV, see);
 	node_guard_install();
 	every_length(from, to);
@@ -237,7 +238,7 @@ void test_guard(void)
 	CHECK(seen == 0);
 	raise(SIGSEGV);
 	CHECK(seen == SIGSEGV);
-	seen = 0; /* nor is one that somebody sends */
+	seen = 0; /* nor is a signal that somebody sends */
 	CHECK(node_guarded_call(raise_one, NULL) == 0 && seen == SIGSEGV);
 	munmap(from - PAGE, SPACE + 2 * PAGE);
 	munmap(to - PAGE, SPACE + 2 * PAGE);

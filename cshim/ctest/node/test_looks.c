@@ -1,7 +1,7 @@
 /*
  * test_looks.c - the looks of a task that is about to sleep, and what a ring keeps of a message:
- * each by itself, both ends in one thread. What may happen between them is cshim/model's. Each case
- * is one of the defects of tests/mutants.
+ * each by itself, both ends in one thread. cshim/model covers what may happen between them. Each
+ * case is one of the defects of tests/mutants.
  */
 #include <string.h>
 #include <time.h>
@@ -46,7 +46,7 @@ static int take_all(void)
 	return n;
 }
 
-/* What came before a task was armed is seen by its second look. */
+/* A message that came before a task was armed is seen by its second look. */
 static void second_look(void)
 {
 	node_link *link = fake_node_link(1);
@@ -66,7 +66,8 @@ static void second_look(void)
 	node_disarm(link);
 }
 
-/* So is room, for who waits for it, and that the peer has left, who gives none any more. */
+/* So is room, for a sender that waits for it, and that the peer has left, which gives none any
+ * more. */
 static void second_look_at_room(void)
 {
 	node_link *link = fake_node_link(0);
@@ -101,7 +102,7 @@ static uint64_t thread_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* What the wait for a peer that polls and consumes nothing takes this thread: the least of some. */
+/* The processor time of a wait for a peer that polls and consumes nothing: the least of some. */
 static uint64_t vain_wait_ns(node_peer *peer)
 {
 	enum { TRIES = 20 };

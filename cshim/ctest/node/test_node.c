@@ -212,8 +212,8 @@ static void transfers(void)
 	CHECK(puts == TRANSFERS && word == TRANSFERS);
 }
 
-/* A bad address in a part of a put: told once, its last part gives no notice, and the next put is
- * whole. */
+/* A bad address in a part of a put: reported once, its last part gives no notice, and the next put
+ * is whole. */
 static void bad_put(void)
 {
 	node_link *link = fake_node_link(1);
@@ -242,8 +242,8 @@ static void bad_put(void)
 	memset(sink, 0, sizeof(sink));
 }
 
-/* What began and does not end leaves no trace; what is sent to one that has left is known not to be
- * read. */
+/* A message that begins and does not end leaves no trace; a message to a task that has left is
+ * known not to be read. */
 static void beginnings_and_ends(void)
 {
 	node_link *link = fake_node_link(0);
@@ -268,7 +268,7 @@ static void beginnings_and_ends(void)
 	      link->ops == 0);
 }
 
-/* So many messages, each consumed before the next. */
+/* Sends messages, each consumed before the next. */
 static void one_at_a_time(node_link *link, node_peer *peer, uint64_t messages)
 {
 	node_peer *other = fake_node_peer(1);
@@ -283,8 +283,9 @@ static void one_at_a_time(node_link *link, node_peer *peer, uint64_t messages)
 	}
 }
 
-/* Chunks take what is in flight needs: a page, more while more is under way, and that until it is
- * consumed. Where few share the node's memory one that goes on has all in the end, in whole pages. */
+/* Chunks take the memory that the data in flight needs: a page, more while more is under way, until
+ * it is consumed. Where few share the node's memory a sender that goes on has all in the end, in
+ * whole pages. */
 static void chunk_memory(void)
 {
 	node_peer *peer = fake_node_peer(0), *other = fake_node_peer(1);
@@ -325,7 +326,7 @@ static void chunk_memory(void)
 	link->rings = rings;
 }
 
-/* Who looks at what a peer owes takes no news from who waits for room, or for an answer. */
+/* A look at what a peer owes takes no news from a thread that waits for room, or for an answer. */
 static void debts(void)
 {
 	node_link *link = fake_node_link(0);
@@ -364,7 +365,7 @@ static void debts(void)
 	      node_next(other, &arrival) == NODE_NONE);
 }
 
-/* Of one that leaves what it sent is received first; then all know, and wake. */
+/* The messages of a task that leaves are received first; then all know, and wake. */
 static void leaving(void)
 {
 	node_link *link = fake_node_link(0);

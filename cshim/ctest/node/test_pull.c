@@ -1,6 +1,6 @@
 /*
  * test_pull.c - puts that the target copies, all or half: both ends in one process, in one thread.
- * Whatever fails, the notice comes once all is in place or not at all, and the origin hears which.
+ * Whatever fails, the notice comes once all is in place or not at all, and the origin learns which.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ enum { LONGEST = 300000 };
 static unsigned char source[LONGEST], sink[LONGEST];
 static const uint64_t lengths[] = {1, 600, 8191, 20000, LONGEST};
 
-/* What the target was told, and what became of the operation at the origin. */
+/* The notices at the target, and the result of the operation at the origin. */
 typedef struct outcome {
 	int arrived, later;
 	uint64_t n, notice[2];
@@ -25,7 +25,7 @@ typedef struct outcome {
 	node_event event;
 } outcome;
 
-/* The target takes all that is there. One that cannot answer now refuses later. */
+/* The target takes all that is there. A pull that it cannot answer now it refuses later. */
 static void serve(outcome *o)
 {
 	node_link *link = fake_node_link(1);
@@ -100,7 +100,7 @@ static void in_place(int halves)
 	}
 }
 
-/* It goes again, as it was; the target was told nothing. */
+/* The put goes again, as it was; the target got no notice. */
 static void again(const outcome *o, uint64_t n, uint64_t to)
 {
 	const node_op *op = &fake_node_link(0)->op[o->event.done];

@@ -1,7 +1,7 @@
 /*
  * test_push.c - gets whose data the target writes, all or half: both ends in one process. Whatever
- * fails, all the data comes, in messages if it must, and the operation ends once. What the origin
- * has given up is not written any more.
+ * fails, all the data comes, in messages if it must, and the operation ends once. Once the origin
+ * has given up an operation, its memory is not written any more.
  */
 #include <pthread.h>
 #include <string.h>
@@ -18,14 +18,15 @@ enum { LONGEST = 300000 };
 static unsigned char source[LONGEST], sink[LONGEST];
 static const uint64_t lengths[] = {1, 600, 8191, 20000, LONGEST};
 
-/* What both ends were told. */
+/* The notices and results at both ends. */
 typedef struct outcome {
 	int was_read, later, faults, over; /* over: answers that ended the operation */
 	uint64_t notice;
 	int answer; /* the last of these */
 } outcome;
 
-/* The target takes all that is there; what it cannot answer now is answered afterwards. */
+/* The target takes all that is there; requests that it cannot answer now are answered
+ * afterwards. */
 static void serve(outcome *o)
 {
 	node_link *link = fake_node_link(1);
@@ -172,7 +173,8 @@ static void no_room(void)
 	CHECK(peer->sender.tail == tail && link->ops == 0);
 }
 
-/* What was asked for before the origin gave up is not written after that; later requests are. */
+/* Data that was asked for before the origin gave up is not written after that; data of later
+ * requests is. */
 static void severed(void)
 {
 	outcome o = {0};

@@ -8,7 +8,7 @@
 #include "ctest/fake.h"
 #include "node/route.h"
 
-/* What a route takes: ns, and ns for each KiB. */
+/* The cost of a route: ns, and ns for each KiB. */
 typedef struct cost {
 	double fixed, kib;
 } cost;
@@ -97,8 +97,8 @@ static uint32_t ask(node_routes *routes, int direction, uint64_t n, uint32_t all
 	                                                        .task = NODE_ROUTE_NOBODY});
 }
 
-/* What transfers took, without noise: all of them, those that were tried by another route than the
- * one in use, and how many took clearly more than the best route does. */
+/* The time of transfers, without noise: of all, and of those that were tried by another route than
+ * the one in use; and how many took clearly more than the best route does. */
 typedef struct sums {
 	double all, lost;
 	uint32_t bad;
@@ -399,8 +399,8 @@ static void slow_asleep(void)
 	CHECK(class->best != NODE_ROUTE_ORIGIN);
 }
 
-/* What is forced, or not allowed, is kept to; a target that never lets a transfer be timed costs no
- * trial. */
+/* A forced route is used, and a route that is not allowed is not; a target that never lets a
+ * transfer be timed costs no trial. */
 static void bounds(void)
 {
 	static node_routes routes;

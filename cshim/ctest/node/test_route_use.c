@@ -39,7 +39,7 @@ static void hows(void)
 	CHECK(!link.string && link.chunk_limit == 16);
 }
 
-/* What a route says of the stores, and what holds where none was chosen. */
+/* The kind of stores that a route asks for, and the kind where no route was chosen. */
 static void streams_or_not(void)
 {
 	static node_link link;
@@ -97,7 +97,7 @@ static void shared_processors_wait_little(void)
 	CHECK(node_wait(&peer, look, &over, 1 << 20) == NODE_WAIT_OVER && over.looks == 3);
 }
 
-/* A wait that has run out counts as a time, one that was not worth it does not. */
+/* A wait that has reached its bound counts as a time, a wait that was not worth it does not. */
 static void late_ones_count(void)
 {
 	static node_link link;

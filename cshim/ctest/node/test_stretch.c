@@ -59,8 +59,8 @@ static uint32_t ask(uint64_t n, int stream, uint32_t task, uint32_t alone)
 	                                                         .task = task});
 }
 
-/* What transfers of streams were: how many, by which routes; stretches that were timed; what went
- * by others than the route in use, and all, ns. */
+/* Sums over transfers of streams: how many, by which routes; stretches that were timed; the time
+ * lost by other routes than the one in use, and the time of all, ns. */
 typedef struct sums {
 	uint32_t by[NODE_ROUTES], begun, ended;
 	double lost, all;
@@ -93,7 +93,7 @@ static void transfer(const machine *m, int stream, uint32_t task, sums *s)
 		s->lost += m->stream[route] - m->stream[stream_class(BYTES)->best];
 }
 
-/* So many windows of some transfers each, to tasks in turn. */
+/* count windows of length transfers each, to tasks in turn. */
 static sums windows(const machine *m, int count, int length, uint32_t tasks)
 {
 	sums s = {{0}, 0, 0, 0, 0};
@@ -138,7 +138,7 @@ static void soon(void)
 	CHECK(stream_class(BYTES)->best == NODE_ROUTE_HALVES);
 }
 
-/* What was found is not believed while streams have become too short to be timed. */
+/* Earlier times are not trusted while streams have become too short to be timed. */
 static void shortened(void)
 {
 	sums s;
@@ -200,8 +200,8 @@ static uint32_t up_to_stretch(void)
 	return chosen & NODE_ROUTE_MASK;
 }
 
-/* What cuts a stretch: a pause, another length, task or way. It comes again with the next stream;
- * what has begun is not timed. */
+/* A pause, another length, task or route cuts a stretch. The stretch comes again with the next
+ * stream; the one that was cut is not timed. */
 static void cuts(void)
 {
 	uint32_t route, i;
@@ -238,7 +238,7 @@ static void cuts(void)
 	}
 }
 
-/* A stretch whose begin nobody has told has no time. */
+/* A stretch whose begin nobody has reported has no time. */
 static void not_begun(void)
 {
 	uint32_t i, chosen = 0;

@@ -47,8 +47,8 @@ static void armed_finds_work(void)
 	cshim_unlock(block);
 }
 
-/* Who releases the lock while somebody is about to sleep for it changes the word that the sleeper
- * has read, so that it does not. */
+/* A thread that releases the lock while another is about to sleep for it changes the word that the
+ * other has read, so that it does not sleep. */
 static void release_changes_the_word(void)
 {
 	uint32_t before = block->lock_wakes;

@@ -155,7 +155,7 @@ int test_lock_fenced(void)
 
 /*
  * Handlers under the lock of one block call on another, in a ring, so that each waits for the next:
- * all get there. What they count is under the lock of the block on which they call.
+ * all get there. Their counts are under the lock of the block on which they call.
  */
 enum { RING = 3, CROSSINGS = 20000 };
 static cshim_progress ring[RING];
@@ -190,7 +190,7 @@ static void *cross(void *argument)
 	return NULL;
 }
 
-/* Threads outside of handlers, which must not get a lock that is lent. */
+/* Threads outside of handlers, which must not get a lock that is handed over. */
 static void *pass_by(void *argument)
 {
 	int i;
@@ -231,9 +231,9 @@ static void test_crossing(void)
 }
 
 /*
- * A thread in a handler and one outside sleep for the same lock. Who of them a release wakes is
- * answerable for the other, which else would sleep on although the lock is free. Also if the one in
- * the handler cannot keep the lock, because its own is borrowed.
+ * A thread in a handler and one outside sleep for the same lock. The one that a release wakes must
+ * see to the other, which else would sleep on although the lock is free. This holds also if the
+ * thread in the handler cannot keep the lock, because its own is borrowed.
  */
 enum { PAIRS = 300, GUARD_S = 60 };
 static uint32_t borrowed, give_back;

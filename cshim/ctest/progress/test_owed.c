@@ -105,7 +105,7 @@ static void sleepers(void)
 	CHECK(wait.signal != 0);
 }
 
-/* What the thread blocks waits, and where the signal may be another's nothing is owed. */
+/* A signal that the thread blocks waits, and where the signal may be another's nothing is owed. */
 static void not_now(void)
 {
 	struct sigaction other = {.sa_handler = handler};

@@ -1,7 +1,7 @@
 /*
  * test_progress.c - a progress block whose owner is no LAPI context: a queue of numbers behind an
- * eventfd, and threads that wait until so many have come. It sees nothing of the library but the
- * headers of cshim/progress.
+ * eventfd, and threads that wait until a number of them have come. It sees nothing of the library
+ * but the headers of cshim/progress.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -196,8 +196,7 @@ static void test_arrivals(uint32_t spins, const cshim_patience *patience)
 }
 
 /*
- * What does not come in time is not waited for any longer; what is there already is found, however
- * late it is.
+ * A wait ends at its time if nothing came; what is there already is found, however late it is.
  */
 static void test_until(void)
 {
@@ -224,7 +223,7 @@ static void begin_handler(void *first, void *second)
 	__atomic_add_fetch(&begun, 1, __ATOMIC_SEQ_CST);
 }
 
-/* The end of the incarnation ends all waits and threads. */
+/* The end of the generation ends all waits and threads. */
 static void test_end(void)
 {
 	const cshim_threads_plan plan = {
@@ -244,7 +243,7 @@ static void test_end(void)
 	CHECK(ended == 2 && begun == 3); /* the service thread too */
 }
 
-/* Nobody polls for a while, then somebody does: the owner hears of both. */
+/* Nobody polls for a while, then somebody does: the owner is notified of both. */
 static void test_polling(void)
 {
 	const cshim_threads_plan plan = {.handlers = 0};

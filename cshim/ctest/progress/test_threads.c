@@ -30,8 +30,9 @@ static void test_served(void)
 	CHECK(LAPI_Term(handle) == LAPI_SUCCESS);
 }
 
-/* In polling mode peers hear that a task is away when nobody has polled for a moment, and at once
-   when somebody does. In interrupt mode the service thread sleeps armed, which tells them the same.
+/* In polling mode peers learn that a task is away when nobody has polled for a moment, and that it
+   is back at once when somebody does. In interrupt mode the service thread sleeps armed, which
+   shows them the same.
  */
 static void test_away(void)
 {

@@ -164,7 +164,7 @@ static void test_lock_held(void)
 
 /*
  * In polling mode, the poller has been kicked but has not had the lock yet; another thread goes to
- * sleep, counting on it. Who gets the lock first is chance, hence the rounds.
+ * sleep, counting on it. Which of the two gets the lock first is chance, hence the rounds.
  */
 static void test_late_sleeper(void)
 {
