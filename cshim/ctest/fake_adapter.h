@@ -20,7 +20,7 @@ enum {
 
 /* The fields of a task's adapter that a test reads and sets. */
 typedef struct fake_adapter {
-	int refuses_sends, refuses_buffers; /* set: posts fail; number of buffers refused */
+	int refuses_sends, refuses_buffers; /* set: posts fail; which buffer is refused */
 	int sends, buffers, polls;          /* posts, buffers given, looks */
 	int last_inline, last_signaled;     /* of the last send */
 	int broken;                         /* set: the completion queue is */

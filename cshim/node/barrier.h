@@ -14,7 +14,7 @@
  *                  waits until the task 2^r below it has. After the last round it knows, through
  *                  others, of all arrivals.
  *   counter        more tasks than processors: each adds 1 to a counter; the last one stores
- *                  released. A task needs to run once to arrive and once to go on, not in each round.
+ *                  released. A task runs once to arrive and once to go on, not in each round.
  *
  * The promise: what any task has done before it arrives is visible to every task that has found the
  * generation over. For LAPI_Gfence that is its own fence, by which its targets have said that they

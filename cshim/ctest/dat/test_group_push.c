@@ -200,8 +200,7 @@ static void awaited(void)
 	fake_group_close();
 }
 
-/* Data that a member offers to write, where it cannot write, are read, as far as they were not
- * written. */
+/* Rank 1 cannot write its half: rank 0 reads that half, as far as it was not written. */
 static void partly(void)
 {
 	half_way(1);

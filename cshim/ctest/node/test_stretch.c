@@ -201,7 +201,7 @@ static uint32_t up_to_stretch(void)
 }
 
 /* A pause, another length, task or route cuts a stretch. The stretch comes again with the next
- * stream; the one that was cut is not timed. */
+ * stream; a cut stretch is not timed. */
 static void cuts(void)
 {
 	uint32_t route, i;

@@ -231,9 +231,9 @@ static void test_crossing(void)
 }
 
 /*
- * A thread in a handler and one outside sleep for the same lock. The one that a release wakes must
- * see to the other, which else would sleep on although the lock is free. This holds also if the
- * thread in the handler cannot keep the lock, because its own is borrowed.
+ * A thread in a handler and one outside sleep for the same lock. The thread that a release wakes
+ * must see to the other, which else would sleep on although the lock is free. This holds also if
+ * the thread in the handler cannot keep the lock, because its own is borrowed.
  */
 enum { PAIRS = 300, GUARD_S = 60 };
 static uint32_t borrowed, give_back;
