@@ -16,14 +16,15 @@ int cshim_processors(void);
 /* The size of a page, of which addresses for madvise(2) are multiples. */
 uint64_t cshim_page_size(void);
 /*
- * madvise(2) of what is whole: of the pages that a range touches (for MADV_POPULATE_), or that lie in it
- * (for MADV_REMOVE). The kernel may refuse. Keeps errno.
+ * madvise(2) of whole pages: those that a range touches (for MADV_POPULATE_), or those that lie in
+ * it (for MADV_REMOVE). The kernel may refuse. Keeps errno.
  */
 void cshim_advise_touched(uint64_t address, uint64_t n, int advice);
 void cshim_advise_whole(uint64_t address, uint64_t n, int advice);
 
 /* A short pause of this processor inside a spin loop. On Arm a yield is nothing on most processors;
- * an isb waits until what is under way is done. On POWER the thread's priority falls and comes back. */
+ * an isb waits until the instructions under way are done. On POWER the thread's priority falls and
+ * comes back. */
 static inline void cshim_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -21,8 +21,8 @@
 /* core looks at the job session, and at rings that went cold, about so often */
 #define CSHIM_LANE_CORE_MS 20
 
-/* off: why the lane does nothing but take its own answers; who has a reason sets its bit */
-/* a counter has a list of tasks (LAPI_Setcntr_wstatus): core notes who changed it */
+/* off: why the lane does nothing but take its own answers; each reason has a bit */
+/* a counter has a list of tasks (LAPI_Setcntr_wstatus): core notes which tasks changed it */
 #define CSHIM_OFF_LISTS 1u
 #define CSHIM_OFF_TERM 2u /* LAPI_Term has begun */
 

@@ -1,6 +1,6 @@
 /*
- * lane_fence.c - LAPI_Fence without core: every peer has consumed what was sent to it before, and
- * no earlier operation waits for its answer.
+ * lane_fence.c - LAPI_Fence without core: every peer has consumed the messages sent to it before,
+ * and no earlier operation waits for its answer.
  *
  * On a node a peer publishes how far it has consumed its ring when what it has read is in place
  * (release; node_flushed loads it with acquire), so no put needs an acknowledgement of its own.
@@ -23,7 +23,7 @@ static inline int is_cores(const cshim_lane *lane)
 	return (lane->off | lane->go_busy) != 0;
 }
 
-/* How far a fence is with one peer, of whose ring it covers what is before mark. */
+/* How far a fence is with one peer, of whose ring it covers the messages before mark. */
 static inline int peer_fenced(node_peer *peer, uint64_t mark)
 {
 	int rc;

@@ -24,9 +24,9 @@ int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_
 
 /*
  * lane_fence.c: LAPI_Fence. Everything under the lock; a fence lies on the stack of the thread that
- * waits for it. It covers what was issued before it began: messages to tasks of this node, which
- * are complete when the peer has consumed their slots, packets over adapters, of which the peer
- * says that it has accepted them, and operations that wait for an answer.
+ * waits for it. It covers the operations issued before it began: messages to tasks of this node,
+ * which are complete when the peer has consumed their slots, packets over adapters, of which the
+ * peer says that it has accepted them, and operations that wait for an answer.
  */
 typedef struct cshim_fence {
 	uint64_t seq;    /* cshim_lane.issued when it began */

@@ -177,8 +177,8 @@ int link_run(lapi_link_t *link)
 }
 
 /*
- * Looks at the rings a little longer: what comes is noticed sooner than by the caller's next call, with
- * what that does in between.
+ * Looks at the rings a little longer: messages are noticed sooner than by the caller's next call,
+ * before which the caller does other work.
  */
 static void look(cshim_context *context)
 {
@@ -275,7 +275,7 @@ static int reached(lapi_link_endpoint_t *ep, const goal *g, int *status)
 	return 1;
 }
 
-/* begun: NULL: what is under way now. */
+/* begun: NULL: the operations under way now. */
 static int flush_one(lapi_link_t *link, lapi_link_endpoint_t *ep, const goal *begun)
 {
 	int status = LAPI_LINK_SUCCESS, over, rc = LAPI_SUCCESS, first = 1;

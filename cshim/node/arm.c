@@ -81,7 +81,7 @@ int node_is_behind(node_peer *peer)
 		return 0;
 	consumed = __atomic_load_n(&node_control(peer->out_control)->consumed, __ATOMIC_ACQUIRE);
 	if (consumed - sender->consumed > sender->tail - sender->consumed)
-		return 1; /* nonsense: who sends or flushes says so */
+		return 1; /* nonsense: sending or flushing reports it */
 	if (!peer->blocked) /* else has_room looks for the change */
 		sender->consumed = consumed;
 	return consumed != sender->tail;

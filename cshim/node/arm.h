@@ -14,9 +14,9 @@
 int node_order_peers(node_link *link);
 
 /*
- * From here on whoever has news for this task rings its bell; what was there before is seen here.
- * 1: a ring holds a message, or there is room again, so do not sleep; the task is armed
- * nevertheless.
+ * Arms this task: from here on a peer with news for it rings its bell; node_arm sees the news that
+ * were there before. 1: a ring holds a message, or there is room again, so do not sleep; the task
+ * is armed nevertheless.
  */
 int node_arm(node_link *link);
 /* Awake again. A peer that is slow may ring after this: then the next sleep is short. */

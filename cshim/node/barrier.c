@@ -159,7 +159,8 @@ node_barrier_news node_barrier_arrive(node_link *link)
 	return arrive_at_counter(link);
 }
 
-/* 1 if a task has not arrived where this one waits. Acquire: what it did before it arrived. */
+/* 1 if a task has not arrived where this one waits. Acquire: sees what the task did before it
+ * arrived. */
 static int is_behind(const node_link *link, uint32_t task)
 {
 	return __atomic_load_n(&node_barrier_words_of(link, task)->round[0].value,
@@ -169,8 +170,8 @@ static int is_behind(const node_link *link, uint32_t task)
 }
 
 /*
- * 1 if every task has arrived where this one waits. Then that is over, whoever has died or left
- * since.
+ * 1 if every task has arrived where this one waits. Then the generation is over, even if tasks have
+ * died or left since.
  */
 static int all_arrived(const node_link *link)
 {

@@ -2,10 +2,11 @@
  * guard.c - see guard.h. Which handler a fault belongs to; the accesses themselves are in a file for
  * each architecture (guard_piece.h).
  *
- * The handler comes first. A fault in one of the functions is its own. One elsewhere in the library
- * is that of core, which has the Go run-time's handler turn it into an error: so that one is
- * called, also where the program has a handler of its own in its place. All others are for whoever
- * was there before. Handlers work on the context they are given, as if the kernel had called them.
+ * The handler comes first. It deals with a fault in one of these functions itself. A fault
+ * elsewhere in the library is one of core's, which the Go run-time's handler turns into an error:
+ * so that handler is called, also where the program has put its own in its place. All other faults
+ * go to the handler that was there before. Handlers work on the context they are given, as if the
+ * kernel had called them.
  */
 #define _GNU_SOURCE
 #include "node/guard_piece.h"
@@ -16,8 +17,8 @@
 #include <ucontext.h>
 
 /*
- * Of SIGSEGV and SIGBUS: who was there when the library came, and who is behind it now, as programs
- * install handlers later.
+ * The handlers of SIGSEGV and SIGBUS: the one that was there when the library came, and the one
+ * behind it now, as programs install handlers later.
  */
 typedef struct others {
 	struct sigaction first, behind;

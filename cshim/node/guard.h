@@ -116,7 +116,7 @@ int node_has_string(void);
  */
 int node_guarded_call(void (*call)(void *), void *argument);
 /* *at += 1, aligned; atomic against other writers if shared is not 0, always against readers.
-   Release: who sees the counter sees what was written before. */
+   Release: a thread that sees the counter sees what was written before. */
 int node_guarded_count(int32_t *at, int shared);
 /* Operations on words. */
 #define NODE_ADD 0

@@ -137,7 +137,7 @@ typedef struct node_op {
 	uint32_t token; /* index | how often the place was used << 8: a late answer finds nothing */
 	uint8_t kind;
 	uint8_t width; /* of an operation on a word: 4 or 8 bytes; of others: 0, or below */
-	uint8_t by;    /* who issued it, below */
+	uint8_t by;    /* its issuer, below */
 	uint8_t note;  /* the issuer's */
 	int32_t task;
 	uint32_t next;   /* index, while free */

@@ -9,7 +9,7 @@
  *	     | up to a page | chunk area of sender 0 | ...
  *
  * The layout is the same for every word size and architecture (little-endian): fixed widths, no
- * pointers. Whoever writes a word that another process reads says below what orders it. Nobody
+ * pointers. The comment of each word that another process reads says what orders it. No process
  * trusts what it reads here: every value is range-checked. A process keeps the values that it
  * relies on in its private structs (node.h).
  *
@@ -149,8 +149,8 @@ typedef struct node_barrier_words {
 	/* Stored by any peer: it takes part in no barrier any more; the owner's code for why. Then
 	   it rings the bell. */
 	node_barrier_word refused;
-	/* In the segment of the node's first task, by processor: who has arrived there, see
-	   barrier.c. Stored by tasks that arrive. A hint: nothing is wrong with any value, only
+	/* In the segment of the node's first task, by processor: which tasks have arrived there,
+	   see barrier.c. Stored by tasks that arrive. A hint: nothing is wrong with any value, only
 	   slow. */
 	node_barrier_word gathered[NODE_BARRIER_PLACES];
 } node_barrier_words;
@@ -174,8 +174,8 @@ typedef struct node_segment_head {
 	/* Written by the owner, and by senders that have rung (compare-and-swap of what they had
 	   read, to NODE_AWAKE). */
 	CSHIM_SHARED uint64_t armed;
-	/* Written by the owner: 1 while no user thread has polled for a moment. It computes: who
-	   moves much data should do it alone. A hint. */
+	/* Written by the owner: 1 while no user thread has polled for a moment. Then it computes: a
+	   peer that moves much data should do it alone. A hint. */
 	CSHIM_SHARED uint32_t away;
 	uint8_t line2[52];
 	uint8_t line3[64];

@@ -69,8 +69,8 @@ void node_ring_bell(node_peer *peer)
 	/* not by write, where a thread may be cancelled (pthread_cancel) */
 	if (syscall(SYS_write, peer->bell, &one, sizeof(one)) < 0)
 		errno = saved; /* EAGAIN: it rings already */
-	/* Not before: who is stopped in between has woken the peer, or leaves that to others
-	 * (segment.h). */
+	/* Not before the bell: a thread that is stopped in between has woken the peer, or leaves
+	 * that to others (segment.h). */
 	__atomic_compare_exchange_n(word, &armed, NODE_AWAKE, 0, __ATOMIC_SEQ_CST,
 	                            __ATOMIC_SEQ_CST);
 }

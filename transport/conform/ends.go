@@ -202,7 +202,7 @@ func testClose(r *run) {
 	r.turns(100) // the peers notice or not, but nothing breaks
 }
 
-// testSleep: whoever has armed finds work at once or is woken, for each message.
+// testSleep: a thread that has armed finds work at once or is woken, for each message.
 func testSleep(r *run) {
 	w, ok := r.Nodes[r.target()].Link.(transport.Waiter)
 	if !ok {

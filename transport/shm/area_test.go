@@ -100,7 +100,7 @@ func TestWholeArea(t *testing.T) {
 	}
 }
 
-// TestWakeOnChunkRoom: who sleeps because the area is full is woken by the receiver.
+// TestWakeOnChunkRoom: a task that sleeps because the area is full is woken by the receiver.
 func TestWakeOnChunkRoom(t *testing.T) {
 	links := newLinks(t, 2)
 	links[1].Handle(1, func(*transport.Msg) transport.Verdict { return transport.Accept })

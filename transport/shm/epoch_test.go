@@ -34,9 +34,9 @@ func reconnect(t *testing.T, l *Link, ep transport.Endpoint) {
 	}
 }
 
-// TestReconnect: whoever of two living tasks disconnects and reconnects first, only what is sent
-// after both have arrives, but for what the first one sends while the other has not disconnected
-// yet.
+// TestReconnect: whichever of two living tasks disconnects and reconnects first, only messages sent
+// after both have reconnected arrive, but for those that the first one sends while the other has
+// not disconnected yet.
 func TestReconnect(t *testing.T) {
 	for name, full := range map[string]bool{"empty ring": false, "full ring": true} {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 // Descriptors implements transport.Waiter: the bell.
 func (l *Link) Descriptors() []int { return []int{l.bell} }
 
-// Arm implements transport.Waiter. From here on whoever has news for this task rings its bell; what
-// was there before is seen here. Where that cannot be had, NextTimeout makes the sleep short.
+// Arm implements transport.Waiter. From here on a peer with news for this task rings its bell; Arm
+// sees the news that were there before. Where the kernel gives no such order, NextTimeout makes the
+// sleep short.
 func (l *Link) Arm() bool {
 	if l.closed {
 		return true

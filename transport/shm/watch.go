@@ -138,7 +138,7 @@ func (l *Link) barrierAwaits(p *peer) bool {
 }
 
 // isQuiet says whether nothing is due from any peer, and nothing was sent for as long as the least
-// sleep with a time: who sends now and then is not to end a sleep each time.
+// sleep with a timeout: a task that sends now and then must not end a sleep each time.
 func (l *Link) isQuiet() bool {
 	due, sent := false, uint64(0)
 	for _, p := range l.rings {

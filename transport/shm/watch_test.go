@@ -109,7 +109,8 @@ func TestSilentPeer(t *testing.T) {
 	}
 }
 
-// TestStoppedTogether: who was stopped for long, and its peers with it, gives them time first.
+// TestStoppedTogether: a task that was stopped for long, together with its peers, gives them time
+// first.
 func TestStoppedTogether(t *testing.T) {
 	a, b, now, failed := watched(t)
 	mustSend(t, a, 1, 1, word(1), nil)
@@ -122,7 +123,7 @@ func TestStoppedTogether(t *testing.T) {
 	}
 }
 
-// TestSetTimeout: what LAPI_Senv sets holds for what is under way.
+// TestSetTimeout: the timeout of LAPI_Senv holds for operations under way.
 func TestSetTimeout(t *testing.T) {
 	a, _, now, failed := watched(t)
 	a.SetTimeout(3 * limit)
@@ -162,9 +163,9 @@ func TestSleepAndSilence(t *testing.T) {
 	b.Progress(64)
 }
 
-// TestPeerLeaves: of a peer that closes its link everything it sent arrives, then what waits for it
-// ends, in a progress call of anybody who polls or sleeps; and its memory is not touched any more,
-// although it is still there.
+// TestPeerLeaves: of a peer that closes its link everything it sent arrives, then all that waits
+// for it ends, in a progress call of anybody who polls or sleeps; and its memory is not touched any
+// more, although it is still there.
 func TestPeerLeaves(t *testing.T) {
 	a, b, _, failed := watched(t)
 	got := listen(a)

@@ -56,8 +56,8 @@ func (p *packets) make(n int) int32 {
 	return i
 }
 
-// drop takes back a packet. Its memory is worth nothing afterwards, so that who still looks at it
-// is found out.
+// drop takes back a packet. Its memory is overwritten, so that code that still looks at it is found
+// out.
 func (p *packets) drop(i int32) {
 	k := &p.all[i]
 	for j := range k.b {

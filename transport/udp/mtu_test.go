@@ -128,7 +128,8 @@ func TestSwallowed(t *testing.T) {
 	}
 }
 
-// Where the path takes more again, so do packets, whoever had said that it did not.
+// Where the path takes longer packets again, packets grow again, whether the kernel or losses had
+// shortened them.
 func TestWiderAgain(t *testing.T) {
 	for _, tells := range []bool{false, true} {
 		var told int

@@ -22,8 +22,8 @@ func (p *pair) counted(i int) *int {
 }
 
 // A task that starts again, in the first round of its address while the others are in a later one,
-// is met again by those who reconnect, whoever speaks first. Nothing of its former session comes
-// through.
+// gets a session with each task that reconnects, whichever of the two sends first. No message of
+// its former session comes through.
 func TestReconnectToRestarted(t *testing.T) {
 	for name, first := range map[string]int{"survivor speaks first": 0,
 		"newcomer speaks first": 1} {

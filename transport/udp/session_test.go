@@ -51,8 +51,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// Whoever is of another job, partition, instance or round, or at another address, gets no session
-// and no message through.
+// A task of another job, partition, instance or round, or at another address, gets no session and
+// no message through.
 func TestStrangers(t *testing.T) {
 	for name, set := range map[string]func(*Config){
 		"key":       func(c *Config) { c.Key = []byte("other") },

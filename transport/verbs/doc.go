@@ -53,11 +53,11 @@
 //	    │                     given up <── failures follow each other ────────────────┤
 //	    └─────────────────────────────────────────────────────────────────────────────┘
 //
-// Package pair has the states and the rounds of queue pairs. A lane, which carries no packets, has
-// rounds of its own. Packets have numbers that go on over all queue pairs. Hello carries the number
-// that its sender expects; all from there on are sent again, in order, and nothing else. RDMA
-// requests that are not complete are done again: they were not reported as done, and the peer's key
-// lasts until then.
+// Package pair has the states and the generations (Round) of queue pairs. A lane, which carries no
+// packets, has generations of its own. The numbers of packets go on over all queue pairs. Hello
+// carries the number that its sender expects; all packets from there on are resent, in order, and
+// no others. RDMA requests that are not complete are done again: they were not reported as done,
+// and the peer's key lasts until then.
 //
 // # Memory
 //

@@ -293,7 +293,7 @@ func TestKeysEnd(t *testing.T) {
 	n.close(t)
 }
 
-// TestUnanswered: who never answers is given up, and only then.
+// TestUnanswered: a peer that never answers is given up, and only then.
 func TestUnanswered(t *testing.T) {
 	now := int64(1)
 	n := newNet(t, 2, 1, func(f *fake.Fabric, c *Config) {

@@ -41,8 +41,8 @@ func (p *peer) sayFlushes() {
 	}
 }
 
-// wants: the peer asks for a flush of the packets before mark. Where it asks for more than are kept
-// the latest stands for the one before it, too.
+// wants: the peer asks for a flush of the packets before mark. If it asks for more flushes than are
+// kept, the latest replaces the one before it.
 func (p *peer) wants(mark uint64) {
 	if len(p.asked) == flushesMax {
 		p.asked = p.asked[:flushesMax-1]

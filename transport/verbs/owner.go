@@ -10,12 +10,12 @@ import (
 // askSign, in place of a message's id in a packet of kind credit, asks for one of the same kind.
 const askSign transport.MsgID = 1
 
-// signs is what is kept of a peer's signs of life.
+// signs is the state of a peer's signs of life.
 type signs struct {
 	expects bool   // the owner waits for something; see Link.Expect
 	heardOf bool   // something has come since the last probe
 	due     bool   // the peer asks for a sign
-	silent  int64  // since when something has been awaited of it and nothing came; 0: it is not
+	silent  int64  // since when it owes something and nothing came; 0: it owes nothing
 	taken   uint64 // of a peer that has left: the first packet that it did not take
 }
 
@@ -38,7 +38,7 @@ func (p *peer) lost(err error) {
 	p.giveUp(end, end)
 }
 
-// onBye: the peer has closed in good order. Its last credit says what it has taken.
+// onBye: the peer has closed in good order. Its last credit says which packets it has taken.
 func (p *peer) onBye(credit uint64) {
 	p.left, p.taken = true, credit-min(credit, wire.Window)
 	p.giveUp(transport.ErrUnreachable, nil)
@@ -94,13 +94,13 @@ func (r *roster) AddressOf(ep transport.Endpoint) transport.Address {
 	return transport.Address{Bytes: []byte(r.addresses[ep])}
 }
 
-// awaited says whether an answer, or a sign of life, of p is.
+// awaited says whether an answer, or a sign of life, is awaited from p.
 func (p *peer) awaited() bool {
 	return !p.gone && p.Works() && (p.expects || len(p.flushes)+p.transfers.Calls() > 0)
 }
 
-// probe asks each peer that something is awaited of for a sign of life: where there is no queue
-// pair any more, the adapter finds out; a stopped process is found out by its silence.
+// probe asks each peer from which something is awaited for a sign of life: if its queue pair is
+// gone, the adapter reports that; if its process is stopped, its silence shows that.
 func (l *Link) probe() {
 	now := l.cfg.Clock()
 	if l.closed || now < l.probeAt {

@@ -15,7 +15,7 @@ type reports struct {
 	expects bool
 }
 
-// ownedNet is a net whose links tell their owners.
+// ownedNet is a net whose links notify their owners.
 func ownedNet(t *testing.T, timeout time.Duration) (*net, []*reports) {
 	var all []*reports
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) {
@@ -177,8 +177,8 @@ func TestRestarted(t *testing.T) {
 	n.close(t)
 }
 
-// TestLeaves: who closes in good order has left; what it took is delivered, what it did not is
-// missed.
+// TestLeaves: a peer that closes in good order has left; messages that it took are delivered,
+// others are missed.
 func TestLeaves(t *testing.T) {
 	for _, missed := range []bool{false, true} {
 		n, reported := ownedNet(t, 10*time.Minute)

@@ -130,8 +130,8 @@ func (l *Link) Moved(ep transport.Endpoint, address []byte) {
 // written is an address as tasks send it.
 func written(a *wire.Address) string { return string(append(a.Encode(), a.Carrier...)) }
 
-// movedTo: that port of p's is at a place, maybe another than was known. Then what led to where it
-// was is begun anew when it is wanted; keys for it are not valid any more.
+// movedTo: p's port far is at a place, maybe another than was known. Then queue pairs to the old
+// place are made anew when they are wanted; keys for that port are not valid any more.
 func (p *peer) movedTo(far int, at *wire.Place) {
 	l := p.link
 	if !at.Follows(&p.to.Places[far]) {

@@ -8,7 +8,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// again has node i connect node 1-i anew, at the address that it has now.
+// again makes node i connect node 1-i anew, at the address that it has now.
 func (n *net) again(t *testing.T, i int) {
 	t.Helper()
 	if err := n.links[i].Reconnect(transport.Endpoint(1-i), n.links[1-i].Address()); err != nil {
@@ -16,8 +16,8 @@ func (n *net) again(t *testing.T, i int) {
 	}
 }
 
-// TestReconnect: what is sent after both have connected anew arrives, and nothing that was sent
-// between; whoever of them was first.
+// TestReconnect: messages sent after both have connected anew arrive, and none that were sent in
+// between; whichever of them was first.
 func TestReconnect(t *testing.T) {
 	for first := range 2 {
 		n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
@@ -100,7 +100,8 @@ func TestReconnectToRestarted(t *testing.T) {
 	_ = dead.Close()
 }
 
-// TestReconnectErrors: what cannot be connected anew, and what is looked for elsewhere.
+// TestReconnectErrors: peers that cannot be connected anew, and peers that are connected at another
+// address.
 func TestReconnectErrors(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	l, there := n.links[0], n.links[1].Address()

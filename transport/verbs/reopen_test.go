@@ -347,8 +347,9 @@ func TestReopenRefused(t *testing.T) {
 	s.n.close(t)
 }
 
-// TestReopenedUnknown: a peer that was never talked to does not know where a port is by now. It
-// finds the other, and gets to know of the first; and who has moved as a whole says Hello.
+// TestReopenedUnknown: a peer without a connection does not know where a reopened port is now. It
+// finds the other port, and learns of the first; and a task of which all ports have moved says
+// Hello.
 func TestReopenedUnknown(t *testing.T) {
 	for _, c := range []struct{ side, ports int }{{0, 1}, {0, 2}, {1, 1}} {
 		s := newPlugs()

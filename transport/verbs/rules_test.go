@@ -116,8 +116,8 @@ func TestFlushAsksOnce(t *testing.T) {
 	n.close(t)
 }
 
-// TestFlushWaitsForHandlers: a message whose handler runs is not accepted: who takes what has come
-// behind it, in another thread, answers no flush.
+// TestFlushWaitsForHandlers: a message whose handler runs is not accepted: another thread, which
+// takes the messages behind it, answers no flush.
 func TestFlushWaitsForHandlers(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
 	n.sendNumbers(t, 1, func(int) {})

@@ -90,7 +90,7 @@ func (q *queue) hello(answer bool) error {
 	return q.Greet(to, h.Encode(l.cfg.Key, l.own.Generation, p.to.Generation))
 }
 
-// onDatagram takes in what has come to a datagram queue pair.
+// onDatagram takes in a datagram that has come to a datagram queue pair.
 func (l *Link) onDatagram(b []byte) {
 	var h wire.Hello
 	if !h.Decode(b) || h.To != l.own.Task || !l.connected(transport.Endpoint(h.From)) ||
@@ -113,7 +113,7 @@ func (l *Link) onDatagram(b []byte) {
 	q.onHello(&h)
 }
 
-// pairFor is the pair that h is about; nil: none of this connection.
+// pairFor is the pair that h is for; nil: none of this connection.
 func (p *peer) pairFor(h *wire.Hello) *queue {
 	if _, ok := p.between(h); p.gone || !ok || int(h.Lane) > len(p.lanes) ||
 		!p.life.Takes(h, p.Came() || p.Works()) {
@@ -153,14 +153,14 @@ func (q *queue) onHello(h *wire.Hello) {
 	}
 }
 
-// disconnectPair parts q from a queue pair that has failed. It has failed with it if it was open.
-// Else nothing has gone over it; it stays, in a new round, so that the peer, who may be joined to
-// it already, does not have to make another in turn: if both did, they could miss each other for
-// ever.
+// disconnectPair parts q from a queue pair of the peer that has failed. If q was open, it has
+// failed too. Else nothing has gone over q; it stays, as a new generation (Round), so that the
+// peer, which may be joined to it already, does not have to make another in turn: if both did, they
+// could miss each other for ever.
 //
-// That nothing has gone is known only once its port's completions were taken in: the Hello may have
-// come by another port and so be ahead of packets, whose sender holds them for delivered. In the
-// error state no more can come.
+// Whether anything has gone is known only once its port's completions were taken in: the Hello may
+// have come by another port and so be ahead of packets that their sender counts as delivered. In
+// the error state no more can come.
 func (q *queue) disconnectPair() {
 	round := q.Round()
 	q.Break()

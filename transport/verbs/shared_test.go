@@ -320,8 +320,8 @@ func TestTakeHandled(t *testing.T) {
 	n.close(t)
 }
 
-// TestCollectOwners: the owner collects each of C's notes once, also when turns of the link lie between,
-// and when there is more news than the list holds; so is what it counts.
+// TestCollectOwners: the owner collects each of C's notes once, also when turns of the link lie
+// between, and when there is more news than the list holds; and so its counters.
 func TestCollectOwners(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l, p := n.links[0], n.links[0].peers[1]

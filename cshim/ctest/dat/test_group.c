@@ -69,7 +69,7 @@ static void random_turns(void)
 	fake_turns();
 }
 
-/* Sums are those of the order of ranks, at all members, whoever is ahead. */
+/* Sums are those of the order of ranks, at all members, whichever member is ahead. */
 static void sums(uint32_t size, int kind, uint32_t n, uint64_t base, int crowded)
 {
 	uint32_t i, k, root = size / 2, run;

@@ -265,7 +265,7 @@ static void clocks(void)
 	CHECK(dat_group_clock(second) >= (uint64_t)1 << 62);
 	set_clock(1, 5);
 	CHECK(dat_group_clock(first) >= (uint64_t)1 << 62);
-	fake_world.slots[0].clock = 1; /* who would do harm */
+	fake_world.slots[0].clock = 1; /* a rank that would do harm */
 	reading = dat_group_clock(first);
 	CHECK(reading > (uint64_t)1 << 62 && dat_group_clock(first) > reading);
 	first->lost = 1;

@@ -171,7 +171,7 @@ static void bad_elements(void)
 	}
 }
 
-/* A question that somebody has changed, who does harm, is answered no further than it was asked. */
+/* A question that a harmful member has changed is answered no further than it was asked. */
 static void changed_question(void)
 {
 	dat_pull *question;

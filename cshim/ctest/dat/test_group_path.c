@@ -1,4 +1,5 @@
-/* test_group_path.c - which path long data of a group on one node goes, and who says so. */
+/* test_group_path.c - which path long data of a group on one node goes, and which member decides
+ * it. */
 #define _GNU_SOURCE
 #include "cpu/cpu.h"
 #include "ctest/dat/fake_paths.h"

@@ -151,7 +151,7 @@ static void ended(void)
 	CHECK(fake_world.member[1].group.failed && root->pushing > 0 && root->pushing % 2 == 0);
 	fake_group_close();
 
-	half_way(0); /* who is writing it ends */
+	half_way(0); /* the member that is writing it ends */
 	fake_world.slots[0].claim = (fake_world.member[0].group.path.first + 1) * 2 + 1;
 	fake_turn(0);
 	CHECK(!fake_world.member[0].group.failed && fake_events(0) == 0);

@@ -1,5 +1,5 @@
 /*
- * test_flush.c - a fence over adapters (packets/packets.h): which packet asks for it, who
+ * test_flush.c - a fence over adapters (packets/packets.h): which packet asks for it, which thread
  * answers, when it is over, and when it is core's. Over an adapter made of memory.
  */
 #define _GNU_SOURCE
@@ -180,7 +180,7 @@ static void *letting_in(lapi_handle_t *handle, void *uhdr, uint *uhdr_len, ulong
 	return sink;
 }
 
-/* A message whose header handler runs is not accepted, whoever takes those behind it. */
+/* A message whose header handler runs is not accepted, whichever thread takes those behind it. */
 static void waits_for_handlers(void)
 {
 	begin();
@@ -261,7 +261,7 @@ static void leaves_bad_answers(void)
 	}
 }
 
-/* LAPI_Fence: without core, whoever makes the target's progress. */
+/* LAPI_Fence: without core, whichever thread makes the target's progress. */
 static void fence_returns(void)
 {
 	int i;

@@ -18,7 +18,7 @@
 enum { SINK = NODE_CHUNK_AREA, EDGE = 64, RANDOM_MESSAGES = 200000, INDEX = 7 };
 
 static lapi_handle_t handles[2];
-static node_peer *peer; /* of task 0, who receives */
+static node_peer *peer; /* of task 0, which receives */
 static unsigned char sink[EDGE + SINK + EDGE] __attribute__((aligned(64)));
 static struct {
 	uint32_t calls, uhdr_len;
@@ -264,7 +264,7 @@ static void nonsense(void)
 		      peer->sender.tail - tail <=
 		              2 * (get.n / 8192 + 1) + NODE_INLINE_MAX / NODE_SLOT_SIZE);
 		CHECK(LAPI_Probe(handles[1]) ==
-		      LAPI_SUCCESS); /* who knows no such token, and drops it */
+		      LAPI_SUCCESS); /* it knows no such token, and drops the answer */
 	}
 	for (get.n = NODE_LENGTH_MAX + 1; get.n; get.n = get.n > UINT64_MAX / 2 ? 0 : UINT64_MAX) {
 		stand_at(0);

@@ -1,6 +1,6 @@
 /*
  * test_joined.c - small puts that share a packet (../../packets/packets.h): when one waits for
- * others, who posts it, what of it is left to core. Over an adapter made of memory.
+ * others, which call posts it, and which are left to core. Over an adapter made of memory.
  */
 #define _GNU_SOURCE
 #include "ctest/lane/fake_packets.h"
@@ -34,7 +34,7 @@ static void puts_share_packets(void)
 	CHECK(peer->owner[CSHIM_PEER_EXPECTED] == VERBS_BUSY + 3);
 	for (i = 0; i < 3; i++) /* padding tells nothing */
 		CHECK(packet[24 + 8 + 24 + 5 + i] == 0);
-	turn(0); /* whoever looks at something posts it */
+	turn(0); /* any look for messages posts it */
 	CHECK(fake_adapter_of(0)->sends == VERBS_BUSY + 1 && peer->ring.posted == peer->ring.count);
 	CHECK(turn(1) == VERBS_BUSY + 1 && value(&target) == VERBS_BUSY + 3);
 	CHECK(memcmp(sink, source, 8) == 0);

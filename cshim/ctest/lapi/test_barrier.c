@@ -200,7 +200,7 @@ static void *fails(void *argument)
 	lapi_handle_t handle = handles[(intptr_t)argument];
 
 	CHECK(LAPI_Gfence(handle) == expected);
-	/* Whoever calls again is core's: its fake's answer is success. The barrier is not used
+	/* A second call is left to core: the fake core answers success. The barrier is not used
 	 * again. */
 	CHECK(LAPI_Gfence(handle) == LAPI_SUCCESS);
 	return NULL;

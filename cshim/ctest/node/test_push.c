@@ -146,7 +146,7 @@ static void refusals(int halves)
 	in_place(halves); /* nothing of all that is remembered */
 }
 
-/* A bad address at either end is found, whoever would have copied. */
+/* A bad address at either end is found, whichever end would have copied. */
 static void bad_addresses(int halves)
 {
 	outcome o = get(4096, (uintptr_t)sink, 40000, halves);

@@ -72,7 +72,7 @@ static void *wait_for_lock(void *argument)
 	return argument;
 }
 
-/* Inside a progress call, or a handler, the lock is not passed on, whoever waits for it. */
+/* Inside a progress call, or a handler, the lock is not passed on, even if threads wait for it. */
 static void handlers_keep_the_lock(void)
 {
 	pthread_t waiter;

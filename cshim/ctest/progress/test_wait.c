@@ -1,4 +1,5 @@
-/* test_wait.c - waits for counters and tickets: when they end, what they leave, and who wakes them.
+/* test_wait.c - waits for counters and tickets: when they end, what they leave, and which thread
+ * wakes them.
  */
 #define _GNU_SOURCE
 #include "ctest/fake.h"

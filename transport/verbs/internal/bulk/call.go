@@ -63,7 +63,7 @@ const (
 	finished
 )
 
-// Start begins a put or get of op. tells: the target's owner gets op.Notice, and reports of its bad
+// Start begins a put or get of op. tells: notifies the target's owner by op.Notice, and of its bad
 // addresses; then RouteSingleCopy is RDMA whatever the length, and a put may be of no bytes.
 func (p *Peer) Start(op *transport.Op, get, tells bool) (transport.Status, error) {
 	rdma := op.N >= p.set.cfg.Min
@@ -130,7 +130,7 @@ func (c *call) end(err error) {
 }
 
 // advance sends what c can send now. ErrBusy: it goes on when there is room. Another error is that
-// of the local memory, and only copies tell it.
+// of the local memory, and only copies report it.
 func (c *call) advance() (err error) {
 	switch c.state {
 	case copying:
@@ -160,7 +160,7 @@ func (c *call) advance() (err error) {
 	return err
 }
 
-// want asks for the keys of what is moved next.
+// want asks for the keys of the memory that is moved next.
 func (c *call) want() error {
 	if c.list != nil {
 		return c.wantList()

@@ -16,9 +16,9 @@ const segmentsMax = 4
 // Segments is how many segments the requests of a port with that adapter have.
 func Segments(a ibv.Info) int { return max(1, min(segmentsMax, a.MaxSegments, a.MaxReadSegments)) }
 
-// list is what a call between lists of ranges has in addition (transport.Mover). It goes in rounds:
-// of each, the keys are for at most wire.RangesMax ranges of the peer's, and as many are of this
-// task's. It never copies: what cannot be registered is the owner's to send.
+// list is the additional state of a call between lists of ranges (transport.Mover). It goes in
+// rounds: each has keys for at most wire.RangesMax ranges of the peer's, and as many ranges of this
+// task's. It never copies: the owner sends memory that cannot be registered.
 type list struct {
 	op             *transport.VectorOp
 	here, there    cursor            // where the next round begins

@@ -2,14 +2,16 @@ package pair
 
 import "lapi/transport/verbs/internal/wire"
 
-// Life counts the connections of two tasks, so that neither takes Hellos of an earlier one.
+// Life is the generation of the connection of two tasks, by which neither takes Hellos of an
+// earlier one. Each task counts by itself.
 type Life struct {
 	own  uint32 // from 1
 	peer uint32 // as the peer counts; 0: not known yet
-	over uint32 // what it counts so, or lower, is of an earlier connection
+	over uint32 // the peer's generations up to this are of earlier connections
 }
 
-// Next is the life of the next connection, to the same generation of the task or to another.
+// Next is the Life of the next connection; same: to the same process, not to one that took its
+// place.
 func (l Life) Next(same bool) (next Life) {
 	if next.own = l.own + 1; same {
 		next.over = max(l.peer, l.over)
@@ -17,11 +19,12 @@ func (l Life) Next(same bool) (next Life) {
 	return next
 }
 
-// Known says whether a Hello has come in this life.
+// Known says whether a Hello has come in this generation of the connection.
 func (l *Life) Known() bool { return l.peer != 0 }
 
-// Takes says whether h is of this life, and notes which the peer's is. used: something has come in
-// it, or can; then the peer of another has ended this connection, and this task is to do so, too.
+// Takes says whether h is of this generation, and notes the peer's count. used: something has come
+// in this generation, or can; then a peer with a later count has ended this connection, and this
+// task must end it, too.
 func (l *Life) Takes(h *wire.Hello, used bool) bool {
 	if h.Life <= l.over || h.Life < l.peer || h.PeerLife != 0 && h.PeerLife != l.own ||
 		l.peer != 0 && h.Life > l.peer && used {
@@ -31,5 +34,5 @@ func (l *Life) Takes(h *wire.Hello, used bool) bool {
 	return true
 }
 
-// Say puts it in h.
+// Say puts the generation in h.
 func (l *Life) Say(h *wire.Hello) { h.Life, h.PeerLife = l.own, l.peer }

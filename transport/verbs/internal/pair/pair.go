@@ -7,11 +7,11 @@
 //	timer.go   when Hello goes again, when how long a lane is left
 //	life.go    connections of two tasks, one after the other
 //
-// A Hello says how many queue pairs its sender has made for the receiver before: the round. It is a
-// ghost if the round is older than the latest, or that of a queue pair that was joined and has
-// ended. A Hello of a later round shows that the peer's queue pair has failed. This task's is
-// dropped, too, if it was open; else it is reset and joined to the new one, since the peer may know
-// it already.
+// A Hello carries the generation of its sender's queue pair, which counts the queue pairs that the
+// sender has made for the receiver: Round. A Hello is a ghost if its generation is older than the
+// latest, or is that of a queue pair that was joined and has ended. A Hello of a later generation
+// shows that the peer's queue pair has failed. Then this task's queue pair is dropped, too, if it
+// was open; else it is reset and joined to the new one, since the peer may know it already.
 package pair
 
 import "lapi/transport/verbs/internal/wire"
@@ -28,11 +28,11 @@ type Pair struct {
 	state    State
 	lane     int // 0: it carries packets
 	qpn, psn uint32
-	round    uint64 // counts the queue pairs made
+	round    uint64 // the generation: counts the queue pairs made
 	peer     uint32 // the peer's queue pair that this is joined to, or was
-	latest   uint64 // its round
-	used     uint64 // the last of its rounds that has ended here
-	user     uint32 // this task's queue pair of that round
+	latest   uint64 // its generation
+	used     uint64 // the peer's latest generation that has ended here
+	user     uint32 // this task's queue pair of that generation
 	failures int    // queue pairs that failed since something was sent or received
 	tries    int    // to say Hello, since there is another queue pair
 	timing
@@ -47,9 +47,9 @@ func (p *Pair) Init(lane int, t *Timers, owner Owner) {
 func (p *Pair) Index() int { return p.lane }
 
 func (p *Pair) QPN() uint32 { return p.qpn } // the queue pair's number
-func (p *Pair) PSN() uint32 { return p.psn } // the first number of what it sends
+func (p *Pair) PSN() uint32 { return p.psn } // the number of the first packet that it sends
 
-// Round counts the queue pairs made.
+// Round is the queue pair's generation: it counts the queue pairs made.
 func (p *Pair) Round() uint64 { return p.round }
 
 // Met says whether a queue pair of the peer's was joined, or is.
@@ -76,14 +76,14 @@ func (p *Pair) Fail() {
 	p.step(failed)
 }
 
-// leave notes that what it is joined to has ended here.
+// leave notes that the connection to the peer's queue pair has ended here.
 func (p *Pair) leave() {
 	if p.state == Joined || p.state == Open {
 		p.used, p.user = p.latest, p.qpn
 	}
 }
 
-// Part: it was reset, in a new round, before anything has gone over it.
+// Part: the queue pair was reset, as a new generation, before anything has gone over it.
 func (p *Pair) Part() {
 	p.leave()
 	if p.step(parted) {
@@ -91,7 +91,7 @@ func (p *Pair) Part() {
 	}
 }
 
-// Aim: it is to be joined to the queue pair that h is of.
+// Aim: p is to be joined to the queue pair of h.
 func (p *Pair) Aim(h *wire.Hello) { p.peer, p.latest = h.QPN, h.Round }
 
 // Join: it was.

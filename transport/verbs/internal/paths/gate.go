@@ -7,7 +7,7 @@ import (
 )
 
 // The gate is one descriptor that stands for those of all adapters: these change when an adapter is
-// opened again, and who waits for the link has asked for its descriptors once.
+// opened again, while a waiting thread has asked for the link's descriptors once.
 
 // openGate makes the descriptor that stands for those of all adapters, where these can change.
 func (s *Set) openGate() (err error) {

@@ -41,11 +41,11 @@
 // # The lock
 //
 // It is the innermost. The device is called without it. A device may unmap memory at any time, as
-// free does: who reads the events takes no lock.
+// free does: so the thread that reads the events takes no lock.
 //
 // # Limits
 //
-// The kernel does not tell when shmat with SHM_REMAP covers anonymous memory, nor when madvise
+// The kernel does not report when shmat with SHM_REMAP covers anonymous memory, nor when madvise
 // makes guard pages of it (MADV_GUARD_INSTALL, Linux 6.13). Programs must not do that to memory
 // that they have transferred and not unmapped. A change of protection (mprotect) changes no page:
 // an adapter goes on writing to what was registered when it could be written to. A watched mapping

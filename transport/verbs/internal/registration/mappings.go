@@ -31,8 +31,8 @@ type backing struct {
 	inode, offset uint64
 }
 
-// parseMapping reads a line. Watchable is private anonymous memory. A private copy of a file
-// is not: the kernel tells nobody when its file is cut. Shared memory takes more than events
+// parseMapping reads a line. Watchable is private anonymous memory. A private copy of a file is
+// not: the kernel does not report when its file is cut. Shared memory takes more than events
 // (shared.go).
 func parseMapping(line string) (m mapping, err error) {
 	var perms, device string

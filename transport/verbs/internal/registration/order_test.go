@@ -62,7 +62,7 @@ func (s *fakeSource) Wait() bool { <-s.over; return false }
 func (s *fakeSource) End()       { close(s.over) }
 func (s *fakeSource) Close()     {}
 
-// tell has an event come now.
+// tell makes an event come now.
 func (s *fakeSource) tell(e ...watch.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,8 +165,9 @@ func TestWatchedBeforeRegistered(t *testing.T) {
 	}
 }
 
-// Unmapped memory is not taken for watched: the mapping that comes next is watched anew. So is
-// what was moved away; and what it was moved to is no longer watched after Close.
+// Unmapped memory does not count as watched: the mapping that comes next is watched anew. The same
+// holds for a range that was moved away; the range that it was moved to is no longer watched after
+// Close.
 func TestWatchedAnew(t *testing.T) {
 	for _, kind := range []watch.Kind{watch.Gone, watch.Moved} {
 		d := &fakeDevice{}

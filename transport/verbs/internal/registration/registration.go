@@ -30,7 +30,7 @@ type Config struct {
 	// Off: nothing is kept; each Acquire registers.
 	Off bool
 	// ForkUnsafe: after a fork this process's registered pages may be the child's, so that
-	// nothing may be kept (kernels before 5.12; ibv_is_fork_initialized tells).
+	// nothing may be kept (kernels before 5.12; ibv_is_fork_initialized says so).
 	ForkUnsafe bool
 	// Say gets one report why nothing is kept, where Off is false; may be nil. It runs inside New.
 	Say func(text string)
