@@ -8,7 +8,7 @@
 // A Link belongs to one owner (a LAPI context, a DAT interface adapter) and is driven under that
 // owner's lock. All methods, and all callbacks the link makes, run with that lock held; so a link
 // needs no lock of its own, and no link calls anything from a thread or goroutine of its own. The
-// exception is what the link's package says of memory that other processes write.
+// exception is memory that other processes write: see the link's package.
 package transport
 
 // Addr is an address in some task's memory. It has 64 bits on every architecture, so that 32- and
@@ -60,8 +60,9 @@ type Msg struct {
 // Atomic and Flush on any link, and never Progress.
 type MsgHandler func(m *Msg) Verdict
 
-// Region is a link's registration of local memory; Key is what a peer needs to name it, or what
-// saves it to ask (Limits.KeyOptional): then it is empty where the memory cannot be registered.
+// Region is a link's registration of local memory. A peer needs Key to name the memory, or
+// (Limits.KeyOptional) Key only saves it a question: then Key is empty where the memory cannot be
+// registered.
 type Region struct {
 	Addr Addr
 	N    uint64
@@ -223,7 +224,7 @@ type Link interface {
 	Get(ep Endpoint, op *Op) (Status, error)
 	Atomic(ep Endpoint, kind AtomicKind, op *Op) (Status, error)
 	// Flush is done when every Send and Put issued to ep before it is delivered: accepted by
-	// the peer's handler, in its memory. It does not wait for what was issued later.
+	// the peer's handler, in its memory. It does not wait for operations issued later.
 	Flush(ep Endpoint, op *Op) (Status, error)
 	// Progress receives at most max messages, offers them to their handlers, sends what is due
 	// and runs completions. It returns how many messages and completions there were. It is
@@ -234,7 +235,8 @@ type Link interface {
 	Close() error
 }
 
-// Waiter is what a link offers a thread that wants to sleep until there is something to do.
+// Waiter is the interface of a link for a thread that wants to sleep until there is something to
+// do.
 type Waiter interface {
 	// Descriptors become readable when there may be something to do; constant after creation.
 	Descriptors() []int
@@ -247,7 +249,7 @@ type Waiter interface {
 	NextTimeout() int64
 }
 
-// Pusher is what a link offers that keeps messages of one entry, to send them together.
+// Pusher is the interface of a link that keeps the messages of one entry, to send them together.
 type Pusher interface {
 	// Push sends them. The owner calls it at the end of each entry that may have sent, and
 	// before it waits or runs user code that may take long. Progress pushes by itself. Calls

@@ -26,12 +26,12 @@ type FaultHandler func(kind NoticeKind, from Endpoint, at Addr)
 type Route uint8
 
 const (
-	RouteAny        Route = iota // what the link finds best
+	RouteAny        Route = iota // the link's choice
 	RouteSingleCopy              // one of the two processes copies, or ErrNotSupported
 	RouteMessages                // in messages: both ends copy
 )
 
-// What OpState.Kind says of a PutNotice or GetNotice that was, or is being, made by a single copy.
+// Values of OpState.Kind for a PutNotice or GetNotice that was, or is being, made by a single copy.
 const (
 	CopiedTo   uint8 = 1
 	CopiedFrom uint8 = 2

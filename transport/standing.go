@@ -2,10 +2,10 @@ package transport
 
 import "time"
 
-// Standing is how a link stands with one peer, for a dump of what a task waits for.
+// Standing is the state of a link towards one peer, for a dump of what a task waits for.
 type Standing struct {
 	State        string        // a word: open, handshaking, left
-	Unit         string        // what the next three count: packets, slots
+	Unit         string        // the unit of the next three: packets, slots
 	Sent         uint64        // since the session began
 	Acknowledged uint64        // of these
 	Unsent       uint64        // wait for room or for a first transmission

@@ -6,8 +6,8 @@ type Range struct {
 	N    uint64
 }
 
-// RangesMax is how many ranges each list of a vectored operation may have: what the kernel takes in
-// one call.
+// RangesMax is how many ranges each list of a vectored operation may have: as many as the kernel
+// takes in one call.
 const RangesMax = 1024
 
 // Vectored is offered by links that copy between lists of ranges without the peer's help, at once.
@@ -50,7 +50,7 @@ type Gathering interface {
 	// then nothing was sent.
 	SendGathered(ep Endpoint, id MsgID, hdr []byte, n uint64, from Gatherer) error
 	// GatherMax is how many bytes the next SendGathered to ep may have, with any header; it
-	// depends on what is under way.
+	// depends on the operations under way.
 	GatherMax(ep Endpoint) int
 }
 

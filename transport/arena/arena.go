@@ -13,7 +13,7 @@ import (
 const (
 	smallestShift = 7                 // 128 bytes: the header and data of a small message
 	largestShift  = 17                // 128 KiB: the largest buffer
-	chunkSize     = 1 << largestShift // what is asked of the kernel at a time
+	chunkSize     = 1 << largestShift // bytes asked of the kernel at a time
 	numClasses    = largestShift - smallestShift + 1
 )
 

@@ -73,7 +73,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestGrow: what grows keeps its place while it fits, and is zero where it is new.
+// TestGrow: a block that grows keeps its place while it fits, and its new part is zero.
 func TestGrow(t *testing.T) {
 	var b []byte
 	for _, n := range []int{1, growMin, growMin + 1, 3, 10 * growMin} {

@@ -51,14 +51,14 @@ func call(number uintptr, args ...uintptr) error {
 	return nil
 }
 
-// mapAt maps new pages, over what is there.
+// mapAt maps new pages, over the old ones.
 func mapAt(at transport.Addr, n int) error {
 	return call(unix.SYS_MMAP, uintptr(at), uintptr(n), unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, ^uintptr(0))
 }
 
-// testChangedMemory: what is put and got is what stands in memory then, and it lands where the
-// program looks, whatever has become of the memory since the transfer before.
+// testChangedMemory: puts and gets move the current contents of memory, and the data lands where
+// the program looks, whatever was done to the memory since the last transfer.
 func testChangedMemory(r *run) {
 	link := r.Nodes[0].Link
 	l := link.Limits()

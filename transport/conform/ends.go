@@ -136,7 +136,8 @@ func testDisconnect(r *run) {
 	r.lateMessages(ep, &got)
 }
 
-// lateMessages: what ep sends to node 0 after that disconnected is dropped; the other paths work.
+// lateMessages: messages that ep sends to node 0 after node 0 disconnected are dropped; the other
+// paths work.
 func (r *run) lateMessages(ep transport.Endpoint, got *int) {
 	r.turns(50)
 	*got = 0

@@ -76,8 +76,8 @@ func testGatherSizes(r *run) {
 	}
 }
 
-// testGatherErrors: over a limit the maker is not asked; what it cannot make does not arrive, and
-// what follows does.
+// testGatherErrors: over a limit the maker is not called; a message that it cannot make does not
+// arrive, and the next messages do.
 func testGatherErrors(r *run) {
 	g, ep := r.gathering(), r.target()
 	limits, got := r.Nodes[0].Link.Limits(), 0

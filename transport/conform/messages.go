@@ -320,7 +320,7 @@ func testFlush(r *run) {
 	}
 }
 
-// testFlushIsBounded: a flush does not wait for what was issued later.
+// testFlushIsBounded: a flush does not wait for operations issued later.
 func testFlushIsBounded(r *run) {
 	ep := r.target()
 	stop := false

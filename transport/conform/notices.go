@@ -118,8 +118,8 @@ func (r *run) settle() {
 	}
 }
 
-// testNoticeFlush: what was put before a flush is in place when that is done, also what had to wait
-// for room.
+// testNoticeFlush: the data of puts before a flush is in place when the flush is done, also of puts
+// that had to wait for room.
 func testNoticeFlush(r *run) {
 	link, notices, _ := r.noticing()
 	const n, puts = 200_000, 12
@@ -298,7 +298,7 @@ func testNoticeFaults(r *run) {
 	}
 }
 
-// testNoticeDisconnect: what is in flight, or waits, ends once with the error of Disconnect.
+// testNoticeDisconnect: operations in flight, or waiting, end once with the error of Disconnect.
 func testNoticeDisconnect(r *run) {
 	link, _, _ := r.noticing()
 	if len(r.Nodes) < 2 {

@@ -86,7 +86,7 @@ func testGet(r *run) {
 }
 
 // transfers tries lengths and alignments of a put or a get and checks every byte of source,
-// destination and what is around.
+// destination and the memory around.
 func (r *run) transfers(start func(transport.Endpoint, *transport.Op) (transport.Status, error),
 	max, align uint64, put bool) {
 	const around = 64

@@ -338,7 +338,8 @@ func (r request) with(kind, width uint8, n uint64) request {
 	return r
 }
 
-// TestRefusedByTarget: what the target does not understand fails at the origin, and with an error.
+// TestRefusedByTarget: a request that the target does not understand fails at the origin with an
+// error.
 func TestRefusedByTarget(t *testing.T) {
 	memory.Guard()
 	net, all := newFakeNet(2, 1)
@@ -354,8 +355,8 @@ func TestRefusedByTarget(t *testing.T) {
 	}
 }
 
-// TestDisconnect ends what is under way, wherever it is: in the link, waiting for room, unanswered;
-// and late replies find nothing.
+// TestDisconnect ends the operations under way, wherever they are: in the link, waiting for room,
+// unanswered; and late replies find nothing.
 func TestDisconnect(t *testing.T) {
 	memory.Guard()
 	cause := errors.New("the test")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzWire: what is decoded is encoded as it was, but for the bytes that mean nothing.
+// FuzzWire: a decoded request is encoded as it was, but for the bytes that mean nothing.
 func FuzzWire(f *testing.F) {
 	f.Add(make([]byte, requestSize))
 	f.Add(make([]byte, replySize))

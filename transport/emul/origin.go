@@ -4,7 +4,7 @@
 // The target's own library applies them when it makes progress, the atomics by aligned processor
 // instructions (transport/memory), so that they are atomic against everything that goes through
 // this library, over whatever link. A request is executed exactly once. No operation fails for lack
-// of room: what the link has no room for waits here.
+// of room: requests for which the link has no room wait here.
 //
 // An Emulator is driven under the lock of its link's owner, like the link. Handlers access user
 // memory: memory.Guard must have run on the goroutine that calls the link's Progress.

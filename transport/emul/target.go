@@ -37,7 +37,7 @@ func (e *Emulator) serve(m *transport.Msg) transport.Verdict {
 		return transport.Accept
 	}
 	if e.numReplies >= repliesMax {
-		return transport.Refuse // before anything is done: what is done must not be done again
+		return transport.Refuse // before anything is done: a request must not be done twice
 	}
 	a := e.newAnswer(m.From, q.token)
 	switch {

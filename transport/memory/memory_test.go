@@ -330,8 +330,8 @@ func touchDeep(kib int) byte {
 	return touchDeep(kib-1) + pad[1]
 }
 
-// What CopyInLast does where stores are seen in any order, tried everywhere: the right bytes, and a
-// fault that is reported.
+// CopyInLast as it works where stores are seen in any order, tried everywhere: the right bytes, and
+// a fault that is reported.
 func TestCopyInLastOfEachLength(t *testing.T) {
 	to := make([]byte, 16)
 	for n := 1; n <= 8; n++ {

@@ -97,8 +97,8 @@ func CopyIn(dst transport.Addr, src []byte) (err error) {
 // weak says whether stores may become visible in another order than a processor makes them.
 const weak = runtime.GOARCH != "amd64" && runtime.GOARCH != "386"
 
-// fence is a full barrier: of a sequentially consistent store and load the load comes second, what
-// stands before the store comes before it, and what stands behind the load after it.
+// fence is a full barrier: of a sequentially consistent store and load the load comes second;
+// earlier accesses stay before the store, and later ones after the load.
 func fence() {
 	var word uint32
 	atomic.StoreUint32(&word, 1)
@@ -185,7 +185,7 @@ func Copy(dst, src transport.Addr, n uint64) (err error) {
 //go:noinline
 func touch(b *byte) byte { return *b }
 
-// leastPage is what no page is smaller than.
+// leastPage is the size of the smallest page of any processor.
 const leastPage = 4096
 
 // Readable is a fault if n bytes at a cannot all be read.

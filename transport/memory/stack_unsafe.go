@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handlerRoom is what a signal handler of the program's may use of a goroutine's stack, and what
-// Go code may have below a thread's first entry; the frame of room.
+// handlerRoom is how much of a goroutine's stack a signal handler of the program may use, and how
+// much Go code may have below a thread's first entry; the frame of room.
 const handlerRoom = 2<<20 + 1<<18
 
 // room grows the goroutine's stack so that handlerRoom bytes are free below its caller. When they

@@ -53,8 +53,8 @@ func (l *Link) setChunks() {
 	n.Routes.Wide = flag(n.ChunkLimit > n.ChunkNarrow)
 }
 
-// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, what the
-// area has at most, and a longest message at least.
+// chunkUnits is how many units of an area to use if area bytes are wanted: a power of two, at most
+// the area's units, and at least those of a longest message.
 func chunkUnits(rings int, area uint64) uint64 {
 	units := chunkArea(rings) / layout.ChunkUnit
 	for area != 0 && units*layout.ChunkUnit > area && units/2*layout.ChunkUnit >= layout.ChunkMax {
@@ -116,7 +116,7 @@ func caches(root string) string {
 	return strings.Join(sizes, " ")
 }
 
-// head is what a short file of the kernel holds; "" if it cannot be read.
+// head is the text of a short file of the kernel; "" if it cannot be read.
 func head(name string) string {
 	b, err := os.ReadFile(name)
 	if err != nil {

@@ -19,7 +19,7 @@ type peer struct {
 	gone  bool
 	flags uint32 // of its address
 	epoch
-	// failure is why, if the peer is gone for what it wrote.
+	// failure is the reason, if the peer was given up because of words that it wrote.
 	failure error
 
 	out       segment // its segment
@@ -127,8 +127,8 @@ func (l *Link) Connect(ep transport.Endpoint, a transport.Address) error {
 	return nil
 }
 
-// settle tells C whether the owner's fast path may use p's rings. It follows every change of what
-// it looks at.
+// settle tells C whether the owner's fast path may use p's rings. It is called after every change
+// of the state that it looks at.
 func (p *peer) settle() {
 	p.node.Closed &^= layout.ClosedLink | layout.ClosedQueue
 	if p.gone || !p.announced {

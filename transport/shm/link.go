@@ -238,7 +238,7 @@ func (l *Link) Register(a transport.Addr, n uint64, _ transport.Access) (transpo
 // Deregister implements transport.Link.
 func (l *Link) Deregister(transport.Region) error { return nil }
 
-// Stats implements transport.Link. What C counted since the last call is added here.
+// Stats implements transport.Link. It adds what C counted since the last call.
 func (l *Link) Stats() *transport.Stats {
 	if v := l.node; v != nil {
 		l.stats.PacketsSent += v.PacketsSent
@@ -275,8 +275,9 @@ func (l *Link) ShareProcessors(does bool) {
 	}
 }
 
-// OrderPeers lies between a store of this process, which says that it will not look at a word, and
-// its last look at it: what a peer has stored there before it could see that is found (arm.h).
+// OrderPeers is the barrier between a store by which this process says that it will not look at a
+// word, and its last look at that word: the look sees the stores that a peer made before it could
+// see the first one (arm.h).
 func (l *Link) OrderPeers() {
 	if !node.OrderPeers(l.node) {
 		time.Sleep(node.LookAgain) // no store stays in a processor for so long

@@ -47,7 +47,7 @@ func putAll(t *testing.T, links []*Link, n uint64, data []byte) {
 	}
 }
 
-// TestMemoryOfChunks: in an all-to-all of 1 KiB each pair of tasks takes the memory of what is in
+// TestMemoryOfChunks: in an all-to-all of 1 KiB each pair of tasks takes the memory of the data in
 // flight, one page of chunks and its ring, however long that goes on. SHM_TASKS: with how many
 // tasks (128 take a minute).
 func TestMemoryOfChunks(t *testing.T) {
@@ -135,8 +135,8 @@ func burst(t *testing.T, a, b *Link, data []byte) {
 	}
 }
 
-// TestDeadPeersMemory: what a task that is gone has left in a segment goes when its slot is made
-// ready for another.
+// TestDeadPeersMemory: the memory that a dead task has left in a segment is released when its slot
+// is made ready for another.
 func TestDeadPeersMemory(t *testing.T) {
 	links := newLinks(t, 2)
 	a, b := links[0], links[1]

@@ -34,7 +34,7 @@ func (q *opList) pop() *transport.Op {
 	return op
 }
 
-// answer is what a request of the peer's still gets.
+// answer is an answer that a request of the peer still gets.
 type answer struct {
 	token   uint32
 	get     bool
@@ -53,7 +53,7 @@ func (l *Link) enqueue(p *peer, op *transport.Op) {
 	p.settle()
 }
 
-// enqueueAwaited lets what has waited for p to come go on.
+// enqueueAwaited lets operations that waited for p to come go on.
 func (l *Link) enqueueAwaited(p *peer) {
 	q := l.awaited[p.ep]
 	delete(l.awaited, p.ep)
@@ -62,7 +62,7 @@ func (l *Link) enqueueAwaited(p *peer) {
 	}
 }
 
-// giveUpAwaited ends what waits for ep to come.
+// giveUpAwaited ends operations that wait for ep to come.
 func (l *Link) giveUpAwaited(ep transport.Endpoint, err error) {
 	q := l.awaited[ep]
 	delete(l.awaited, ep)
@@ -72,7 +72,7 @@ func (l *Link) giveUpAwaited(ep transport.Endpoint, err error) {
 	}
 }
 
-// advanceQueues goes on with what waits for room.
+// advanceQueues goes on with operations and answers that wait for room.
 func (l *Link) advanceQueues() (n int) {
 	for _, p := range l.rings {
 		if p != nil && !p.gone {
@@ -174,8 +174,8 @@ func (l *Link) tellFault(p *peer, kind transport.NoticeKind, at uint64) {
 	}
 }
 
-// dropQueues ends what waits for p, or is in flight to it. A Done function may disconnect p, and so
-// call this again: each step looks at what is still there.
+// dropQueues ends operations that wait for p, or are in flight to it. A Done function may
+// disconnect p, and so call this again: each step looks at the rest anew.
 func (l *Link) dropQueues(p *peer, err error) {
 	l.queued -= len(p.answers)
 	p.answers = p.answers[:0]

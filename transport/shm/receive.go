@@ -96,8 +96,8 @@ func (l *Link) receive(p *peer, max int) (n int) {
 // stay is heed's word for a message that is left at the head of the ring.
 const stay = ^uint32(0)
 
-// heed acts on what a step has brought. It returns what became of the message: node.Left if it was
-// out of the ring before, or stay.
+// heed acts on the result of a step. It returns the outcome of the message: node.Left if it was out
+// of the ring before, or stay.
 func (l *Link) heed(p *peer, result node.Result) (took uint32) {
 	e := &l.node.Event
 	switch result {

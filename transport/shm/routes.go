@@ -45,8 +45,8 @@ var routeNames = [layout.Routes]string{layout.RoutePipeline: "pipeline",
 	layout.RouteOrigin: "origin", layout.RouteTarget: "target", layout.RouteHalves: "halves",
 	layout.RouteWide: "wide", layout.RouteString: "string", layout.RouteStreaming: "streaming"}
 
-// Routes is a table of what was found, a line for each class of lengths that was used; "" if none
-// was. Of streams are stretches (route.h).
+// Routes is a table of the times found, a line for each class of lengths that was used; "" if none
+// was. The classes of streams count stretches (route.h).
 func (l *Link) Routes() string {
 	if l.node == nil {
 		return ""

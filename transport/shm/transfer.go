@@ -21,7 +21,7 @@ const putDirectMin = 4 << 10
 // less than asking.
 const getAskMin = 4 << 10
 
-// states of OpState.Kind: what an operation does when it goes on
+// states of OpState.Kind: the next step of an operation
 const (
 	doMessages = uint8(node.InMessages)
 	doCopyTo   = transport.CopiedTo   // node.CopyTo

@@ -78,8 +78,8 @@ func TestAwaitedOperations(t *testing.T) {
 	}
 }
 
-// TestDisconnectEndsAll: what is in flight to a peer, and what waits for room in its ring, ends
-// once when it is disconnected, whatever it answers later.
+// TestDisconnectEndsAll: operations in flight to a peer, and those that wait for room in its ring,
+// end once when it is disconnected, whatever it answers later.
 func TestDisconnectEndsAll(t *testing.T) {
 	links := newLinks(t, 2)
 	l, other := links[0], links[1]

@@ -36,7 +36,7 @@ type watch struct {
 	heard  uint64 // changes whenever the peer shows that it lives
 	silent int64  // ns
 	waits  int64  // ns that a barrier has waited for it with nothing due
-	left   bool   // what waited for it has ended
+	left   bool   // the operations that waited for it have ended
 	sent   uint64 // messages in chunks, at the latest look
 	unused int64  // ns since then
 }
@@ -119,7 +119,8 @@ func (l *Link) lookAt(p *peer, gap int64) {
 	}
 }
 
-// hasLeft ends what waits for a peer that has closed its link, once its last messages are here.
+// hasLeft ends operations that wait for a peer that has closed its link, once its last messages are
+// here.
 func (l *Link) hasLeft(p *peer) {
 	if !node.IsOver(l.node, p.ring) {
 		l.lookSoon = true // they come first

@@ -20,7 +20,7 @@ const (
 	DeadAdapter             // A's end of Path neither sends nor receives
 	DeadNetwork             // Path carries nothing for anybody
 	Alone                   // nothing passes between A and anybody
-	Asleep                  // A does not get the processor; what arrives waits at its socket
+	Asleep                  // A does not get the processor; packets wait at its socket
 	Stuffed                 // A's socket takes nothing to send
 	Narrow                  // Path takes no packet longer than MTU
 	kinds

@@ -30,7 +30,7 @@ func TestGenerations(t *testing.T) {
 			for i := range links {
 				if links[i] != nil {
 					ghosts += links[i].Stats().GhostPackets
-					links[i].Machine.Close() // not Abandon: what waits at the socket stays there
+					links[i].Machine.Close() // not Abandon: packets at the socket stay there
 				}
 				l, err := NewLink(net.Node(i), sc.Config(i))
 				if err != nil {

@@ -16,7 +16,7 @@ type Way struct {
 	DelayMin  time.Duration // of a packet on its way; the spread between the two reorders
 	DelayMax  time.Duration
 	Rate      int  // bytes a second that leave a task's adapter, and that enter one; 0: no limit
-	Queue     int  // bytes that may wait in front of each of these; what comes then is dropped
+	Queue     int  // bytes that may wait in front of each of these; further packets are dropped
 	MTU       int  // longer packets vanish, both ways; 0: no limit
 	Tells     bool // their sender's kernel learns of it, as from a router
 }
@@ -25,7 +25,7 @@ type Way struct {
 type line struct {
 	way   *Way
 	cut   int  // disturbances that break it
-	mtu   int  // what a disturbance has made of MTU; 0: nothing
+	mtu   int  // the MTU under a disturbance; 0: there is none
 	tells bool // it tells
 	told  int  // the MTU that the sender's kernel learned last; 0: none
 }

@@ -15,8 +15,8 @@ type Link struct {
 	*udp.Machine
 	node   *Node
 	closed bool
-	// what the network had taken from the node, and given to it, when this link began, and what
-	// in its time
+	// packets that the network had taken from the node, and given to it, when this link began,
+	// and since
 	sentBefore, gotBefore, sent, got int
 }
 

@@ -7,7 +7,7 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// note writes a line about packet i to the log: what became of it, or "" if it goes its way.
+// note writes a line about packet i to the log: its fate, or "" if it goes its way.
 func (s *Net) note(fate string, i int32) {
 	if s.log == nil {
 		return

@@ -14,7 +14,7 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// Counts is what the network did with packets.
+// Counts are the network's counts of packets.
 type Counts struct {
 	Sent       int // taken from machines
 	Parts      int // of these, parts of others that would have been too long
@@ -97,14 +97,15 @@ func address(i int, path udp.Path) netip.AddrPort {
 // Now is the virtual time, in nanoseconds.
 func (s *Net) Now() int64 { return s.now }
 
-// Random is the network's own source; what a test draws from it changes the rest of the run.
+// Random is the network's own source; each number that a test draws from it changes the rest of the
+// run.
 func (s *Net) Random() *rand.Rand { return s.random }
 
 // Node is the place of task i.
 func (s *Net) Node(i int) *Node { return s.nodes[i] }
 
-// Err is what went wrong in the network itself: a timer that is always due, a packet sent to an
-// address of another path.
+// Err is a fault of the network itself: a timer that is always due, a packet sent to an address of
+// another path.
 func (s *Net) Err() error { return s.err }
 
 func (s *Net) fail(format string, a ...any) {
@@ -241,8 +242,8 @@ func (n *Node) Attach(turn func(), next func() int64) {
 	n.turn, n.next, n.dirty = turn, next, true
 }
 
-// Detach: nothing runs here any more, and what waits at the socket is lost unless keep is set, as
-// if somebody else had opened it at once.
+// Detach: nothing runs here any more, and packets that wait at the socket are lost unless keep is
+// set, as if another process had opened it at once.
 func (n *Node) Detach(keep bool) {
 	n.turn, n.next, n.onPath, n.due, n.dirty = nil, nil, nil, math.MaxInt64, false
 	for !keep && n.waiting() > 0 {

@@ -188,7 +188,7 @@ func TestToldOfAdapters(t *testing.T) {
 	}
 }
 
-// TestGatheredMemory: what a task writes again before Push is found out.
+// TestGatheredMemory: memory that a task writes again before Push is found out.
 func TestGatheredMemory(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		s, got := wires(t, 2, Way{})
@@ -230,7 +230,8 @@ func TestBottleneck(t *testing.T) {
 	}
 }
 
-// TestSocketOverflow: what a task does not take in time is lost beyond the socket's buffer.
+// TestSocketOverflow: packets that a task does not take in time are lost beyond the socket's
+// buffer.
 func TestSocketOverflow(t *testing.T) {
 	s, got := wires(t, 2, Way{})
 	s.Happen = func(int32) {}

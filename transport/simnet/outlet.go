@@ -77,8 +77,8 @@ func isPart(b []byte) bool {
 	return kind == wire.KindData && len(b) > wire.HeaderSize && b[wire.HeaderSize] == wire.PartID
 }
 
-// PathMTU implements udp.MTUSource. The kernel does not forget within a run: what it says may be
-// long over.
+// PathMTU implements udp.MTUSource. The kernel does not forget within a run: its MTU may be long
+// out of date.
 func (n *Node) PathMTU(path udp.Path, to netip.AddrPort) int {
 	target := n.net.owner(to)
 	if target == nil {

@@ -1,7 +1,7 @@
 package simnet
 
 // event is something that will happen: a packet arrives (what >= 0, its number in Net.packets), or
-// what a test or a disturbance asked for (what < 0).
+// an event that a test or a disturbance asked for (what < 0).
 type event struct {
 	at     int64
 	serial uint32 // of events at one time the earlier made comes first

@@ -37,7 +37,7 @@ func (s *run) restart() {
 	for to := range k.pending {
 		s.forget(i, to)
 	}
-	k.life++ // before the link ends: what it completes now is nobody's business
+	k.life++ // before the link ends: operations that it completes now do not count
 	k.away = true
 	s.retire(i)
 	dead := between(s.random, 100*time.Microsecond, 100*time.Millisecond)

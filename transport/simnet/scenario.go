@@ -206,7 +206,7 @@ func (sc *Scenario) drawTraffic(r *rand.Rand) {
 	}
 }
 
-// calm makes a network that loses nothing: what is to be seen there at once must not hide behind
+// calm makes a network that loses nothing: faults that show there at once must not hide behind
 // retransmissions.
 func (sc *Scenario) calm() {
 	for i := range sc.Ways {

@@ -67,7 +67,7 @@ type simTask struct {
 	view    []int // by task: the life of it that this one's session is with
 	pending []fifo
 	waiting int   // fragments in pending
-	sendMax []int // for each task, what goes to it in one packet; 0: what the link takes
+	sendMax []int // for each task, bytes that go to it in one packet; 0: as the link takes
 	away    bool  // dead, not yet restarted
 	leftAt  int64
 }

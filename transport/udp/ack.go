@@ -110,14 +110,14 @@ func (m *Machine) Sends(ep transport.Endpoint) int {
 func (s *sender) flush(now int64, op *transport.Op) {
 	w := &s.window
 	if last := w.Last(); last != nil {
-		last.Shut() // what is sent later is not the flush's business
+		last.Shut() // packets sent later do not matter to the flush
 	}
 	op.Link.Mark = uint64(w.End())
 	s.flushes.add(op, nil)
 	if s.p.session.state != open {
 		s.p.session.greet(now)
 	} else if w.Unsent() == 0 {
-		for i := range s.p.paths.Len() { // ask for what is in flight, unless its last packet did
+		for i := range s.p.paths.Len() { // ask, unless the last packet in flight did
 			if r := s.p.paths.At(i); r.InFlight() > 0 && !r.AwaitsAck() {
 				s.Ask(r, now)
 			}

@@ -411,7 +411,7 @@ func TestMissingIsToldSoon(t *testing.T) {
 	}
 }
 
-// TestEnormousBuffer: what a peer says of its sockets, up to the largest number, makes no window
+// TestEnormousBuffer: the buffer size that a peer states, up to the largest number, makes no window
 // that lets nothing through, however wide an int is.
 func TestEnormousBuffer(t *testing.T) {
 	p := newPair(t, 2, nil)

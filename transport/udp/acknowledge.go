@@ -6,7 +6,7 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// pending is what has been received and not yet acknowledged.
+// pending are packets received and not yet acknowledged.
 type pending struct {
 	ackCount int   // packets
 	ackDue   int64 // when they must be acknowledged; 0: there are none

@@ -90,7 +90,7 @@ func TestReplay(t *testing.T) {
 		}
 		p.pass(50 * time.Millisecond)
 		p.want("messages", got, 20)
-		p.lose = func(int, []byte) bool { return true } // what they answer goes nowhere
+		p.lose = func(int, []byte) bool { return true } // their answers go nowhere
 		for i := range seen {
 			f := seen[(i*7)%len(seen)]
 			for j := range p.ms {
@@ -169,8 +169,8 @@ func TestDisagreement(t *testing.T) {
 	p.want("ghosts", int(p.ms[0].Stats().GhostPackets), 1)
 }
 
-// TestLevelMACFault: at mac borrowed data is read before it goes; what cannot be read ends the
-// operation, not the session.
+// TestLevelMACFault: at mac borrowed data is read before it is sent; data that cannot be read ends
+// the operation, not the session.
 func TestLevelMACFault(t *testing.T) {
 	p := newPair(t, 2, atLevel(wire.LevelMAC))
 	p.meet()

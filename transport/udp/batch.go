@@ -29,7 +29,7 @@ type Bounce = medium.Bounce
 type batch struct {
 	out      Outlet
 	gatherer Gatherer   // out, if it is one
-	packets  []gathered // what the gatherer has, in its order
+	packets  []gathered // packets that the gatherer has, in its order
 	number   uint64     // flushes so far, and 1
 	alone    bool       // the packets that may go now are one
 }

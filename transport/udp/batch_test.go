@@ -151,7 +151,7 @@ func TestBurstMemory(t *testing.T) {
 				p.push()
 			case 1, 2:
 				p.deliver(r.IntN(2))
-			case 3, 4: // what is sent again now is acknowledged before it goes
+			case 3, 4: // a packet resent now is acknowledged before it goes
 				p.now += int64(time.Duration(r.IntN(8)) * time.Millisecond)
 				p.ms[1].OnTimeout(p.now, true)
 				p.ms[0].OnTimeout(p.now, true)

@@ -248,7 +248,7 @@ func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
 	ended := endless(&stop, func() { ls[1].Progress(16) })
 	from := userMemory(b, message)
 	hdr := make([]byte, 40)
-	// as with the bare sockets, what waits is the flow control alone, not each message
+	// as with the bare sockets, only the flow control waits, not each message
 	var ops [64]transport.Op
 	var borrowed [len(ops)]bool
 	for i := range ops {
@@ -283,7 +283,7 @@ func benchLinkStream(b *testing.B, message, piece int, set func(int, *Config)) {
 	closeAll(b, ls)
 }
 
-// BenchmarkLoss is BenchmarkStream with datagrams lost at random, both ways: what is left of the
+// BenchmarkLoss is BenchmarkStream with datagrams lost at random, both ways: the remaining
 // bandwidth.
 func BenchmarkLoss(b *testing.B) {
 	const message = 1 << 20

@@ -84,9 +84,9 @@ func isLone(peers []*peer, b *batch) bool {
 }
 
 // Reserve is the end of the packet for ep that is held, so that its owner writes messages behind
-// those that are in it, in the form of package wire: tail has no bytes and room for what may
-// follow, messages is how many. 0: there is no such packet. The owner calls Commit before it calls
-// anything else here. The last message that fits is left to Send: with it the packet goes.
+// those that are in it, in the form of package wire: tail has no bytes and room for the messages
+// that may follow, messages is how many. 0: there is no such packet. The owner calls Commit before
+// it calls anything else here. The last message that fits is left to Send: with it the packet goes.
 func (m *Machine) Reserve(ep transport.Endpoint) (tail []byte, messages int) {
 	p := m.connected(ep)
 	if p == nil || !p.sender.coalesced.held || p.session.state != open ||

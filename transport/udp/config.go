@@ -19,7 +19,7 @@ type Local struct {
 	Device string
 }
 
-// Config is what a Link must know. Zero values mean the defaults of params.go where there is one.
+// Config has the settings of a Link. Zero values mean the defaults of params.go where there is one.
 type Config struct {
 	Locals []Local         // this task's addresses, 1 to MaxPaths
 	Clock  transport.Clock // of the Link, not the Machine; nil: the monotonic clock
@@ -51,8 +51,8 @@ type Config struct {
 	// itself.
 	Round uint32
 
-	// bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: what
-	// the path takes in one piece
+	// bytes of a datagram, MinPacketSize to 65536, of which wire.MaxDatagram are sent; 0: as
+	// many as the path takes in one piece
 	PacketSize int
 	// Discover: each path's packet size is found, PacketSize at the most; packets may not be
 	// cut on their way. Else PacketSize is that of all. New sets it if PacketSize is 0.

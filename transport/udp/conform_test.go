@@ -52,7 +52,7 @@ func factory(set func(int, *Config)) conform.Factory {
 
 func TestConform(t *testing.T) { conform.Run(t, factory(nil)) }
 
-// Every packet small, nothing copied but what must be, few buffers: the other ways through Send.
+// Every packet small, as little copied as possible, few buffers: the other ways through Send.
 func TestConformSmallPackets(t *testing.T) {
 	conform.Run(t, factory(func(_ int, c *Config) {
 		c.PacketSize = MinPacketSize

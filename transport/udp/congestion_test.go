@@ -52,8 +52,8 @@ func TestRandomLoss(t *testing.T) {
 	}
 }
 
-// Many origins that send to one target through one bottleneck share it, and little of what they
-// send is sent in vain.
+// Many origins that send to one target through one bottleneck share it, and few of their packets
+// are sent in vain.
 func TestBottleneck(t *testing.T) {
 	for name, way := range map[string]simLink{"gigabit": gigabit(),
 		"shallow": {delay: 20 * time.Microsecond, rate: 1250e6, queue: 100e3}, "far": far()} {
@@ -90,7 +90,7 @@ func TestBottleneck(t *testing.T) {
 				"%s, %d origins: %.2f of the path, %.2f of what was sent, least share / most %.2f",
 				name, origins, good, useful, float64(least)/float64(most))
 			enough := 0.8
-			if name == "far" { // the smallest buffer is a sixth of what is on the way there
+			if name == "far" { // the smallest buffer is a sixth of the bytes on the way
 				enough = 0.1
 			}
 			if good < enough || useful < 0.8 || float64(least) < 0.2*float64(most) {

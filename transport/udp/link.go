@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// socketBuffer is what the kernel is asked for, each way; it gives what net.core.rmem_max
-	// and wmem_max allow.
+	// socketBuffer is asked of the kernel, each way; it gives as much as net.core.rmem_max and
+	// wmem_max allow.
 	socketBuffer = 4 << 20
-	// lateTime: a task with several sockets that did not look at them for so long, in
+	// lateTime: a task with several sockets that did not look at them for this long, in
 	// nanoseconds, because it computed or did not get the processor, asks all of them and takes
-	// in what has come. Longer than some turns that find nothing.
+	// in their packets. Longer than some turns that find nothing.
 	lateTime = int64(100 * time.Microsecond)
 	// lingerMax bounds Close, in nanoseconds: a little more than all close notices take.
 	lingerMax = int64(70 * time.Millisecond)
@@ -40,7 +40,7 @@ type Link struct {
 
 	gathered int                      // packets that the sockets hold back since the last Push
 	holding  uint                     // which sockets do: a bit each
-	bounces  []Bounce                 // what Push returned last
+	bounces  []Bounce                 // the last result of Push
 	changed  func(i int, usable bool) // pathChanged
 }
 

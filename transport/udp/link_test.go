@@ -413,8 +413,7 @@ func TestTwoAddresses(t *testing.T) {
 	closeAll(t, ls)
 }
 
-// A task that was away takes in what has come to all its sockets at once, whichever was used
-// before.
+// A task that was away takes in the packets at all its sockets at once, whichever was used before.
 func TestLateTaskReadsAllSockets(t *testing.T) {
 	memory.Guard()
 	ls := links(t, 2, func(_ int, c *Config) {

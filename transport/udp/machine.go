@@ -58,7 +58,7 @@ type Machine struct {
 	pool       recovery.Pool
 	wholes     packet.Blocks // for received packets that come in parts
 	done       opList        // operations that are over, their Done not yet called
-	msg        transport.Msg // what a handler sees
+	msg        transport.Msg // the message that a handler sees
 	coalescing coalescing
 	batch      batch
 	leaving    bool    // Leave was called

@@ -40,7 +40,8 @@ func TestMemoryOfPeers(t *testing.T) {
 	}
 }
 
-// A peer that this task has talked to costs what is under way to it and a small constant.
+// A peer that this task has talked to costs the memory of the packets under way to it and a small
+// constant.
 func TestMemoryOfSessions(t *testing.T) {
 	if !heap.Alone(t) {
 		return

@@ -15,7 +15,7 @@ import (
 // packet was lost; and black holes, which swallow long packets and tell nobody. After each pause
 // the kernel's word is taken anew, in case the path takes more again.
 type pathMTU struct {
-	size     int    // bytes of a datagram; what is longer is cut again
+	size     int    // bytes of a datagram; longer packets are cut again
 	askedAt  int64  // when the kernel was asked last
 	losses   int    // rounds in a row in which long packets were lost and none as long arrived
 	shortest int    // the length of the shortest of these
@@ -90,7 +90,7 @@ func (s *sender) learnMTUs(now int64) {
 	s.fit()
 }
 
-// known is what the kernel knows of r; what may be tried if that is nothing.
+// known is the packet size of r that the kernel knows; if it knows none, the size to try.
 func (s *sender) known(r *paths.Path) int {
 	if s.m.mtus != nil {
 		if n := s.m.mtus.PathMTU(Path(r.Number()), r.Addr()); n > 0 {
@@ -176,7 +176,7 @@ func (s *sender) cut(k *recovery.Packet) *recovery.Packet {
 		return part
 	}
 	s.window.Repush(k)
-	for op := s.flushes.first; op != nil; op = op.Link.Next { // it waits for what is left, too
+	for op := s.flushes.first; op != nil; op = op.Link.Next { // it waits for the rest, too
 		op.Link.Mark = uint64(s.window.End())
 	}
 	s.flushSeq = s.window.End()

@@ -13,7 +13,7 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// PathMTU implements MTUSource: what routers of the simNet have said.
+// PathMTU implements MTUSource: the MTU that routers of the simNet have reported.
 func (o linkOutlet) PathMTU(path Path, to netip.AddrPort) int {
 	ip := to.Addr().As4()
 	return o.r.links[ip[3]][path].told
@@ -58,8 +58,8 @@ func (r *simNet) moves(count, most int, told *int) time.Duration {
 	return d
 }
 
-// A router takes less than the interface, and says so: what was cut already arrives, and what
-// follows is as long as passes, also of tasks that meet later.
+// A router takes less than the interface, and says so: packets cut already arrive, and later
+// packets are as long as passes, also those of tasks that connect later.
 func TestTold(t *testing.T) {
 	way := gigabit()
 	way.mtu, way.tells = 1372, true
@@ -186,7 +186,7 @@ func TestLossIsNotLength(t *testing.T) {
 	}
 }
 
-// Two paths, one of them narrow: packets are as long as both take; what was cut before goes by the
+// Two paths, one of them narrow: packets are as long as both take; packets made before go by the
 // narrow one in parts.
 func TestNarrowBesideWide(t *testing.T) {
 	narrow := gigabit()
@@ -296,8 +296,8 @@ func TestRecut(t *testing.T) {
 	}
 }
 
-// Memory that is gone when some parts have left: the operation fails, the message is not delivered,
-// and what follows is.
+// Memory that is gone when some parts have left: the operation fails, its message is not delivered,
+// and the next messages are.
 func TestRecutFault(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.Discover, c.CopyMax = true, 512 })
 	p.meet()

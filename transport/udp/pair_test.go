@@ -18,7 +18,7 @@ type pair struct {
 	t      testing.TB
 	now    int64
 	ms     []*Machine
-	wires  [][]datagram // by sender: what is on its way
+	wires  [][]datagram // by sender: packets on their way
 	lose   func(from int, b []byte) bool
 	full   []bool
 	failed []string

@@ -11,7 +11,7 @@ import (
 // Limits that the LAPI guide fixes or gives defaults for (Appendix D, LAPI_Qenv).
 const (
 	// MaxPacketsOut is how many packets to one peer may be in flight: LAPI_Qenv MAX_PKTS_OUT. A
-	// packet in this sense is what is handed to the kernel at once: burstBytes, in as many
+	// packet in this sense is the data handed to the kernel at once: burstBytes, in as many
 	// datagrams as the packet size makes of it.
 	MaxPacketsOut = 64
 	// ShortData is up to how many bytes of data a message waits for others in its packet.
@@ -41,7 +41,7 @@ const (
 
 // Our own choices. Those of one mechanism stand beside it, in the packages of internal.
 const (
-	// burstBytes is what the kernel takes at once, of one or of many datagrams.
+	// burstBytes is how much the kernel takes at once, in one or in many datagrams.
 	burstBytes = 1 << 16
 	// mostPackets may be in flight to one peer, however small they are. Enough for 1.4 MiB in
 	// Ethernet's packets.

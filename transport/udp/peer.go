@@ -12,7 +12,7 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// peer is one other task. It joins the owners of what is known of it, and has no mechanism itself.
+// peer is one other task. It joins the parts that own its state, and has no mechanism itself.
 type peer struct {
 	m        *Machine
 	ep       transport.Endpoint

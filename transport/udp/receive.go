@@ -10,8 +10,8 @@ import (
 )
 
 // The way of a packet in, from top to bottom. OnPacket finds out whether it is genuine (admit.go)
-// and what it is. Every packet acknowledges (ack.go). onData takes in the number of one with
-// messages, offer gives them to their handlers, and conclude says to the origin what became of them
+// and its kind. Every packet acknowledges (ack.go). onData takes in the number of one with
+// messages, offer gives them to their handlers, and conclude reports their outcome to the origin
 // (acknowledge.go).
 
 // receiver is the receiving half of a peer.
@@ -184,7 +184,7 @@ func (c *receiver) conclude(now int64, r *paths.Path, h *wire.Header, accepted b
 	c.acknowledge(now, r, flags)
 }
 
-// drop forgets what came in part, and what is to be acknowledged.
+// drop forgets packets that came in part, and pending acknowledgements.
 func (c *receiver) drop() {
 	c.pending = pending{listed: c.pending.listed}
 	c.accepted = nil

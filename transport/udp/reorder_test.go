@@ -22,7 +22,7 @@ func TestJitter(t *testing.T) {
 				loss, rate/float64(way.rate), again)
 			least := 0.8
 			if spread >= time.Millisecond {
-				least = 0.2 - 5*loss // what is found to be late is not sent in vain for long
+				least = 0.2 - 5*loss // late packets are not resent in vain for long
 			}
 			if again > 0.03+1.5*loss || rate < least*float64(way.rate) {
 				t.Errorf("%s, loss %.2f: %.2f of the path, %.3f sent again", name, loss,

@@ -32,7 +32,7 @@ type sender struct {
 
 // packetLimits are for new packets.
 type packetLimits struct {
-	size         int // bytes: what all paths take
+	size         int // bytes: a size that all paths take
 	mostInFlight int // packets, on all paths
 }
 
@@ -131,7 +131,7 @@ func (s *sender) hasRoom() bool {
 	return s.window.Unsent() < limit && s.window.HasNumber()
 }
 
-// pump transmits what the windows allow: what is lost first, then what waits.
+// pump transmits as the windows allow: lost packets first, then those that wait.
 func (s *sender) pump(now int64) {
 	if s.p.session.state != open {
 		return

@@ -378,7 +378,8 @@ func TestLastAcknowledgementLost(t *testing.T) {
 	}
 }
 
-// A peer that left in good order is no failure; what it no longer took is dropped, and fails.
+// A peer that left in good order is no failure; messages that it did not take are dropped, and
+// fail.
 func TestPeerLeft(t *testing.T) {
 	p := newPair(t, 2, func(_ int, c *Config) { c.Timeout = time.Second })
 	p.meet()

@@ -29,7 +29,7 @@ func (b bottleneck) way(jitter bool) simLink {
 	return w
 }
 
-// shares is what comes of flows that share a bottleneck.
+// shares is the result of flows that share a bottleneck.
 type shares struct {
 	used  float64 // of the rate, by packets that came for the first time
 	lost  float64 // of the packets sent
@@ -41,7 +41,7 @@ func (s shares) String() string {
 		100*s.lost, s.least)
 }
 
-// isGood is what is asked of a congestion law.
+// isGood has the requirements on a congestion law.
 func (s shares) isGood() bool { return s.used >= 0.9 && s.lost <= 0.01 && s.least >= 0.5 }
 
 // share starts the flows within 50 ms, lets settle pass, and measures for d. Each flow has a

@@ -173,7 +173,7 @@ func TestStrandedGoAgain(t *testing.T) {
 	s.feed()
 	inFlight := failed.InFlight()
 	r.silence(1, int(failed.Number()), true)
-	for i := range r.queue { // what is on its way is lost, too
+	for i := range r.queue { // packets on their way are lost, too
 		if uint8(r.queue[i].path) == failed.Number() {
 			r.queue[i].to = 0
 		}

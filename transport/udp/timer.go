@@ -61,8 +61,8 @@ func (m *Machine) Slept(d int64) {
 	}
 }
 
-// Check runs the acknowledge and retransmit logic now: every delayed acknowledgement goes, and what
-// is older than a round trip allows is sent again, whatever the backoff says.
+// Check runs the acknowledge and retransmit logic now: every delayed acknowledgement goes, and
+// packets older than a round trip allows are resent, whatever the backoff says.
 func (m *Machine) Check(now int64) { m.timers.run(now, true, true) }
 
 // run looks at each active peer. Callbacks may add peers meanwhile.

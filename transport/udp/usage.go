@@ -1,6 +1,6 @@
 package udp
 
-// Usage is what a Machine holds at the moment, for tests and diagnosis.
+// Usage is the memory that a Machine holds at the moment, for tests and diagnosis.
 type Usage struct {
 	Packets           int // between Send and their acknowledgement
 	MostPackets       int // that there may be

@@ -10,7 +10,7 @@ import (
 // PortsMax is how many ports a link may be over.
 const PortsMax = wire.PortsMax
 
-// Config is what a Link is made of.
+// Config has the settings and parts of a Link.
 type Config struct {
 	Adapter ibv.Device // the Link closes it
 	// More are further ports of this task, of the same adapter or of others, PortsMax with
@@ -18,7 +18,7 @@ type Config struct {
 	// when that fails. The Link closes them.
 	More []ibv.Device
 	Task int // this task; its peers give it as Endpoint to Connect
-	// Key is the job's: it proves Hellos. Without one, what proves them are the addresses.
+	// Key is the job's: it proves Hellos. Without one, the addresses prove them.
 	Key   []byte
 	Clock transport.Clock // nil: the system's
 	// Timeout is how long a peer may be silent, in nanoseconds, while something waits for it;

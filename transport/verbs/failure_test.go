@@ -49,7 +49,7 @@ func userMemory(t testing.TB, n int) []byte {
 	return b
 }
 
-// close closes all links; the fake panics at what is left open.
+// close closes all links; the fake panics if anything is left open.
 func (n *net) close(t testing.TB) {
 	t.Helper()
 	for _, l := range n.links {
@@ -383,7 +383,7 @@ func TestKilled(t *testing.T) {
 	n.close(t)
 }
 
-// TestPortReturns: a port is down for a while; what was sent meanwhile arrives.
+// TestPortReturns: a port is down for a while; messages sent meanwhile arrive.
 func TestPortReturns(t *testing.T) {
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.sendNumbers(t, 200, func(i int) {

@@ -9,11 +9,11 @@ import (
 
 // Sizes, in bytes.
 const (
-	// bulkMin is from where on puts and gets are RDMA: what the three packets for the key cost
-	// is then less than what copies would.
+	// bulkMin is the length from which puts and gets are RDMA: then the three packets for the
+	// key cost less than copies.
 	bulkMin = 16 << 10
-	// keyMax is what one key gives access to, and so what is registered at a time: a longer
-	// transfer goes on with another (guide, Chapter 13).
+	// keyMax is the memory that one key gives access to, and so the most that is registered at
+	// a time: a longer transfer goes on with another (guide, Chapter 13).
 	keyMax = 32 << 20
 )
 

@@ -11,7 +11,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// peer is what the link keeps of a task that it has talked to.
+// peer is the link's state of a task that it has talked to.
 type peer struct {
 	link    *Link
 	ep      transport.Endpoint
@@ -22,7 +22,8 @@ type peer struct {
 	queued  bool // in Link.active
 	starved bool // in Link.starved
 
-	// What C also uses: the numbers of packets, credits, the ring of packets that were sent.
+	// Fields that C also uses: the numbers of packets, credits, the ring of packets that were
+	// sent.
 	window.Window
 	noted bool // in Link.pending
 

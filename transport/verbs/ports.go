@@ -42,7 +42,7 @@ func (w watcher) Ghost()            { w.l.stats.GhostPackets++ }
 
 func (w watcher) Gone(pt *paths.Port) { w.l.transfers.Lose(pt.Number()) }
 
-// AllGone: all ends, but what the spare carrier reaches.
+// AllGone: all peers end, but those that the spare carrier reaches.
 func (w watcher) AllGone() {
 	for _, p := range w.l.peers {
 		if !p.gone && !p.routes.Sparable() {

@@ -27,7 +27,7 @@ func (q *queue) receive(b []byte, taken int) {
 	p.arrived(&h, b, taken)
 }
 
-// arrived takes in what a packet says.
+// arrived takes in a packet's header.
 func (p *peer) arrived(h *wire.Head, b []byte, taken int) {
 	l := p.link
 	l.stats.PacketsReceived++
@@ -40,7 +40,7 @@ func (p *peer) arrived(h *wire.Head, b []byte, taken int) {
 		l.stats.AcksReceived++
 		return
 	}
-	if !p.Window.Take(h.Number) { // no queue pair does that, and none sends what was received
+	if !p.Window.Take(h.Number) { // no queue pair does that, and none resends received packets
 		p.lost(transport.ErrUnreachable)
 		return
 	}

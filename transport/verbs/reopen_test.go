@@ -18,7 +18,7 @@ type plugs struct {
 	n       *net
 	out     map[[2]int]bool         // by task and port
 	pulled  map[[2]int]*fake.Device // the latest likewise
-	failing string                  // with failures, what the next adapter cannot do
+	failing string                  // with failures, the abilities that the next adapter lacks
 	fails   int
 	asked   int
 	returns int // looks in vain until all is plugged in again; 0: when a test says so
@@ -328,7 +328,7 @@ func TestReopenRefused(t *testing.T) {
 		t.Fatalf("reported: %+v", reported)
 	}
 	most := s.n.fabric.Info.MaxMessage
-	for range 2 { // what was used meanwhile, it tells anew
+	for range 2 { // it reports anew the ports that were used meanwhile
 		reported, s.asked = nil, 0
 		s.n.fabric.Info.MaxMessage = most / 2
 		s.plug(0, 1)

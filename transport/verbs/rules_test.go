@@ -78,8 +78,8 @@ func TestFlushWaitsForPuts(t *testing.T) {
 	}
 }
 
-// TestFlushAsksOnce: two flushes of the same packets are one question, and a flush of what the peer
-// has accepted is none.
+// TestFlushAsksOnce: two flushes of the same packets are one question, and a flush of packets that
+// the peer has accepted is none.
 func TestFlushAsksOnce(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
 	n.sendNumbers(t, 1, func(int) {})
@@ -256,8 +256,8 @@ func TestRDMAIsCounted(t *testing.T) {
 	n.close(t)
 }
 
-// TestRDMAAgain: what a queue pair had under way when it failed is done again over the next, all of
-// it and once: put and get, at each of some requests.
+// TestRDMAAgain: requests that a queue pair had under way when it failed are done again over the
+// next, all of them and once: put and get, at each of some requests.
 func TestRDMAAgain(t *testing.T) {
 	const size, piece = 1 << 16, 1 << 12
 	for _, get := range []bool{false, true} {
@@ -297,7 +297,7 @@ func TestRDMAAgain(t *testing.T) {
 	}
 }
 
-// TestArmLooksAgain: what came before the adapter was armed is work.
+// TestArmLooksAgain: a packet that came before the adapter was armed is work.
 func TestArmLooksAgain(t *testing.T) {
 	n := newNet(t, 2, 1, nil)
 	n.sendNumbers(t, 1, func(int) {})
@@ -417,9 +417,9 @@ func TestNonsense(t *testing.T) {
 	n.close(t)
 }
 
-// TestCallsPerMessage: what a short message costs, in calls of the adapter and in completions. There
-// and back each is one request, which brings the credit along; receive buffers go back many at a
-// time, and few sends make a completion.
+// TestCallsPerMessage: the cost of a short message, in calls of the adapter and in completions.
+// There and back each is one request, which brings the credit along; receive buffers go back many
+// at a time, and few sends make a completion.
 func TestCallsPerMessage(t *testing.T) {
 	const rounds = 800
 	n := newNet(t, 2, 1, nil)

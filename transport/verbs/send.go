@@ -35,7 +35,7 @@ func (p *peer) transmit(k wire.Kind, id transport.MsgID, header []byte, data tra
 	l := p.link
 	if !p.Room(k != wire.KindCredit) {
 		p.Window.Starve(true)
-		return transport.ErrBusy // what comes from the peer, or from the adapter, attends to p
+		return transport.ErrBusy // p is looked at when the peer or the adapter brings something
 	}
 	s, ok := l.sendSlot()
 	if !ok {
@@ -91,7 +91,7 @@ func (l *Link) feed() {
 	l.starved, l.shared.Starved = l.starved[:0], 0
 }
 
-// post gives the adapter what it does not have yet of p's packets.
+// post gives the adapter those of p's packets that it does not have yet.
 func (p *peer) post() {
 	l := p.link
 	for p.Works() {

@@ -12,7 +12,7 @@ import (
 // and changes it as the link would. So a call of the link's finds all that C did, and has only to
 // collect what follows from it. Under the owner's lock, as everything.
 
-// sharing is what the link shares with C.
+// sharing is the state that the link shares with C.
 type sharing struct {
 	link    *Link
 	shared  *layout.VerbsLink
@@ -124,7 +124,7 @@ func (p *peer) collect() {
 	if failed {
 		p.queue.fail()
 	}
-	p.post() // what waited for more messages
+	p.post() // the packet that waited for more messages
 }
 
 // CollectOwners gives the owner what C has noted for it of each peer, which the owner clears.

@@ -15,7 +15,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// usedByC is an adapter that C could use; what C does the tests here do in its place.
+// usedByC is an adapter that C could use; the tests here do C's work in its place.
 type usedByC struct{ *fake.Device }
 
 func (usedByC) Native() {}
@@ -96,7 +96,7 @@ func parts(numbers ...byte) (b []byte) {
 }
 
 // TestOpenPacket: a packet that C has left open for more messages goes with the next entry, before
-// what follows it, and holds several messages in order.
+// later packets, and holds several messages in order.
 func TestOpenPacket(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l, p := n.links[0], n.links[0].peers[1]
@@ -294,7 +294,7 @@ func TestFlushOfC(t *testing.T) {
 	n.close(t)
 }
 
-// TestTakeHandled: what C has taken, and its handler refuses, is offered again.
+// TestTakeHandled: a message that C has taken, and its handler refuses, is offered again.
 func TestTakeHandled(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l := n.links[1]
@@ -392,8 +392,8 @@ func TestBusyForC(t *testing.T) {
 	n.close(t)
 }
 
-// TestCompletionsOfC: what C has taken from the adapter and left is taken before what follows, and
-// keeps a thread from sleeping.
+// TestCompletionsOfC: completions that C has taken from the adapter and left are taken before later
+// ones, and keep a thread from sleeping.
 func TestCompletionsOfC(t *testing.T) {
 	n := newNetForC(t, []int{0, 0}, nil)
 	l := n.links[1]

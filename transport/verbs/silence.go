@@ -23,7 +23,7 @@ type Silence struct {
 	Reason error
 }
 
-// silence is what is kept of a peer for that.
+// silence is the state of a peer for that.
 type silence struct {
 	since    int64 // when the Hellos of this handshake began
 	reported bool  // Config.Unanswered was called

@@ -13,7 +13,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// silenceCase is one reason why a peer does not answer, and what is reported of it.
+// silenceCase is one reason why a peer does not answer, and the report of it.
 type silenceCase struct {
 	ports  int // of each task beside its first
 	before func(n *net)

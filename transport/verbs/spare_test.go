@@ -231,8 +231,8 @@ func testLastAdapterFails(t *testing.T, name string, side int) {
 	n.close(t)
 }
 
-// TestSleepBesideSpare: what the carrier has brought keeps its task awake; a task that sleeps wakes
-// to look for an adapter's way.
+// TestSleepBesideSpare: packets that the carrier has brought keep its task awake; a task that
+// sleeps wakes to look for an adapter's way.
 func TestSleepBesideSpare(t *testing.T) {
 	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.devices[0].Cut(n.devices[1], true)
@@ -413,8 +413,8 @@ func TestSpareMoves(t *testing.T) {
 	_, _ = dead.Close(), deadCarrier.Close()
 }
 
-// TestCarrierGoesOn: what the carrier brings when the link over it is closed touches no memory that
-// the link had.
+// TestCarrierGoesOn: packets that the carrier brings when the link over it is closed touch no
+// memory that the link had.
 func TestCarrierGoesOn(t *testing.T) {
 	n := newSpareNet(t, []int{0, 0}, 1, 0, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })
 	n.devices[1].Vanish()

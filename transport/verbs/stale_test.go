@@ -53,7 +53,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestLimit: what would be over the limit is copied; what is unused makes room.
+// TestLimit: memory that would be over the limit is copied; unused entries make room.
 func TestLimit(t *testing.T) {
 	const length = 1 << 17
 	n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.RegistrationLimit = length + 4096 })

@@ -90,7 +90,7 @@ func (q *queue) recover(first uint64) bool {
 	return true
 }
 
-// discard gives back what was not taken in: the peer sends it again.
+// discard gives back packets that were not taken in: the peer resends them.
 func (p *peer) discard() {
 	for _, u := range p.buffers {
 		p.link.ports.Discard(u.slot)

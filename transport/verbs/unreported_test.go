@@ -10,9 +10,9 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// TestOverrunLosesNothing: the completion queues of the sender's or receiver's adapter fail, and lose
-// completions before the event is there. Each message arrives once and in order, no task is lost,
-// although neither has another adapter, and what the link holds does not grow.
+// TestOverrunLosesNothing: the completion queues of the sender's or receiver's adapter fail, and
+// lose completions before the event is there. Each message arrives once and in order, no task is
+// lost, although neither has another adapter, and the link's memory does not grow.
 func TestOverrunLosesNothing(t *testing.T) {
 	for seed := range uint64(8) {
 		for side := range 2 {

@@ -65,7 +65,7 @@ func (d *Device) BindMW(h ibv.QP, b *ibv.Bind) (uint32, error) {
 // at is where n bytes of a window are that a peer names so; false: they are not inside.
 func (w *window) at(addr, n uint64) (transport.Addr, bool) {
 	if !w.bind.Zero {
-		addr -= w.bind.Addr // what lies before it wraps round
+		addr -= w.bind.Addr // bytes in front of it wrap round
 	}
 	if addr > w.bind.N || n > w.bind.N-addr {
 		return 0, false

@@ -39,7 +39,7 @@ func payload(a netip.Addr, mtu int) int {
 // PathPayload is how many bytes of UDP data pass to the address to in one piece, as far as the
 // kernel knows: the interface's MTU, the route's, or the MTU that a router on the way has reported
 // in the last minutes; at most 65507. 0: the kernel does not know. It asks by a socket of its own,
-// connected to where nobody listens for it: what this one may be connected to does not matter.
+// connected to a place where nobody listens for it: this socket's own connection does not matter.
 func (s *Socket) PathPayload(to netip.AddrPort) int {
 	family, level, option := unix.AF_INET, unix.IPPROTO_IP, unix.IP_MTU
 	if to.Addr().Is6() {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A path that takes less than the interface: what is longer arrives in pieces, gathered or not, and
-// is not lost.
+// A path that takes less than the interface: longer datagrams arrive in pieces, gathered or not,
+// and are not lost.
 func TestNarrowPath(t *testing.T) {
 	const name, other = "lapi-mtu0", "lapi-mtu1"
 	ip := func(words ...string) error { return exec.Command("ip", words...).Run() }

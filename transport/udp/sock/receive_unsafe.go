@@ -13,7 +13,7 @@ import (
 // out one by one.
 type receiving struct {
 	length  func([]byte) int // Options.Length; nil: every datagram comes by itself
-	buffer  []byte           // what arrived last
+	buffer  []byte           // the datagrams that arrived last
 	at, end int              // of buffer: the datagrams not yet handed out
 	each    int              // their length; the last may be shorter
 	from    netip.AddrPort   // where they came from
@@ -93,7 +93,7 @@ func (s *Socket) next() []byte {
 
 // source notes where the last datagram came from.
 func (s *Socket) source() {
-	if s.peer.IsValid() { // what others sent before Connect fails the packets' check
+	if s.peer.IsValid() { // packets that others sent before Connect fail the check
 		s.from = s.peer
 		s.raw = [28]byte{}
 		return

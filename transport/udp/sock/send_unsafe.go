@@ -47,7 +47,7 @@ type datagram struct{ tag, end int } // end: of its vectors
 
 // Gather sends head and n bytes of memory at data behind it as one datagram, perhaps together with
 // others, at Push at the latest. Gathered: head, outside the Go heap, and the data must stay as
-// they are until then; what became of it is known then by its tag. Any other outcome is final.
+// they are until then; its outcome is known then by its tag. Any other outcome is final.
 func (s *Socket) Gather(tag int, to netip.AddrPort, head []byte, data uint64,
 	n int) medium.Outcome {
 	size := len(head) + n
@@ -183,8 +183,8 @@ func (s *Socket) isRefused(size int) bool {
 	return true
 }
 
-// lost says whether errno means that what was to be sent is gone, as packets may be. Not so: it was
-// refused in this form.
+// lost says whether errno means that the datagrams are lost, as packets may be. Else the kernel
+// refused them in this form.
 func lost(errno syscall.Errno) bool {
 	switch errno {
 	case syscall.EAGAIN, syscall.EFAULT, syscall.EIO, syscall.EINVAL, syscall.EMSGSIZE,

@@ -246,7 +246,7 @@ func TestConnect(t *testing.T) {
 		if _, from, ok := a.Receive(); ok {
 			t.Errorf("something arrives from %v", from)
 		}
-		a.Send(attacker.Local(), head, 0, 0) // what goes elsewhere still goes there
+		a.Send(attacker.Local(), head, 0, 0) // datagrams to other places still go there
 		if _, from := receive(t, attacker); from != at {
 			t.Errorf("it comes from %v, not %v", from, at)
 		}

@@ -1,6 +1,6 @@
 // Package sock is the kernel's side of LAPI over UDP/IP: one socket, sent to and received from by
-// raw system calls that allocate nothing and never block. What UDP may do to a packet on the way,
-// the kernel may do to it here: errors of sending are losses, except that memory could not be read.
+// raw system calls that allocate nothing and never block. The kernel may lose a packet here as UDP
+// may on the way: errors of sending are losses, except that memory could not be read.
 //
 // A packet costs the kernel the same whether it travels alone or with others of its size in one
 // call (UDP_SEGMENT, "GSO"; UDP_GRO at the receiver). So packets are gathered (send_unsafe.go) and
@@ -59,7 +59,7 @@ type Options struct {
 	Receive, Send int    // buffer sizes to ask the kernel for, in bytes
 	// Fragment: datagrams may be cut here and on their way, as they are longer than the path's
 	// MTU on purpose. Else nobody cuts them: a router that cannot pass one on in one piece says
-	// so, which PathPayload knows then (RFC 1191, RFC 8201), and what is longer than the
+	// so, which PathPayload knows then (RFC 1191, RFC 8201), and a datagram longer than the
 	// interface takes is lost.
 	Fragment bool
 	// Length says how long the datagram that b begins with is, by what stands in it; 0: no
@@ -116,7 +116,7 @@ func (s *Socket) open(local netip.AddrPort, o *Options) (err error) {
 	if err != nil {
 		return os.NewSyscallError("socket", err)
 	}
-	// The kernel gives what it allows; ReceiveBuffer tells how much that is.
+	// The kernel gives as much as it allows; ReceiveBuffer says how much that is.
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, o.Receive)
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, o.Send)
 	s.discoverMTU(family, o.Fragment)
@@ -258,7 +258,7 @@ func (s *Socket) Rebind() {
 	if i, err := net.InterfaceByName(s.zone); s.zone != "" && err == nil {
 		s.scope, s.to = uint32(i.Index), netip.AddrPort{}
 	}
-	if peer := s.peer; peer.IsValid() { // it was reached by what is gone
+	if peer := s.peer; peer.IsValid() { // the address through which it was reached is gone
 		s.Connect(netip.AddrPort{})
 		s.Connect(peer)
 	}

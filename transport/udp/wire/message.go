@@ -19,7 +19,7 @@ func Align8(n int) int { return (n + 7) &^ 7 }
 
 // PartID is the id of a message that holds a part of a longer packet, which was made before its
 // path was found to take less, and is cut. It is the only message of its packet. Its header says
-// where the part belongs (see Part), its data are bytes of what follows the longer packet's header.
+// where the part belongs (see Part), its data are bytes from behind the longer packet's header.
 const PartID = 0
 
 // PartSize is the length of a part's header in bytes.
@@ -36,7 +36,7 @@ const PartSize = 16
 type Part struct {
 	Of            Seq
 	Offset, Total int // bytes
-	// likewise; less than Total if the sender could not read all: what is behind is not to be
+	// likewise; less than Total if the sender could not read all: bytes behind are not to be
 	// used
 	Keep int
 }
@@ -79,8 +79,8 @@ type Message struct {
 	Data []byte
 }
 
-// Next takes the first message off b, the rest of a packet behind its header; rest is what follows
-// it.
+// Next takes the first message off b, the rest of a packet behind its header; rest are the bytes
+// behind it.
 func (m *Message) Next(b []byte) (rest []byte, err error) {
 	header, data, ok := bounds(b)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package wire is the packet format of LAPI over UDP/IP: what one datagram holds, byte by byte. All
-// numbers are little-endian and of fixed width, so 32- and 64-bit tasks and processors of either
-// byte order understand each other.
+// Package wire is the packet format of LAPI over UDP/IP: the contents of a datagram, byte by byte.
+// All numbers are little-endian and of fixed width, so 32- and 64-bit tasks and processors of
+// either byte order understand each other.
 //
 // Every packet starts alike:
 //

@@ -1,7 +1,7 @@
 package congestion
 
-// flight is what was in flight when the latest loss was noticed that said something new: all of it
-// makes one reduction. If everything of it that seemed to be lost turns out to have been late, the
+// flight are the packets in flight when the latest loss was noticed that counted: all their losses
+// make one reduction. If all of them that seemed to be lost turn out to have been late, the
 // reduction is undone, as RFC 9438, section 4.9, and RFC 4015 (Eifel) have it.
 type flight struct {
 	first, last uint64 // transmissions that are of it
@@ -10,7 +10,7 @@ type flight struct {
 	before      before
 }
 
-// before is what a law had before a reduction.
+// before is the state of a law before a reduction.
 type before struct {
 	window float64
 	cubic  cubic

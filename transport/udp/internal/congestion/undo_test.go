@@ -16,8 +16,8 @@ func queued() *rtt.Estimator {
 	return &t
 }
 
-// A reduction is undone when all that seemed to be lost has arrived; not earlier, and not by what
-// was of another flight.
+// A reduction is undone when all that seemed to be lost has arrived; not earlier, and not by a
+// packet of another flight.
 func TestLateLossesAreUndone(t *testing.T) {
 	c := New(packet)
 	c.Reset(1 << 22)
@@ -46,8 +46,8 @@ func TestLateLossesAreUndone(t *testing.T) {
 	}
 }
 
-// After a time-out the window is small and doubles up to what a loss leaves of it; all of it comes
-// back at once if what was sent before has arrived.
+// After a time-out the window is small and doubles up to the size that a loss leaves; all of it
+// comes back at once if the packets sent before have arrived.
 func TestCollapse(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		p := newPath(125000, 1e6, 1<<20)

@@ -14,12 +14,12 @@ const (
 	HeadSize = 4096
 	// ShareBytes: a packet of this many bytes is full; it waits for no further messages.
 	ShareBytes = HeadSize - 96
-	// MaxMessages may share a packet: what the receiver remembers of a packet that is accepted
-	// in part is one word.
+	// MaxMessages may share a packet: the receiver remembers a packet that is accepted in part
+	// by one word.
 	MaxMessages = 64
 	// stripeBytes: a shorter packet, whose data was copied, is no part of something long.
 	stripeBytes = 1024
-	// Overhead is what a packet with one message holds beside the message's header and data.
+	// Overhead is the bytes of a packet with one message beside the message's header and data.
 	Overhead = wire.HeaderSize + wire.MessageSize
 )
 
@@ -42,12 +42,12 @@ func (l Limits) Copies(op *transport.Op) bool {
 	return op.N <= uint64(max(most, 0))
 }
 
-// Content is what is in one datagram. Its memory is outside the Go heap: the kernel and, through
-// transport.Addr, guarded copies work on it.
+// Content is the content of one datagram. Its memory is outside the Go heap: the kernel and,
+// through transport.Addr, guarded copies work on it.
 type Content struct {
 	head []byte // HeadSize bytes, always there
 	rex  []byte // a retransmit buffer, or nil
-	buf  []byte // head or rex: what is sent starts here
+	buf  []byte // head or rex: the datagram starts here
 	n    int    // bytes of buf in use
 
 	// The last message's data, if they were not copied: bytes of user memory, the operation
@@ -188,7 +188,7 @@ func (k *Content) Void() (op *transport.Op, fault transport.Addr) {
 	k.counts = max(k.counts-k.dataN, 0) // they may have gone with a part
 	k.n, k.op, k.data, k.dataN = k.last, nil, 0, 0
 	k.messages--
-	if k.part.Total != 0 { // what has gone of it must not be used
+	if k.part.Total != 0 { // parts of it already sent must not be used
 		k.part.Keep = k.n - wire.HeaderSize
 	}
 	return op, fault

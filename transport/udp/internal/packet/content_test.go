@@ -41,8 +41,8 @@ func messages(t *testing.T, b []byte) (all [][]byte) {
 	return all
 }
 
-// Messages that are copied share a packet, as long as they fit; what was in its memory before is
-// not in it.
+// Messages that are copied share a packet, as long as they fit; earlier bytes of its memory are not
+// in it.
 func TestJoin(t *testing.T) {
 	memory.Guard()
 	head := blocks(t, HeadSize).Get()
@@ -145,7 +145,7 @@ func TestLongDataWaitForNothing(t *testing.T) {
 	}
 }
 
-// Data that cannot be read any more leave the packet, with what was in it before them.
+// Data that cannot be read any more leave the packet, with the messages in front of them.
 func TestVoid(t *testing.T) {
 	memory.Guard()
 	gone, err := syscall.Mmap(-1, 0, 8192, syscall.PROT_NONE,
@@ -191,8 +191,8 @@ func TestReserveCommit(t *testing.T) {
 	}
 }
 
-// Parts put together in any order are the packet, whatever their size; of one whose data were lost
-// meanwhile, what must be kept says how much is good.
+// Parts put together in any order are the packet, whatever their size; if data of a packet were
+// lost meanwhile, the part's header says how much of it is good.
 func TestParts(t *testing.T) {
 	memory.Guard()
 	data := user(t, 5000)

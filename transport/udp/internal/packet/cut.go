@@ -8,16 +8,16 @@ import (
 
 // A packet that was cut when its path took more is cut again. Each part is the message of a packet
 // of its own, with a sequence number like any other: the first takes the long packet's number, and
-// what is left goes behind all that waits. So a part arrives exactly once, and the receiver has
-// bytes to count, no more. Parts are so short that every path takes them.
+// the rest goes behind all that waits. So a part arrives exactly once, and the receiver has bytes
+// to count, no more. Parts are so short that every path takes them.
 
 // partFront is what stands before a part's bytes in its packet.
 const partFront = wire.HeaderSize + wire.MessageSize + wire.PartSize
 
 // cut is how far a packet has been taken apart.
 type cut struct {
-	part wire.Part // what its next part is; Total is 0 if it was never cut
-	rest bool      // parts were taken off: what is left must be cut, too
+	part wire.Part // its next part; Total is 0 if it was never cut
+	rest bool      // parts were taken off: the rest must be cut, too
 }
 
 // FirstCut says that k, which has number s, is to be cut. It does nothing if that was said before.

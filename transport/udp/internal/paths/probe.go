@@ -59,7 +59,7 @@ func (s *Set) watch(now int64) {
 	for i := range s.all {
 		r := &s.all[i]
 		if r.probeDue == 0 && !r.offline {
-			if r.probeDue = now; r.Works() { // what it carries tells first
+			if r.probeDue = now; r.Works() { // its own packets show first
 				r.probeDue += int64(idleProbe)
 			}
 			s.session.Timer(r.probeDue)

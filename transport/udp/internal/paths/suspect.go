@@ -73,7 +73,7 @@ func (s *Set) missed(r *Path, now int64) {
 		s.markDown(r, now)
 		return
 	}
-	if s.OthersWork(r) { // what is still in flight there goes again
+	if s.OthersWork(r) { // packets still in flight there are resent
 		s.session.Redirect(r, now)
 	}
 	s.probeBoth(r, now)

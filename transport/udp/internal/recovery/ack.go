@@ -25,9 +25,9 @@ func (w *Window) Possible(a *Ack) bool {
 	return !a.Header.Kind.Blocks() || len(a.Blocks)%wire.BlockSize == 0
 }
 
-// Take takes in what a acknowledges, and what the peer was not ready for. gaps: something has
-// arrived behind a packet that has not. False: there is no news in it. If there is, or a new
-// transmission is known to have arrived, Detect follows, and Update.
+// Take takes in the packets that a acknowledges, and those that the peer was not ready for. gaps:
+// something has arrived behind a packet that has not. False: a says nothing new. If there is, or a
+// new transmission is known to have arrived, Detect follows, and Update.
 func (w *Window) Take(now int64, a *Ack) (gaps, news bool) {
 	h := a.Header
 	w.newsOf, w.ackBy = 0, a.Path.number
@@ -96,7 +96,7 @@ func (w *Window) notReadyBlock(first wire.Seq, b uint64, now int64) (news bool) 
 }
 
 // Detect looks for packets in flight that others have overtaken on their path: they are lost. So
-// are those on a path that is not live, if they were sent before what a brings an answer to. live
+// are those on a path that is not live, if they were sent before the packet that a answers. live
 // has a bit for each path that is. Headers cover 64 numbers, Ack and Bye all; of others nothing is
 // known.
 func (w *Window) Detect(now int64, a *Ack, gaps bool, live uint8) {

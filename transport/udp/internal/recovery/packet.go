@@ -1,6 +1,6 @@
 // Package recovery is loss detection and acknowledgement: which packets of a session are in flight,
-// lost or acknowledged, what each path's acknowledgements tell, and what has arrived. It has no
-// clock and sends nothing: calls that need the time take now, in nanoseconds.
+// lost or acknowledged, what each path's acknowledgements show, and which packets have arrived. It
+// has no clock and sends nothing: calls that need the time take now, in nanoseconds.
 package recovery
 
 import (

@@ -202,7 +202,7 @@ func (r *Path) lost(k *Packet) {
 	r.lossShare += (1<<16 - r.lossShare) >> 6
 }
 
-// overtook says whether so much of what was sent by r after k has arrived that k is lost.
+// overtook says whether enough packets sent by r after k have arrived that k is lost.
 func (r *Path) overtook(k *Packet) bool {
 	if k.tx >= r.ackedTx {
 		return false

@@ -142,8 +142,8 @@ func TestLateIsNotLost(t *testing.T) {
 	}
 }
 
-// An answer to what was sent before a time-out says that it was none; one to what was sent since
-// does not.
+// An answer to a packet sent before a time-out shows that the time-out was wrong; an answer to a
+// packet sent since does not.
 func TestAnswerAfterTimeOut(t *testing.T) {
 	for _, echo := range []uint16{1, 2} {
 		var law lossCounter

@@ -14,7 +14,7 @@ const (
 	Numbers = 2048
 	// fewest slots are there for the first packet.
 	fewest = 8
-	// spare numbers are for what is left of packets that are cut again.
+	// spare numbers are for the rest of packets that are cut again.
 	spare = 2
 	// A packet that the peer is not ready for is sent again after notReadyDelay, doubled each
 	// time, up to notReadyMost.
@@ -153,8 +153,8 @@ func (w *Window) HasNumberForRest(k *Packet) bool {
 	return used < Numbers-1 || used < Numbers && k.seq == w.base
 }
 
-// Replace puts part, which was taken off k, in k's place. Nothing is left of k there; Repush gives
-// what is left another number.
+// Replace puts part, which was taken off k, in k's place. k is not there any more; Repush gives the
+// rest of k another number.
 func (w *Window) Replace(k, part *Packet) {
 	w.move(k, waiting)
 	part.seq, part.path, part.sends = k.seq, k.path, k.sends

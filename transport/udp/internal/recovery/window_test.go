@@ -79,7 +79,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// Of what was never sent nobody can tell that it arrived.
+// An acknowledgement of packets that were never sent is refused.
 func TestImpossible(t *testing.T) {
 	w, r, _ := newWindow(3)
 	w.Sent(w.FirstUnsent(), 0, 1, 0)
@@ -121,7 +121,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// The last number is for what is left of the oldest packet: else nothing might move.
+// The last number is for the rest of the oldest packet: else nothing might move.
 func TestLastNumber(t *testing.T) {
 	w, _, _ := newWindow(0)
 	n := 0

@@ -78,7 +78,7 @@ func (r *Estimator) Deviation() int64 { return r.deviation }
 func (r *Estimator) Shortest() int64 { return r.shortest }
 
 // Standing is the shortest of the latest n samples, or of the later half if there are less than
-// twice as many: what the queue adds, and jitter does not.
+// twice as many: it includes the queue's delay, but not jitter.
 func (r *Estimator) Standing(n int) int64 {
 	if r.count == 0 {
 		return 0

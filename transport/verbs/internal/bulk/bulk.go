@@ -87,10 +87,10 @@ type Lane struct {
 	moving int
 }
 
-// Config is what a Set is made of.
+// Config has the settings and parts of a Set.
 type Config struct {
 	Min           uint64 // from how many bytes on puts and gets are RDMA
-	KeyMax        uint64 // what one key gives access to, and so what is registered at a time
+	KeyMax        uint64 // bytes of one key, and so the most registered at a time
 	Registrations registration.Config
 	Stats         *transport.Stats
 	Fed           func() // an RDMA request has ended: peers that have starved may go on
@@ -136,7 +136,7 @@ func (s *Set) Limit(n int) { s.limit = n }
 func (s *Set) Moving() int { return s.moving }                   // how many RDMA requests are under way
 func (s *Set) Busy() bool  { return len(s.calls) > len(s.free) } // whether a put or get is under way
 
-// Peer is what is kept of a peer.
+// Peer is the state of one peer's transfers.
 type Peer struct {
 	set     *Set
 	task    Task

@@ -37,7 +37,7 @@ type call struct {
 	over  bool // of copies: the last part was sent
 
 	// Of RDMA.
-	from, upTo uint64 // what the keys are for
+	from, upTo uint64 // the use of the keys
 	// that part of op's memory, registered with the ports in use
 	held   [wire.PortsMax][]*registration.Entry
 	bad    uint8  // a bit for each port that it cannot be registered with
@@ -242,7 +242,7 @@ func (p *Peer) onAnswer(k wire.Kind, m *wire.Control, data []byte) {
 func (c *call) onGot(m *wire.Control, data []byte) {
 	n := uint64(len(data))
 	if n == 0 || m.Offset != c.done || c.done+n > c.sent {
-		return // not what was asked for
+		return // not as asked for
 	}
 	if err := memory.CopyIn(c.op.Local+transport.Addr(c.done), data); err != nil {
 		c.end(err)

@@ -35,7 +35,7 @@ type regionID struct {
 }
 
 // Register registers memory with each port. No keys: the memory cannot be registered, or regions
-// hold half of what may be.
+// hold half of the memory that may be.
 func (s *Set) Register(addr transport.Addr, n uint64, access transport.Access) (keys wire.Keys) {
 	if access &= reachable; access == 0 || n == 0 || len(s.regions) >= regionsMax ||
 		s.inRegions+n > s.cfg.Registrations.Limit()/2 {

@@ -173,8 +173,9 @@ func TestRegionEndsWhereRequestsWereLost(t *testing.T) {
 	}
 }
 
-// TestRegionsBounded: regions hold half of what may be registered, so that transfers find room;
-// what has no access of peers' has no key; a port that is gone takes its keys along.
+// TestRegionsBounded: regions hold half of the memory that may be registered, so that transfers
+// find room; a region without access for peers has no key; a port that is gone takes its keys
+// along.
 func TestRegionsBounded(t *testing.T) {
 	s, _, _, b, keys := regions(t)
 	at, n := memory.AddrOf(b), uint64(len(b))

@@ -10,7 +10,7 @@
 // request is complete when its packet has; there is no RDMA. The carrier loses nothing, but has no
 // order, and takes messages that are shorter than packets. So packets go in numbered pieces, and
 // the receiver reports how many packets it has taken. That the carrier has delivered a piece would
-// not do: it delivers also what is for a queue pair that has just been destroyed.
+// not do: it delivers also packets for a queue pair that has just been destroyed.
 //
 // Environment variables: none. Nothing happens outside calls, among them the carrier's Progress,
 // inside which messages come. Messages that wait for room of the carrier are tried again in Poll.
@@ -28,7 +28,7 @@ import (
 	"lapi/transport/memory"
 )
 
-// Carrier is what the adapter needs of the link that it goes over.
+// Carrier is the part that the adapter needs of the link that it goes over.
 type Carrier interface {
 	Limits() transport.Limits
 	Handle(id transport.MsgID, h transport.MsgHandler)
@@ -102,8 +102,8 @@ func endpointOf(g ibv.GID) transport.Endpoint {
 	return transport.Endpoint(binary.BigEndian.Uint32(g[12:]))
 }
 
-// Reach has ep be at address: what Connect and Reconnect of links is, in one. Nothing is done if it
-// is there already.
+// Reach makes the carrier reach ep at address: Connect and Reconnect of links in one. Nothing is
+// done if ep is there already.
 func (a *Adapter) Reach(ep transport.Endpoint, address []byte) error {
 	at := transport.Address{Bytes: address}
 	switch known := a.carrier.AddressOf(ep).Bytes; {
@@ -303,8 +303,8 @@ func (a *Adapter) Event() (e ibv.Event) {
 	return e
 }
 
-// Close implements ibv.Device. The carrier is another's, and may go on: what it brings then is
-// dropped, as the buffers' memory is gone.
+// Close implements ibv.Device. The carrier has another owner, and may go on: packets that it brings
+// then are dropped, as the buffers' memory is gone.
 func (a *Adapter) Close() error {
 	a.closed, a.receives, a.datagrams, a.done = true, nil, nil, nil
 	clear(a.pairs)

@@ -196,8 +196,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestNoneThere: pieces for a queue pair that was destroyed are not taken for delivered: the
-// sender's fails, and what is posted later, too.
+// TestNoneThere: pieces for a queue pair that was destroyed do not count as delivered: the sender's
+// queue pair fails, and with it later posts.
 func TestNoneThere(t *testing.T) {
 	c := newCouple(t, 1)
 	_ = c.post(0, 2000, true)
@@ -252,8 +252,8 @@ func TestBufferComesBack(t *testing.T) {
 	}
 }
 
-// TestCarrierFails: queue pairs to a peer that the carrier has given up fail, and what is sent
-// there later has it connected anew.
+// TestCarrierFails: queue pairs to a peer that the carrier has given up fail, and a later packet to
+// it makes the carrier connect anew.
 func TestCarrierFails(t *testing.T) {
 	c := newCouple(t, 1)
 	c.ends[0].failing = true

@@ -28,8 +28,8 @@ const (
 )
 
 // transitions is the whole machine: the state after a step. A queue pair that can receive is not
-// open before its peer's can, too: what was sent earlier would be lost until the adapter sends it
-// again.
+// open before its peer's can, too: a packet sent earlier would be lost until the adapter resends
+// it.
 var transitions = [steps][states]State{
 	made:    row(None, Said),
 	joined:  row(Said, Joined),

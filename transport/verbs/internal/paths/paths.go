@@ -28,7 +28,7 @@ import (
 	"lapi/transport/verbs/internal/wire"
 )
 
-// Link is what the ports ask of the link.
+// Link is the part of the link that the ports call.
 type Link interface {
 	Datagram(b []byte)     // one has come
 	Ghost()                // a packet of a queue pair that is gone has come
@@ -66,7 +66,7 @@ type Change struct {
 // cshim/ibv has it.
 type Native interface{ Native() }
 
-// Config is what a Set is made of.
+// Config has the settings and parts of a Set.
 type Config struct {
 	Adapters []ibv.Device
 	Shared   *layout.VerbsLink
@@ -334,7 +334,7 @@ func (s *Set) lose(pt *Port, by step) {
 	s.die()
 }
 
-// die ends what no adapter leads to any more.
+// die ends the peers that no adapter leads to any more.
 func (s *Set) die() {
 	for _, pt := range s.ports {
 		if !pt.gone() || s.cfg.Reopen != nil && pt.looks < looksMax {

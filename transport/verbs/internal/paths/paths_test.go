@@ -138,8 +138,8 @@ func TestAnother(t *testing.T) {
 	}
 }
 
-// TestCompletions: what comes over a queue pair goes to its owner; a packet to a queue pair that has ended goes
-// nowhere, and its buffers are used again.
+// TestCompletions: completions of a queue pair go to its owner; a packet to a queue pair that has
+// ended goes nowhere, and its buffers are used again.
 func TestCompletions(t *testing.T) {
 	f := fake.New()
 	a, _, _ := newSet(t, f, 1)

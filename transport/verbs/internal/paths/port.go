@@ -37,7 +37,8 @@ type Port struct {
 	buffers pool.Size       // of its shared receive queue
 	kept    []completion    // that were taken from the adapter before a queue pair was destroyed
 
-	// What C also uses: completions that were not looked at yet, and the receive buffers.
+	// Fields that C also uses: completions that were not looked at yet, and the receive
+	// buffers.
 	*layout.VerbsPort
 	found   [layout.VerbsBatch]ibv.Completion // of Poll
 	given   [layout.VerbsBack]ibv.Recv        // of PostRecv
@@ -229,7 +230,7 @@ func (pt *Port) take(max int) (n int) {
 
 type completion = layout.VerbsCompletion
 
-// Request is the ID of a request or receive. Its upper byte says what it was.
+// Request is the ID of a request or receive. Its upper byte says its kind.
 type Request uint64
 
 const (
@@ -324,7 +325,7 @@ func (pt *Port) sendDatagram(ah ibv.AH, qpn, qkey uint32, b []byte) error {
 	return pt.adapter.PostSend(pt.ud, &pt.request)
 }
 
-// datagram takes in what the datagram queue pair has completed.
+// datagram takes in completions of the datagram queue pair.
 func (pt *Port) datagram(c *completion) {
 	s := int32(c.Id & 0xffff)
 	if c.Id&^idMask>>16 != pt.revived {
@@ -382,5 +383,5 @@ func (pt *Port) Number() int    { return pt.index }      // the port's number
 func (pt *Port) Queues() int    { return len(pt.pairs) } // how many queue pairs are over it
 func (pt *Port) Info() ibv.Info { return pt.info }       // the adapter's port
 
-// Adapter is what the port is over, with the domain of its memory.
+// Adapter is the port's adapter, with the domain of its memory.
 func (pt *Port) Adapter() (ibv.Device, ibv.PD) { return pt.adapter, pt.pd }

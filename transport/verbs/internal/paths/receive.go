@@ -38,8 +38,8 @@ func (pt *Port) shrink() {
 	}
 }
 
-// fillReceives gives the shared receive queue what it is to have. Where packets find no buffer their
-// senders wait: the adapter reports to theirs that it is not ready.
+// fillReceives gives the shared receive queue the buffers that it must have. Where packets find no
+// buffer their senders wait: the adapter reports to theirs that it is not ready.
 func (pt *Port) fillReceives() {
 	for pt.Receives < pt.Target {
 		s, ok := pt.set.slots.get()
@@ -75,14 +75,15 @@ func (pt *Port) keepBack(s int32) {
 	pt.Receives++
 }
 
-// postBack gives to the shared receive queue what waits for that. False: it does not take all.
+// postBack gives to the shared receive queue the buffers that wait for that. False: it does not
+// take all.
 func (pt *Port) postBack() bool {
 	all := pt.given[:pt.NumBack]
 	for i, b := range pt.Back[:pt.NumBack] {
 		pt.into[i] = ibv.Segment{Addr: b.Addr, N: wire.PacketMax, Key: b.Lkey}
 		all[i] = ibv.Recv{ID: b.Id, Segments: pt.into[i : i+1]}
 	}
-	n, _ := pt.adapter.PostRecv(0, pt.srq, all) // what cannot be posted makes n smaller
+	n, _ := pt.adapter.PostRecv(0, pt.srq, all) // buffers that cannot be posted make n smaller
 	for _, b := range all[n:] {
 		pt.set.slots.put(int32(b.ID &^ idMask))
 		pt.Receives--

@@ -10,7 +10,7 @@ const (
 	Gone       // the adapter has failed or was taken away; see Config.Reopen
 
 	failed   // a queue has failed and the adapter works: it is opened again at once
-	released // what the port had of its adapter was given back: it has none
+	released // the port's parts of its adapter were given back: it has none
 	states
 	never State = 255
 )

@@ -16,9 +16,9 @@ const (
 
 // Size is that of one port. It counts in buffers.
 type Size struct {
-	limit   int // what the adapter and the link permit
-	wanted  int // what all peers may fill
-	allowed int // what has come at once permits
+	limit   int // as many as the adapter and the link permit
+	wanted  int // as many as all peers may fill
+	allowed int // as many as the packets that came at once permit
 	most    int // that has come at once since Shrink
 }
 
@@ -66,7 +66,7 @@ func (s *Size) Came(n int) bool {
 	return true
 }
 
-// Shrink halves what is allowed if not an eighth of it has come at once since the last Shrink.
+// Shrink halves the allowed number if not an eighth of it has come at once since the last Shrink.
 // True: Target has changed.
 func (s *Size) Shrink() bool {
 	few, t := 8*s.most < s.allowed && s.allowed > Floor, s.Target()

@@ -2,7 +2,7 @@ package pool
 
 import "testing"
 
-// TestFewPeers: what few peers may send ahead there is room for at once, and Each more.
+// TestFewPeers: there is room at once for all that few peers may send ahead, and Each more.
 func TestFewPeers(t *testing.T) {
 	s := New(4096, 0)
 	if s.Target() != 0 {

@@ -12,8 +12,8 @@ import (
 	"lapi/transport/ibv"
 )
 
-// Tests over a real adapter: what it writes is where the program looks. `make verbs-test` has them,
-// in a machine with soft-RoCE.
+// Tests over a real adapter: it writes where the program looks. `make verbs-test` has them, in a
+// machine with soft-RoCE.
 
 // real is an adapter with two queue pairs that are connected to each other. A write by the first is
 // as a peer's.

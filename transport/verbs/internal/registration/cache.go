@@ -207,7 +207,7 @@ func (c *Cache) make(e *Entry, keep bool) error {
 	return nil
 }
 
-// register has the device register e; for lack of lockable memory it gives up what is unused first.
+// register has the device register e; for lack of lockable memory it gives up unused entries first.
 func (c *Cache) register(e *Entry) (err error) {
 	e.Handle, err = c.device.Register(transport.Addr(e.lo), e.hi-e.lo, e.access)
 	if !errors.Is(err, unix.ENOMEM) && !errors.Is(err, unix.EAGAIN) {
@@ -282,7 +282,7 @@ func (c *Cache) changed(lo, hi uint64) {
 	}
 }
 
-// Close deregisters what is unused; what is in use is deregistered at its release. It waits for
+// Close deregisters unused entries; an entry in use is deregistered at its release. It waits for
 // calls of Acquire under way.
 func (c *Cache) Close() {
 	c.lock()

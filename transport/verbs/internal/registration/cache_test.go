@@ -240,7 +240,7 @@ func TestRegisterFails(t *testing.T) {
 	}
 }
 
-// For lack of lockable memory all that is unused is given up, and what is in use is not.
+// For lack of lockable memory all unused entries are given up, and entries in use are not.
 func TestOutOfMemory(t *testing.T) {
 	d := &fakeDevice{}
 	d.failRegister = func(int) error {

@@ -40,7 +40,7 @@ type watcher struct {
 	caches []*Cache
 
 	watched      intervals // certain: the kernel reports changes here
-	maybeWatched intervals // what close has to end
+	maybeWatched intervals // things that close has to end
 	taken        intervals // madvise has taken pages, perhaps not yet all
 
 	pagemap *os.File // of this process; nil: shared memory is not kept
@@ -164,7 +164,8 @@ func (w *watcher) changed(lo, hi uint64) {
 	}
 }
 
-// gone: what was mapped from lo to hi is not watched; what will be mapped there is not taken.
+// gone: the mappings from lo to hi are gone: they are no longer watched, and new mappings there do
+// not count as taken.
 func (w *watcher) gone(lo, hi uint64) {
 	w.watched.remove(lo, hi)
 	w.maybeWatched.remove(lo, hi)
@@ -180,7 +181,7 @@ func (w *watcher) take(lo, hi uint64) {
 	}
 }
 
-// sweep applies events, and deregisters what they have made useless, while nobody acquires.
+// sweep applies events, and deregisters entries that they have made useless, while nobody acquires.
 func (w *watcher) sweep() {
 	defer close(w.swept)
 	for w.kernel.Wait() {
@@ -218,7 +219,7 @@ func (w *watcher) watch(e *Entry) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.maybeWatched.add(at.lo, at.hi)
-	// Certain is what is in use: other threads may have unmapped the rest before it was
+	// Only the memory in use is certain: other threads may have unmapped the rest before it was
 	// watched, and mapped it since.
 	if !e.changed {
 		w.watched.add(e.lo, e.hi)

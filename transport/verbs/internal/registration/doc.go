@@ -5,9 +5,9 @@
 //
 // A link asks for a registration with Acquire before a transfer, and gives it back with Release
 // when the adapter is done with the memory. Acquire fails where the memory cannot be registered:
-// then errors.Is(err, ErrCopy), and the link copies through memory of its own. AcquireAll does so for
-// a list. Discard is Release of what a lost request may still use. All methods may be called by any
-// thread.
+// then errors.Is(err, ErrCopy), and the link copies through memory of its own. AcquireAll does so
+// for a list. Discard is Release of a registration that a lost request may still use. All methods
+// may be called by any thread.
 //
 // # What is kept
 //
@@ -48,15 +48,15 @@
 // The kernel does not report when shmat with SHM_REMAP covers anonymous memory, nor when madvise
 // makes guard pages of it (MADV_GUARD_INSTALL, Linux 6.13). Programs must not do that to memory
 // that they have transferred and not unmapped. A change of protection (mprotect) changes no page:
-// an adapter goes on writing to what was registered when it could be written to. A watched mapping
-// is not joined with a new one beside it, so that mremap refuses what was put together of both. A
-// child after fork has no cache.
+// an adapter goes on writing to memory that was registered while it was writable. A watched mapping
+// is not joined with a new one beside it, so that mremap refuses a range over both. A child after
+// fork has no cache.
 //
 // # Where to find what
 //
 //	registration.go  Device, Handle, Config, Stats, errors
 //	cache.go         Cache: Acquire, Release, Close
-//	evict.go         the limit, what is unused, deregistering
+//	evict.go         the limit, unused entries, deregistering
 //	index.go         entries by address and access
 //	changes.go       what events do; the watcher of the process
 //	shared.go        shared memory: its aliases

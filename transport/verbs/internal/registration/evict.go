@@ -43,7 +43,7 @@ func (c *Cache) leave(e *Entry) {
 	c.leaving = append(c.leaving, e)
 }
 
-// account adds e to what is registered, or takes it off.
+// account adds e to the sums of registered memory, or takes it off.
 func (c *Cache) account(e *Entry, sign int) {
 	c.stats.Entries += sign
 	c.stats.Bytes += uint64(sign) * c.pages(e.lo, e.hi)
@@ -66,8 +66,8 @@ func (c *Cache) evict() bool {
 	return true
 }
 
-// makeRoom evicts until e is within the limits; false, and nothing is evicted: what is in use
-// leaves no room.
+// makeRoom evicts until e is within the limits; false, and nothing is evicted: entries in use leave
+// no room.
 func (c *Cache) makeRoom(e *Entry) bool {
 	entries, bytes := c.stats.Entries+1, c.stats.Bytes+c.pages(e.lo, e.hi)
 	over := func() bool { return entries > c.config.Entries || bytes > c.config.Bytes }
@@ -85,14 +85,14 @@ func (c *Cache) makeRoom(e *Entry) bool {
 	return true
 }
 
-// takeLeaving returns what is to be deregistered, for deregister. The lock is held.
+// takeLeaving returns the entries to deregister, for deregister. The lock is held.
 func (c *Cache) takeLeaving() (list []*Entry) {
 	list, c.leaving = c.leaving, nil
 	c.deregistering += len(list)
 	return list
 }
 
-// unlock gives up the lock and deregisters what has left.
+// unlock gives up the lock and deregisters the entries that have left.
 func (c *Cache) unlock() {
 	if len(c.leaving) == 0 {
 		c.watcher.mu.Unlock()

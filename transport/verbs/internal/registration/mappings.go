@@ -25,7 +25,7 @@ type mapping struct {
 	file   backing
 }
 
-// backing is what a mapping shows.
+// backing is the memory behind a mapping.
 type backing struct {
 	device        string // major:minor
 	inode, offset uint64

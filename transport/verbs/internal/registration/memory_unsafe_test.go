@@ -58,8 +58,8 @@ func madvise(t testing.TB, at, n uint64, advice int) {
 	}
 }
 
-// shmat attaches a new System V segment, at an address that the kernel chooses or over what is
-// there.
+// shmat attaches a new System V segment, at an address that the kernel chooses or over an existing
+// mapping.
 func shmat(t testing.TB, at, n uint64) uint64 {
 	t.Helper()
 	id, _, e := unix.Syscall(unix.SYS_SHMGET, 0, uintptr(n), 0o600)

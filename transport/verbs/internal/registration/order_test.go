@@ -194,8 +194,8 @@ func TestWatchedAnew(t *testing.T) {
 	}
 }
 
-// Watched for certain is what was asked for, not its neighbours in the mapping: another thread may
-// have unmapped them before they were watched.
+// Only the range that was asked for is certainly watched, not its neighbours in the mapping:
+// another thread may have unmapped them before they were watched.
 func TestNeighbourIsWatchedByItself(t *testing.T) {
 	d := &fakeDevice{}
 	c, s := onFake(t, d)
@@ -224,7 +224,7 @@ func TestEventsLost(t *testing.T) {
 	counts(t, c, 1, 4, 0, 1, 2)
 }
 
-// A list of what was taken that grows without end ends as one piece.
+// A list of taken ranges that grows without end ends as one range.
 func TestTakenIsBounded(t *testing.T) {
 	d := &fakeDevice{}
 	c, s := onFake(t, d)
@@ -243,8 +243,8 @@ func TestTakenIsBounded(t *testing.T) {
 	}
 }
 
-// The device frees memory when it registers and deregisters, as libibverbs does: what it frees is
-// watched.
+// The device frees memory when it registers and deregisters, as libibverbs does: the freed memory
+// is watched.
 func TestDeviceUnmaps(t *testing.T) {
 	d := &fakeDevice{}
 	c := open(t, d, Config{Entries: 1})

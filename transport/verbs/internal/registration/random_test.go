@@ -44,8 +44,8 @@ type heldEntry struct {
 	block  uint64 // where the block of memory begins
 }
 
-// TestRandom: by seed, threads do anything to their memory; what is acquired is never stale, and
-// what is held stays registered.
+// TestRandom: by seed, threads do anything to their memory; acquired memory is never stale, and
+// held memory stays registered.
 func TestRandom(t *testing.T) {
 	for _, seed := range seeds(t) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -191,8 +191,8 @@ func (u *user) finish() {
 	}
 }
 
-// Threads pass one address on as fast as they can: what one unmaps another maps at once, while the
-// first has not returned from the kernel.
+// Threads pass one address on as fast as they can: when one unmaps a range another maps it at once,
+// while the first has not returned from the kernel.
 func TestPassedOn(t *testing.T) {
 	d := &fakeDevice{}
 	c := open(t, d, Config{})

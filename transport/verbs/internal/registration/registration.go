@@ -22,9 +22,10 @@ type Device interface {
 	Deregister(Handle) error
 }
 
-// Config is what a Cache must know.
+// Config has the settings of a Cache.
 type Config struct {
-	// Bytes and Entries limit what is registered at one time, in use or not; 0: the defaults.
+	// Bytes and Entries limit the memory registered at one time, in use or not; 0: the
+	// defaults.
 	Bytes   uint64
 	Entries int
 	// Off: nothing is kept; each Acquire registers.

@@ -21,7 +21,7 @@ type alias struct {
 	lo, hi uint64
 	at     uint64
 	sure   bool      // it is watched, and was the same memory since
-	gone   bool      // what it is of was unmapped, or moved
+	gone   bool      // the program's mapping was unmapped, or moved
 	filled intervals // pages, by the program's addresses, that were brought in
 }
 
@@ -109,8 +109,8 @@ func (w *watcher) aliasOf(lo, hi uint64) *alias {
 	return nil
 }
 
-// retire ends the aliases of what was mapped from lo to hi, and what was registered of them. w.mu
-// is held: sweep unmaps them.
+// retire ends the aliases of mappings from lo to hi, and the registrations of them. w.mu is held:
+// sweep unmaps them.
 func (w *watcher) retire(lo, hi uint64) {
 	w.aliases = slices.DeleteFunc(w.aliases, func(a *alias) bool {
 		if a.lo >= hi || a.hi <= lo {
@@ -170,8 +170,9 @@ func (w *watcher) watchShared(e *Entry, m mapping) bool {
 }
 
 // fill makes e, which is being registered, one of a's memory, and brings its pages into a's page
-// tables. A page that was there before and is not now has been changed: what holds it is dropped
-// first. A present page is left alone: to bring it in could hide a change at the same moment.
+// tables. A page that was there before and is not now has been changed: entries that hold it are
+// dropped first. A present page is left alone: to bring it in could hide a change at the same
+// moment.
 func (w *watcher) fill(e *Entry, a *alias) bool {
 	page := uint64(os.Getpagesize())
 	lo, hi := e.lo/page, (e.hi+page-1)/page

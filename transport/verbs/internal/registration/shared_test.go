@@ -123,7 +123,7 @@ func dup(t testing.TB, f int) int {
 	return d
 }
 
-// TestSharedMemoryIsKept: what shm_open, memfd_create and MAP_SHARED|MAP_ANONYMOUS give is
+// TestSharedMemoryIsKept: memory of shm_open, memfd_create and MAP_SHARED|MAP_ANONYMOUS is
 // registered once.
 func TestSharedMemoryIsKept(t *testing.T) {
 	name := "/dev/shm/lapi-registration-test"

@@ -26,7 +26,7 @@ const (
 // Slots is what packets lie in.
 type Slots interface{ Free(slot int32) }
 
-// Window is what is kept of a peer. Others read the fields.
+// Window is the state of a peer's packets. Others read the fields.
 type Window struct {
 	*layout.VerbsPeer
 	slots   Slots
@@ -43,7 +43,7 @@ func (w *Window) Init(at *layout.VerbsPeer, task int32, start uint64, slots Slot
 	*w = Window{VerbsPeer: at, slots: slots, sending: sending, start: start}
 }
 
-// Say puts into a Hello what it says of packets.
+// Say puts the numbers of packets into a Hello.
 func (w *Window) Say(h *wire.Hello) {
 	h.Start, h.First, h.Expected, h.Credit = w.start, w.first(), w.Expected, w.Grantable()
 }

@@ -29,7 +29,7 @@ func TestOverQueuePairs(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		w, s, sending := newWindow()
-		peer, _, _ := newWindow() // what the peer has taken in
+		peer, _, _ := newWindow() // packets that the peer has taken in
 		of := map[int32]uint64{}  // the number of the packet in a slot
 		carried, posted := uint64(0), []int32{}
 		made := 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzHello: what is decoded is the same when it is encoded and decoded again; it is proven by no
+// FuzzHello: a decoded Hello is the same when it is encoded and decoded again; it is proven by no
 // other key, and by no other generations.
 func FuzzHello(f *testing.F) {
 	f.Add((&Hello{Open: true, Own: 1, Peer: 2, From: 3, QPN: 4, At: Place{QPN: 5, MTU: MTUMin}}).
@@ -27,7 +27,7 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// FuzzAddress: what is decoded lies within the address, and is encoded as it was.
+// FuzzAddress: decoded fields lie within the address, and are encoded as they were.
 func FuzzAddress(f *testing.F) {
 	f.Add((&Address{Task: 1, Generation: 2, Places: []Place{{}, {QPN: 3, Opened: 4}}}).Encode())
 	f.Add(append((&Address{Generation: 2, Places: make([]Place, PortsMax)}).Encode(), 1, 2, 3))
@@ -46,7 +46,7 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// FuzzPacket: what is decoded lies within the packet, and is encoded as it was.
+// FuzzPacket: decoded fields lie within the packet, and are encoded as they were.
 func FuzzPacket(f *testing.F) {
 	var c [HeadSize + ControlSize]byte
 	for k := range Kinds {

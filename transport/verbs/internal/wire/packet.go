@@ -69,7 +69,7 @@ const (
 // asks, in a packet's kind: its receiver is to answer when it has accepted it and all before it.
 const asks Kind = layout.VerbsAsks
 
-// Head is what is in front of each packet.
+// Head is the header of each packet.
 type Head struct {
 	Kind   Kind
 	Asks   bool
@@ -172,7 +172,7 @@ func partsFit(b []byte) bool {
 	return true
 }
 
-// FlushedSize is what a packet of kind flushed has: the mark.
+// FlushedSize is the length of a packet of kind flushed: the mark.
 const FlushedSize = 8
 
 // ControlSize is a multiple of 8, so that data stays aligned. A grant has its keys in addition.
