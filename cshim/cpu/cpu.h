@@ -1,6 +1,6 @@
 /*
- * cpu.h - what the C parts of the library ask of the processor: how many there are, what to do
- * between two looks at memory that another one writes, fences. Knows nothing of the library.
+ * cpu.h - what the C parts of the library ask of the processor: how many there are, pauses between
+ * two looks at memory that another processor writes, fences. Knows nothing of the library.
  */
 #ifndef CSHIM_CPU_H
 #define CSHIM_CPU_H
@@ -74,10 +74,10 @@ static inline void cshim_prefetch_to_write(const void *at)
 #define CSHIM_LEAST_PAGE 4096
 
 /*
- * How many bytes before an address, the end of what the kernel writes, are to be written last and by
- * themselves, so that a program that looks at the last byte sees the others: what becomes visible at
- * once. On x86 that is what lies in the last line. On Arm it is the aligned word, on POWER of 4 bytes, as
- * the kernel there stores 8 bytes in two parts.
+ * How many bytes in front of an address, the end of the kernel's data, must be written last and by
+ * themselves, so that a program that sees the last byte sees the others: the bytes that become
+ * visible at once. On x86 these are the bytes in the last line. On Arm it is the aligned word, on
+ * POWER of 4 bytes, as the kernel there stores 8 bytes in two parts.
  */
 static inline uint64_t cshim_last_bytes(uint64_t end)
 {

@@ -1,5 +1,5 @@
-/* fake.c - the core in place of Go: a context, its queue of packets, its tickets, and what a
- * dispatcher's turn makes of them. */
+/* fake.c - the core in place of Go: a context, its queue of packets, its tickets, and a
+ * dispatcher's turn over them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

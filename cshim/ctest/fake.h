@@ -26,7 +26,7 @@ extern struct fake_settings {
 	uint32_t spin_turns, yield_turns;
 	int init_code;      /* golapi_init's result */
 	int polling;        /* begin with INTERRUPT_SET off */
-	int64_t timeout_ns; /* what golapi_arm asks for */
+	int64_t timeout_ns; /* the timeout that golapi_arm asks for */
 	int fence_over;     /* golapi_fence_begin gives no ticket */
 } fake_settings;
 

@@ -44,7 +44,7 @@ typedef struct fake_core {
 fake_core *fake_enter(int context);
 /* Something has changed that a thread may wait for. */
 void fake_event(int context);
-/* One more of what a test counts. */
+/* Adds 1 to a test's counter. */
 void fake_note(uint32_t *what);
 
 #endif

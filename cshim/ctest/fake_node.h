@@ -20,7 +20,7 @@ void fake_node_make(const int bells[2]);
 /* The same without bells: each end can copy to and from the other's memory. source gets n bytes
  * that differ, sink n zeroes. */
 void fake_node_make_direct(unsigned char *source, unsigned char *sink, size_t n);
-/* A task's end, and what it has of the other task. */
+/* A task's end, and its state of the other task. */
 node_link *fake_node_link(int task);
 node_peer *fake_node_peer(int task);
 

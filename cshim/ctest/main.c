@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where others use the processors, and under the thread sanitizer, what takes seconds takes
- * minutes. */
+/* Where others use the processors, and under the thread sanitizer, seconds become minutes. */
 enum { HANG_S = 600 };
 
 #ifdef __SANITIZE_THREAD__
@@ -98,7 +97,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
 
-/* Counts the threads that tests make, by themselves or in what they call. */
+/* Counts the threads that tests make, by themselves or in functions that they call. */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg)
 {

@@ -14,7 +14,7 @@
 #include "lane/message.h"
 #include "node/node.h"
 
-/* LAPI_MAX_MSG_SZ: core refuses what is longer */
+/* LAPI_MAX_MSG_SZ: core refuses longer messages */
 #define CSHIM_LENGTH_MAX ((uint64_t)(SIZE_MAX / 2))
 #define CSHIM_LANE_AM 65536     /* longest data of an active message of the lane, bytes */
 #define CSHIM_LANE_UHDR 1984    /* MAX_UHDR_SZ */
@@ -44,7 +44,8 @@
 /* tag of a read-modify-write: address where the previous value goes; 0: nowhere */
 #define CSHIM_TAG_PREVIOUS 2
 /*
- * tag of a read-modify-write: what COMPARE_AND_SWAP, which node_op.note says it is, compares with
+ * tag of a read-modify-write: the value that COMPARE_AND_SWAP compares with; node_op.note says that
+ * it is one
  */
 #define CSHIM_TAG_COMPARE 3
 /* tag of a put that the target reads: the completion counter, if the answer completes it; 0: none

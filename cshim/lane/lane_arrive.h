@@ -16,8 +16,8 @@
  */
 typedef enum cshim_fate { CSHIM_TAKEN, CSHIM_LEFT, CSHIM_GONE, CSHIM_NOTHING } cshim_fate;
 
-/* lane_receive.c: deals with the message at the head of a ring, whatever it is; what is TAKEN is
- * out of the ring, too. */
+/* lane_receive.c: deals with the message at the head of a ring, whatever it is; a message that is
+ * TAKEN is out of the ring, too. */
 cshim_fate cshim_lane_receive(cshim_context *context, cshim_lane *lane, node_peer *peer);
 
 /* A put is complete, at this task. */
@@ -80,7 +80,7 @@ static inline int cshim_am_read(const cshim_lane *lane, const node_arrival *arri
 	return node_memory_at(handler) != NULL; /* core throws the message away, and says why */
 }
 
-/* 1 if what the header handler said is all within what the lane can do. */
+/* 1 if the lane can do all that the header handler asked for. */
 static inline int cshim_am_simple(const cshim_header_call *call)
 {
 	if (call->info.dgsp_handle || call->info.ctl_flags == LAPI_DROP_PKT ||

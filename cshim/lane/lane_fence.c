@@ -2,11 +2,11 @@
  * lane_fence.c - LAPI_Fence without core: every peer has consumed the messages sent to it before,
  * and no earlier operation waits for its answer.
  *
- * On a node a peer publishes how far it has consumed its ring when what it has read is in place
- * (release; node_flushed loads it with acquire), so no put needs an acknowledgement of its own.
- * Over adapters the peer is asked, and answers when its handlers have accepted all before. Core sets
- * go_busy while anything of its own is outstanding, and closes a peer for which it holds messages,
- * or that has ended; then the fence is core's, which returns what was lost.
+ * On a node a peer publishes how far it has consumed its ring when the data that it has read is in
+ * place (release; node_flushed loads it with acquire), so no put needs an acknowledgement of its
+ * own. Over adapters the peer is asked, and answers when its handlers have accepted all before.
+ * Core sets go_busy while anything of its own is outstanding, and closes a peer for which it holds
+ * messages, or that has ended; then the fence is core's, which returns the error of lost messages.
  *
  * A fence compares places in rings and numbers of operations with those of its beginning, and counts no
  * ends: so it neither ends early nor waits longer when other threads issue and complete operations.
@@ -107,7 +107,7 @@ int cshim_lane_fenced(cshim_context *context)
 	return how;
 }
 
-/* Asks the peers over adapters for what the fence covers. */
+/* Asks the peers over adapters about the packets that the fence covers. */
 static void begin_packets(verbs_link *link, cshim_fence *fence)
 {
 	int32_t i, listed = link->num_news;

@@ -1,4 +1,4 @@
-/* lane_ops.c - what becomes of gets and read-modify-writes of the lane, at both ends: what LAPI has
+/* lane_ops.c - the completion of gets and read-modify-writes of the lane, at both ends: LAPI's part
  * beyond ../node/serve.h. lane_origin.h begins them. */
 #include "lane/lane_send.h"
 

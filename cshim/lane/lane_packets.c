@@ -290,7 +290,7 @@ uint32_t cshim_packets_receive(cshim_context *context, cshim_lane *lane, const i
 		core |= some & CSHIM_LANE_CORE;
 		n += some & ~CSHIM_LANE_CORE;
 	}
-	verbs_flush(link); /* what handlers have sent */
+	verbs_flush(link); /* messages that handlers have sent */
 	return n | core | (link->wants ? CSHIM_LANE_CORE : 0);
 }
 

@@ -87,7 +87,7 @@ static uint32_t route_of(cshim_lane *lane, node_peer *peer, int direction, uint6
 	return node_route_of(link, peer, direction, n, allowed, (uint32_t)peer->task);
 }
 
-/* A put that found no room for all of it: what is left is core's, unless nothing went. */
+/* A put that found no room for all of it: the rest is core's, unless nothing went. */
 static int put_rest(cshim_context *context, cshim_lane *lane, node_peer *peer,
                     const node_transfer *put, uint64_t org_cntr)
 {
@@ -117,9 +117,10 @@ static int put_whole(cshim_context *context, cshim_lane *lane, node_peer *peer,
 }
 
 /*
- * route: one of the pipelines, or any other: as is best for what no route is chosen for. *waited:
- * it is to be timed, so it waits for room, bounded, rather than leave its rest to core, as one of a
- * stretch does; what is left to core all the same has no time.
+ * route: one of the pipelines, or any other: then the pipeline that is best for transfers without a
+ * chosen route. *waited: it is to be timed, so it waits for room, bounded, rather than leave its
+ * rest to core, as a transfer of a stretch does; a put whose rest is left to core all the same has
+ * no time.
  */
 static int put_in_messages(cshim_context *context, cshim_lane *lane, node_peer *peer,
                            node_transfer put, uint64_t org_cntr, uint32_t route, int *waited)

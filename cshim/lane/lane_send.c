@@ -10,8 +10,8 @@ _Static_assert((8 + sizeof(cshim_am_header) + CSHIM_LANE_UHDR + NODE_INLINE_MAX 
                        NODE_MESSAGE_SLOTS,
                "any active message without a chunk fits the slots of a message");
 
-/* 1 if a whole active message of that much data is for the lane: core reads, or lets the target
- * read, what is longer. */
+/* 1 if a whole active message of that much data is for the lane: core reads longer messages, or
+ * lets the target read them. */
 static int am_fits(const node_peer *peer, uint64_t udata_len)
 {
 	return udata_len <= NODE_INLINE_MAX ||

@@ -1,5 +1,5 @@
-/* lane_turn.c - a turn of the lane: what comes in active rings. The messages that lie in one slot
- * and are as usual, which most are, it deals with here; the others are lane_receive.c's. */
+/* lane_turn.c - a turn of the lane: messages in active rings. This file deals with messages that
+ * lie in one slot and are as usual, as most are; lane_receive.c deals with the others. */
 #define _GNU_SOURCE
 #include "lane/lane_send.h"
 
@@ -17,7 +17,7 @@ enum {
 #define SHORT(kind, header) ((uint32_t)(kind) | (uint32_t)(sizeof(header) / NODE_HEADER_UNIT) << 8)
 
 /* A small active message in one slot, without a user header. Not inline: it needs much of the
- * stack, and what it hands on by address would take the others' registers from them. */
+ * stack, and the values whose addresses it passes on would take registers from the other cases. */
 static __attribute__((noinline)) cshim_fate receive_am(cshim_context *context, cshim_lane *lane,
                                                        node_peer *peer, uint64_t data)
 {

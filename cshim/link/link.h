@@ -17,7 +17,7 @@
 #include "context/golapi.h"
 
 #define LINK_EXPORT __attribute__((visibility("default")))
-/* bytes of a put or get: what LAPI takes */
+/* bytes of a put or get: as many as LAPI takes */
 #define LINK_LIMIT ((uint64_t)1 << 40)
 
 enum {
@@ -126,7 +126,7 @@ struct lapi_link_endpoint {
 typedef struct link_region {
 	struct link_region *next, *before;
 	int has_key;
-	uint64_t base, size, key[5]; /* what handle began with, which the program may change */
+	uint64_t base, size, key[5]; /* the first value of handle, which the program may change */
 	lapi_link_handle_t handle;
 } link_region;
 _Static_assert(sizeof((lapi_link_handle_t){0}.key) == CSHIM_KEY_SIZE, "the key of a region");
@@ -223,7 +223,7 @@ int link_refused(const char *call, const lapi_link_endpoint_t *ep);
 
 /* progress.c */
 
-/* Runs the callbacks of what has ended, without the lock; how many. */
+/* Runs the callbacks of operations that have ended, without the lock; returns how many. */
 int link_run(lapi_link_t *link);
 
 /* send.c */

@@ -147,8 +147,8 @@ static int is_under_way(const link_op *op)
 }
 
 /*
- * What LAPI may still write to stays until the link is closed: the operations, and the endpoint,
- * which counts those without a callback.
+ * Memory to which LAPI may still write stays until the link is closed: the operations, and the
+ * endpoint, which counts those without a callback.
  */
 void link_lose(lapi_link_t *link, lapi_link_endpoint_t *ep, int status)
 {

@@ -15,7 +15,7 @@ typedef struct request {
 	lapi_link_done_t *done;
 	void *context, *data;
 	lapi_err_t type;
-	uint32_t access; /* what the remote region must permit */
+	uint32_t access; /* access that the remote region must permit */
 } request;
 
 static int inside(const lapi_link_handle_t *h, uint64_t at, uint64_t size, uint32_t access)

@@ -11,7 +11,8 @@ static int has_ended(const link_op *op)
 	return op->status != LAPI_LINK_SUCCESS || link_has_counted(op);
 }
 
-/* Moves what has ended of ep to a list, under the lock. 1: something is still under way. */
+/* Moves the operations of ep that have ended to a list, under the lock. 1: something is still under
+ * way. */
 static int collect(lapi_link_endpoint_t *ep, link_list *over)
 {
 	int busy = 0;
@@ -69,7 +70,7 @@ static link_message *take_messages(lapi_link_t *link)
 	return mine.first;
 }
 
-enum { BATCH = 16 }; /* callbacks after which the lock is taken, to free what they were for */
+enum { BATCH = 16 }; /* callbacks after which the lock is taken, to free their operations */
 
 /* Messages whose callbacks have run; to: those that it goes on with. Some tasks are sent a report. */
 static void free_received(lapi_link_t *link, link_message *m, const link_message *to)

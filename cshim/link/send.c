@@ -121,7 +121,7 @@ static int take_room(lapi_link_endpoint_t *ep, uint32_t size)
 	return 1;
 }
 
-/* Under the lock: the head reports what was received. */
+/* Under the lock: the head reports the messages received. */
 static void report_in(link_head *head, lapi_link_endpoint_t *ep)
 {
 	ep->taken_reported = ep->taken;

@@ -1,4 +1,4 @@
-/* arm.c - arming, and what a task that armed looks at once more. */
+/* arm.c - arming, and the second look of a task that armed. */
 #include "node/arm.h"
 
 #include "node/receive.h"
@@ -58,7 +58,7 @@ void node_disarm(node_link *link)
 int node_flushed(const node_peer *peer, uint64_t mark)
 {
 	const node_ring_control *control = node_control(peer->out_control);
-	/* closed before the others: what they say then is final; consumed before held: the receiver
+	/* closed before the others: their values are then final; consumed before held: the receiver
 	 * stores held first */
 	int closed =
 		__atomic_load_n(&node_head(peer->out_head)->armed, __ATOMIC_ACQUIRE) == NODE_CLOSED;
@@ -101,7 +101,7 @@ int node_is_due(node_link *link, node_peer *peer, uint64_t *heard)
 
 int node_is_over(const node_peer *peer)
 {
-	/* closed first: what it sent before is seen then */
+	/* closed first: then its earlier messages are seen */
 	return node_has_left(peer) && !node_holds(peer);
 }
 

@@ -32,7 +32,7 @@ static node_barrier_news broken_by(const node_link *link, uint32_t task)
 /* Tells the task that waits for this one in a round of the dissemination. */
 static void signal_round(node_link *link, uint32_t round)
 {
-	/* release: what the task did before, and the signals of the rounds before */
+	/* release: the task's earlier stores, and the signals of earlier rounds */
 	__atomic_store_n(&node_barrier_words_of(link, link->own_ring)->round[round].value,
 	                 link->barrier.arrived, __ATOMIC_RELEASE);
 	wake(link, (link->own_ring + (1u << round)) % link->rings);
@@ -66,7 +66,7 @@ int node_barrier_look(node_link *link)
 }
 
 /*
- * A task whose word is neither what this one waits for nor what was there before; link->rings:
+ * A task whose word is neither the value that this one waits for nor the earlier one; link->rings:
  * none.
  */
 static uint32_t talker_of_nonsense(const node_link *link)
@@ -106,8 +106,8 @@ static node_barrier_news arrive_at_counter(node_link *link)
 	__atomic_store_n(&node_barrier_words_of(link, link->own_ring)->round[0].value, generation,
 	                 __ATOMIC_RELEASE);
 	/*
-	 * release: what the task did before; acquire: what those did who were here before, for
-	 * those who are released
+	 * release: the task's earlier stores; acquire: the stores of tasks that arrived before, for
+	 * the tasks that are released
 	 */
 	count = __atomic_add_fetch(&node_barrier_words_of(link, 0)->arrivals.value, 1,
 	                           __ATOMIC_ACQ_REL) -
@@ -189,7 +189,7 @@ static uint32_t deserter(const node_link *link)
 	uint32_t task;
 
 	for (task = 0; task < link->rings; task++)
-		/* acquire: what it had arrived at before is seen below */
+		/* acquire: its earlier arrivals are seen below */
 		if (__atomic_load_n(&node_barrier_head(link, task)->armed, __ATOMIC_ACQUIRE) ==
 		            NODE_CLOSED &&
 		    is_behind(link, task))

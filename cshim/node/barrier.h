@@ -20,7 +20,7 @@
  * generation over. For LAPI_Gfence that is its own fence, by which its targets have said that they
  * took everything (consumed, segment.h). The arrival is a release, each step from there to the
  * departure of a task an acquire and then a release: signals, or the counter's read-modify-writes
- * and released. So a chain of them leads from each delivery to each departure.
+ * and the word released. So a chain of them leads from each delivery to each departure.
  *
  * With a counter, each processor has its tasks arrive one after the other. A task that is not the
  * last there leaves the processor to the next at once. The last keeps it and looks, as nobody there

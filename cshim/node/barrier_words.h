@@ -27,7 +27,8 @@ static inline uint32_t node_barrier_signaller(const node_link *link)
 	return task < link->rings ? task : task + link->rings;
 }
 
-/* The word that this task waits for, after it has arrived. Acquire: what its author did before. */
+/* The word that this task waits for, after it has arrived. Acquire: sees what its author did
+ * before. */
 static inline uint64_t node_barrier_awaited(const node_link *link)
 {
 	const node_barrier_word *word;

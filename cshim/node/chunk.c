@@ -49,8 +49,8 @@ static uint64_t circle(const node_link *link, const node_chunks *chunks)
 
 /*
  * 1 where few tasks share the node's memory: each time round the circle grows, until it is the
- * whole area. A sender that finds room never looks whether the receiver has read, and what it
- * writes has long gone from the receiver's cache (transport/shm/area.go).
+ * whole area. A sender that finds room never looks whether the receiver has read, and the memory
+ * that it writes has long left the receiver's cache (transport/shm/area.go).
  */
 static int few(const node_link *link)
 {
@@ -184,8 +184,8 @@ void node_give_back(uint64_t address, uint64_t n)
 	cshim_advise_whole(address, n, MADV_REMOVE);
 }
 
-/* Where few tasks share the node's memory a sender has made what it uses of its area, a power of
- * two, in one piece (grow): so the receiver maps it. */
+/* Where few tasks share the node's memory a sender has made the part of its area that it uses, a
+ * power of two, in one piece (grow): so the receiver maps it. */
 static void map_to(node_peer *peer, uint64_t end)
 {
 	uint64_t before = peer->receiver.mapped, all = before ? before : CSHIM_LEAST_PAGE;

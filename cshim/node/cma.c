@@ -72,8 +72,8 @@ static int explain(node_link *link, node_peer *peer, int error, int read, uint64
 	case EINVAL:
 		break;
 	default:
-		/* EPERM, ENOSYS, or what a filter of system calls gives. It was permitted: the peer
-		 * has changed its credentials, or this task has got a filter. */
+		/* EPERM, ENOSYS, or the error of a filter of system calls. It was permitted: the
+		 * peer has changed its credentials, or this task has got a filter. */
 		peer->direct = 0;
 		return NODE_DENIED;
 	}

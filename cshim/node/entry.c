@@ -153,7 +153,7 @@ void node_link_clear(node_link *link, uint32_t ring)
 	__atomic_store_n(&control->waiting, 0, __ATOMIC_SEQ_CST);
 	__atomic_fetch_and(&node_head(link->own_head)->pending[ring / 64],
 	                   ~((uint64_t)1 << (ring % 64)), __ATOMIC_SEQ_CST);
-	node_give_back(peer->in_chunks, peer->chunk_area); /* what the old process left there */
+	node_give_back(peer->in_chunks, peer->chunk_area); /* left by the old process */
 	memset(&peer->sender, 0, sizeof(peer->sender));
 	memset(&peer->receiver, 0, sizeof(peer->receiver));
 	memset(&peer->chunks, 0, sizeof(peer->chunks));

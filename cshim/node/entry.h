@@ -19,7 +19,7 @@ int node_link_send(node_link *link, uint32_t ring, uint32_t kind, uint64_t heade
 int node_link_begin_epoch(node_link *link, uint32_t ring);
 
 /*
- * A step of receiving. took: what became of the message that the step before returned with
+ * A step of receiving. took: the outcome of the message that the previous step returned with
  * NODE_SOME or NODE_LATER. Looks for the next one, and deals with it if it is of message.h.
  */
 #define NODE_LEFT 0 /* it is still there; or there was none */

@@ -41,8 +41,8 @@ void node_guard_runtime(void);
 int node_guarded_copy(void *to, const void *from, size_t n);
 /* The same for few bytes: no faster way is looked for. */
 int node_guarded_copy_short(void *to, const void *from, size_t n);
-/* The same, but what is written does not push other things out of the cache: to memory that is too
- * much for it, twice as fast. */
+/* The same, but the data written does not push other data out of the cache: twice as fast to memory
+ * that is too large for the cache. */
 int node_guarded_stream(void *to, const void *from, size_t n);
 /*
  * The same by a string instruction: a processor may write whole lines without reading them, which

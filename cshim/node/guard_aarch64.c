@@ -2,8 +2,9 @@
  * guard_aarch64.c - the guarded functions of 64-bit Arm; see guard_piece.h.
  *
  * Stores become visible in any order. So a copy keeps the aligned word at its end, of 8, 4 or 1
- * bytes, for last, behind a barrier for stores; 2, 4 and 8 bytes are one store, also behind a barrier,
- * as they may be the end of what came in pieces, or what a program looks at to know of an earlier write.
+ * bytes, for last, behind a barrier for stores; 2, 4 and 8 bytes are one store, also behind a
+ * barrier, as they may be the end of data that came in pieces, or a word by which a program learns
+ * of an earlier write.
  */
 #if defined(__aarch64__)
 #include "node/guard_piece.h"

@@ -13,7 +13,7 @@
 #define SHARED(name) ".globl " name "\n.hidden " name "\n" FUNCTION(name)
 #define DONE "	xorl %eax, %eax\n	ret\n"
 
-/* The first and the last bytes of what is at most twice as long. */
+/* The first and the last bytes of a range that is at most twice as long. */
 #define COPY_ENDS(move, bytes, a, b)                       \
 	"	" move " (%rsi), %" a "\n"                  \
 	"	" move " -" bytes "(%rsi,%rdx), %" b "\n"   \

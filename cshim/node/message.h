@@ -81,7 +81,7 @@ typedef struct node_push_header {
 } node_push_header;
 
 #define NODE_PUSH_WHOLE ((uint64_t)1 << 32)
-#define NODE_PUSH_ERA 33            /* a shift: what is above is the origin's era (segment.h) */
+#define NODE_PUSH_ERA 33            /* a shift: the bits above are the origin's era (segment.h) */
 #define NODE_PUSH_ERA_MASK 0x7fffffff /* so much of it */
 
 typedef struct node_rmw_header {
@@ -108,7 +108,8 @@ typedef struct node_reply_header {
 	uint64_t value;
 } node_reply_header;
 
-/* The data of the answer to a pull: what the origin has not kept. at is that of the whole put. */
+/* The data of the answer to a pull: values that the origin has not kept. at is that of the whole
+ * put. */
 typedef struct node_pulled {
 	uint64_t at;
 	uint64_t notice[2];

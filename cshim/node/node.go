@@ -48,7 +48,7 @@ const (
 	Issued    Result = C.NODE_ISSUED
 )
 
-// What Step returns (receive.h, serve.h, entry.h).
+// Results of Step (receive.h, serve.h, entry.h).
 const (
 	None     Result = C.NODE_NONE
 	Some     Result = C.NODE_SOME

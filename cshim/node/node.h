@@ -1,5 +1,5 @@
 /*
- * node.h - data between the tasks of one node: what one process keeps of its ends. Private to the
+ * node.h - data between the tasks of one node: a process's state of its ends. Private to the
  * library.
  *
  * This part moves bytes: messages in rings and chunks (send.h, receive.h), puts of any length, gets
@@ -60,9 +60,9 @@ typedef struct node_receiver {
 /* The sender's view of its chunk area. */
 typedef struct node_chunks {
 	uint32_t next; /* unit to write, unless the message does not fit before the circle's end */
-	/* Units that are in use, in a circle: grows with what is in flight, up to
-	 * node_link.chunk_units, and is given back in silence; of these chunk_limit are
-	 * used. 0: NODE_CHUNK_LEAST. */
+	/* Units that are in use, in a circle: grows with the data in flight, up to
+	 * node_link.chunk_units, and is given back when nothing is sent for a while; of these
+	 * chunk_limit are used. 0: NODE_CHUNK_LEAST. */
 	uint32_t used;
 	uint64_t sent; /* messages */
 	/* The unit is in use until consumed is so far. */
@@ -150,7 +150,7 @@ typedef struct node_op {
 #define NODE_PULL_ALL 0       /* none: the target reads all */
 #define NODE_PULL_HALF 1      /* the first half */
 #define NODE_PULL_UNWRITTEN 2 /* it should have, and could not */
-/* of a get that comes in messages: what this task stores of it passes its caches */
+/* of a get that comes in messages: this task's stores of the data bypass its caches */
 #define NODE_GET_STREAMED 3
 /* of a get that the target writes: which part of it this task reads */
 #define NODE_PUSH_HALF 4   /* the first half */
@@ -217,7 +217,7 @@ typedef struct node_link {
 	uint64_t cooled;      /* the turn that last looked for rings that went cold */
 	node_event event;     /* of the latest call of transport/shm */
 	uint8_t out[1024];    /* of transport/shm: the header of the message that it sends */
-	uint64_t message[10]; /* likewise: what node_link_begin has begun */
+	uint64_t message[10]; /* likewise: the message that node_link_begin has begun */
 	uint64_t transfer[6]; /* likewise: the node_transfer of the latest call */
 	/* constant, 1: peers may send this task messages, and nothing that touches its memory */
 	uint32_t messages_only;

@@ -161,7 +161,7 @@ void node_await_copy(const node_peer *peer, const uint32_t *word)
 	if (!(pushing & 1))
 		return;
 	end = now_ns() + SEVER_NS;
-	/* acquire: what was written before the change is there */
+	/* acquire: data written before the change is there */
 	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == pushing && now_ns() < end) {
 		if (kill(peer->pid, 0) && errno == ESRCH)
 			return; /* it was killed in the middle */

@@ -44,7 +44,7 @@ int node_put(node_link *link, node_peer *peer, node_transfer *put, int streamed)
  */
 int node_copy_to(node_link *link, node_peer *peer, node_transfer *transfer);
 int node_copy_from(node_link *link, node_peer *peer, node_transfer *transfer);
-/* Moves what is left of a transfer, to the peer or (read) from it, and tells nobody. */
+/* Moves the rest of a transfer, to the peer or (read) from it, without a notice. */
 int node_copy(node_link *link, node_peer *peer, int read, node_transfer *transfer);
 /* The message of n bytes moved: NODE_WRITTEN, NODE_READ or NODE_HALF. */
 int node_tell_copied(node_link *link, node_peer *peer, uint32_t kind, uint64_t n,
@@ -79,7 +79,7 @@ node_op *node_pushed_get(node_link *link, node_peer *peer, uint8_t by, const nod
  * late.
  */
 void node_sever(const node_peer *peer);
-/* The same wait alone, for which a full barrier orders what was stored before: while a word of the
+/* The same wait alone, before which a full barrier orders earlier stores: while a word of the
  * peer's that is odd stays as it is. */
 void node_await_copy(const node_peer *peer, const uint32_t *word);
 /* Reports to the peer how many bytes were read of it, if that is not done yet. */
@@ -91,7 +91,7 @@ typedef struct node_range {
 } node_range;
 
 /*
- * Moves the bytes of one list of ranges to another, up to what the kernel does in one call: *moved
+ * Moves the bytes of one list of ranges to another, up to the kernel's limit for one call: *moved
  * bytes. Neither list is empty, both have at most NODE_RANGES_MAX. read: from the peer's memory to
  * this process's.
  */

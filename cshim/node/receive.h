@@ -12,7 +12,7 @@
 /* Results of node_next. */
 #define NODE_NONE 0   /* nothing is there */
 #define NODE_SOME 1   /* a message */
-#define NODE_CANNOT 2 /* what no peer writes */
+#define NODE_CANNOT 2 /* a word that no peer writes */
 
 /* consumed is published each quarter ring: each message would halve the rate. */
 #define NODE_PUBLISH_SLOTS (NODE_RING_SLOTS / 4)
@@ -23,7 +23,7 @@ int node_chunk_arrived(node_peer *peer, node_slot *slot, node_arrival *arrival);
 
 /* receive.c: the sender waits, and is woken. */
 void node_wake_sender(node_peer *peer);
-/* The sender may wait for what was stored in the ring's control just now: consumed, or held (its
+/* The sender may wait for the word stored in the ring's control just now: consumed, or held (its
  * flush may be over). */
 static inline void node_wake_waiting(node_peer *peer)
 {
@@ -45,8 +45,8 @@ static inline void node_publish_consumed(node_peer *peer)
 	node_wake_waiting(peer);
 }
 
-/* The head word in the next slot. Acquire pairs with the store in node_publish: what is read of the
- * message was written before it. */
+/* The head word in the next slot. Acquire pairs with the store in node_publish: the message was
+ * written before it. */
 static inline uint64_t node_look(const node_peer *peer)
 {
 	return __atomic_load_n(&node_slot_at(peer->in_slots, peer->receiver.head)->head,
@@ -153,8 +153,8 @@ static inline void node_take_short(node_link *link, node_peer *peer, uint64_t da
 	link->data_received += data;
 }
 
-/* Copies n bytes, one to six whole words, out of a message once and for all: what a peer changes
- * meanwhile, nobody looks at again. */
+/* Copies n bytes, one to six whole words, out of a message once and for all: a peer's later changes
+ * are not seen. */
 static inline void node_take_words(void *to, uint64_t address, size_t n)
 {
 	typedef uint64_t __attribute__((may_alias)) word;

@@ -22,7 +22,7 @@ enum {
 	CHAINED = 24,              /* the first stretches of a class, which may follow each other */
 	STREAM_EACH = 512,         /* in a stream that never pauses one in 512 may be timed */
 	CUT_MAX = 4, /* stretches in a row that were cut, until none is begun for a while */
-	REST = 128,  /* that while, in streams: what was found is not believed meanwhile */
+	REST = 128,  /* that while, in streams: earlier times are not trusted meanwhile */
 	COMPARED_MIN = 16 << 10 /* bytes from which the two pipelines differ by more than noise */
 };
 
@@ -45,7 +45,7 @@ static uint32_t guess(const node_route_class *class, const node_route_question *
 	return node_class_clearly_less(ns, class->in_use) ? route : best;
 }
 
-/* The first transfer of a class: what others have found of the pipelines holds for it. */
+/* The first transfer of a class: it takes the pipeline that other classes found best. */
 static void begin_class(const node_routes *routes, node_route_class *class, uint32_t allowed)
 {
 	if (routes->streaming && allowed >> NODE_ROUTE_STREAMING & 1)
@@ -72,8 +72,8 @@ static int goes_on(const node_stretch *stretch, const node_route_question *q)
 	       stretch->task == q->task && q->allowed >> stretch->route & 1;
 }
 
-/* How many transfers a stretch has: what waits for its begin and end take counts for little. It is
- * shorter where some were cut. */
+/* How many transfers a stretch has: enough that the waits for its begin and end count for little.
+ * It is shorter where some were cut. */
 static uint32_t length_of(const node_route_class *stream, uint64_t n)
 {
 	uint64_t length = STRETCH_BYTES / n;
@@ -179,7 +179,7 @@ static uint32_t choose_in_stream(node_routes *routes, const node_route_class *cl
 	                                                                         : NODE_ROUTES;
 }
 
-/* By what is known of single transfers. */
+/* By the times of single transfers. */
 static uint32_t choose_alone(node_route_class *class, const node_route_question *q)
 {
 	uint32_t route = node_class_choose(class, q->allowed,

@@ -18,7 +18,7 @@
 /* as the faster of these, but the writer's copy is a string instruction: that need not read a line
  * before it writes all of it */
 #define NODE_ROUTE_STRING 2
-/* as the faster of these, but what the reader stores passes its caches */
+/* as the faster of these, but the reader's stores bypass its caches */
 #define NODE_ROUTE_STREAMING 3
 #define NODE_ROUTE_ORIGIN 4 /* the origin copies straight to or from the target's memory */
 #define NODE_ROUTE_TARGET 5 /* the target copies straight from the origin's memory */
@@ -94,7 +94,7 @@ typedef struct node_routes {
 	uint32_t forced;
 	/* 1: the wide pipeline is the faster of the two, as far as is known */
 	uint32_t wide;
-	/* 1: so is a string instruction; and, for what is long enough, streaming */
+	/* 1: so is a string instruction; and, for long transfers, streaming */
 	uint32_t string, streaming;
 	node_stretch stretch; /* the stretch under way */
 	uint32_t line[2];
@@ -156,9 +156,9 @@ static inline int node_in_stretch(const node_routes *routes)
 	return routes->stretch.left > 0 || routes->stretch.ended;
 }
 
-/* A transfer that could not be chosen for, as its target does not poll: it goes by this route. It
- * pays for trials, too. 1 if it is to be timed: what was the best may be so no more, and a target
- * that sleeps is not asked to choose otherwise. */
+/* A transfer for which no route could be chosen, as its target does not poll: it goes by this
+ * route. It pays for trials, too. 1 if it is to be timed: the best route may be so no more, and a
+ * target that sleeps is not asked to choose otherwise. */
 int node_route_passed(node_routes *routes, int direction, uint64_t n, uint32_t route);
 /* 1 if, as far as is known, such a transfer would be faster by another route, or is about to be
  * compared with one: then a target that sleeps may be worth to be woken. */

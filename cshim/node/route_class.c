@@ -8,12 +8,12 @@
  * route in use gets one, because its samples may be of a worse time. If it still is better it takes
  * over. A route that loses is tried less and less often.
  *
- * A route that was never tried is tried at once, on credit: what that has cost is paid back before
- * anything is tried again. A single copy that may have been slow because it was the first for long
- * gets some more transfers, and the last of these counts.
+ * A route that was never tried is tried at once, on credit: its cost is paid back before anything
+ * is tried again. A single copy that may have been slow because it was the first for long gets some
+ * more transfers, and the last of these counts.
  *
- * A route's time is the least of its latest samples: what disturbs makes a transfer slower, never
- * faster; and what was true long ago is forgotten.
+ * A route's time is the least of its latest samples: a disturbance makes a transfer slower, never
+ * faster; and old samples are forgotten.
  *
  * In a class of streams all this is said of stretches in the place of transfers. A stretch has
  * caches as its own route leaves them, so few are enough.

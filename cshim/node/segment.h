@@ -58,7 +58,7 @@
 #define NODE_CHUNK_UNIT 1024
 /* Of an area, 1 MiB, where few tasks share the node's memory; a sender may use less of it. */
 #define NODE_CHUNK_UNITS 1024
-#define NODE_CHUNK_LEAST 4 /* units: what a sender keeps, but for the page it lies in */
+#define NODE_CHUNK_LEAST 4 /* units: a sender keeps these, but for the page it lies in */
 #define NODE_CHUNK_AREA (NODE_CHUNK_UNIT * NODE_CHUNK_UNITS)
 #define NODE_CHUNK_AREA_RINGS 4           /* with more rings than this, */
 #define NODE_CHUNK_AREA_LEAST (256 << 10) /* so much */
@@ -116,8 +116,8 @@ typedef struct node_ring_control {
 	/* Written by the receiver, rarely. */
 	/* 1: the receiver does not look at this ring unless its bit in pending is set */
 	CSHIM_SHARED uint32_t cold;
-	/* How often the receiver has given up what was under way with the sender: what the sender
-	   was asked for before, it must not write to the receiver's memory any more (pull.c). */
+	/* How often the receiver has given up the operations under way with the sender: the sender
+	   must not write data asked for earlier to the receiver's memory any more (pull.c). */
 	CSHIM_SHARED uint32_t era;
 	/* Odd while the receiver writes the sender's memory, as it was asked to. */
 	CSHIM_SHARED uint32_t pushing;
@@ -171,8 +171,8 @@ typedef struct node_segment_head {
 	uint64_t cookie;
 	uint8_t line0[16];
 	uint8_t line1[64];
-	/* Written by the owner, and by senders that have rung (compare-and-swap of what they had
-	   read, to NODE_AWAKE). */
+	/* Written by the owner, and by senders that have rung (compare-and-swap of the value they
+	   had read, to NODE_AWAKE). */
 	CSHIM_SHARED uint64_t armed;
 	/* Written by the owner: 1 while no user thread has polled for a moment. Then it computes: a
 	   peer that moves much data should do it alone. A hint. */

@@ -86,7 +86,7 @@ static inline int node_polls(const node_peer *peer)
 }
 
 /*
- * 1 if this task may look many times in a row for what the peer does: the peer has a processor
+ * 1 if this task may look many times in a row for a word of the peer: the peer has a processor
  * beside this task's. Else each look in vain only keeps the peer from its processor, although it
  * polls as far as its segment says.
  */
@@ -282,7 +282,7 @@ static inline void node_chunks_limit(node_link *link, uint32_t route)
 {
 	node_chunks_how(link, node_how(link, route));
 }
-/* 1 if what goes by a route (another than the pipelines: none was chosen) passes the reader's
+/* 1 if data by a route (another than the pipelines: none was chosen) bypasses the reader's
  * caches. */
 static inline int node_streams(const node_link *link, uint32_t route, uint64_t n)
 {

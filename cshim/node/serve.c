@@ -200,7 +200,7 @@ static int serve_rmw(node_link *link, node_peer *peer, const node_arrival *arriv
 	return result == NODE_FAULT ? request_fault(link, peer, event, rmw.width) : result;
 }
 
-/* 1 if op may have such an answer: its data lies inside what was asked for, and ends it if nothing
+/* 1 if op may have such an answer: its data lies inside the requested data, and ends it if nothing
  * follows. */
 static int answers(const node_op *op, const node_reply_header *reply, uint64_t data)
 {

@@ -39,7 +39,7 @@
  */
 int node_serve(node_link *link, node_peer *peer, const node_arrival *arrival, uint8_t by,
                node_event *event);
-/* pull.c: a request to read this put from the peer's memory, and what follows it. */
+/* pull.c: a request to read this put from the peer's memory, and the messages behind it. */
 int node_serve_pull(node_link *link, node_peer *peer, const node_arrival *arrival,
                     node_event *event);
 int node_serve_half(node_link *link, const node_peer *peer, const node_arrival *arrival,

@@ -32,15 +32,16 @@ static inline uint64_t node_now_ns(void)
  * it reaches the other's memory.
  */
 int node_takes_part(const node_link *link, const node_peer *peer, int reached);
-/* The routes that a link has for n bytes, a bit each: the owner takes out what it cannot. */
+/* The routes that a link has for n bytes, a bit each: the owner takes out those that it cannot
+ * use. */
 uint32_t node_routes_for(const node_link *link, uint64_t n, int reached);
 /* The route of a transfer, of those, as node_route_choose gives it. task: NODE_ROUTE_NOBODY if the
  * owner times no stretches. */
 uint32_t node_route_of(node_link *link, const node_peer *peer, int direction, uint64_t n,
                        uint32_t allowed, uint32_t task);
 
-/* How a wait has ended: what it waits for is there; all looks have been in vain; or it was not
- * worth to wait on, and its time says nothing. */
+/* How a wait has ended: its goal is reached; all looks have been in vain; or it was not worth
+ * waiting on, and its time says nothing. */
 #define NODE_WAIT_OVER 1
 #define NODE_WAIT_LATE (-1)
 #define NODE_WAIT_NOT 0

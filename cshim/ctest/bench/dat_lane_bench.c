@@ -2,11 +2,11 @@
  * dat_lane_bench.c - what short operations of uDAPL's node engine cost in instructions, ns: `make
  * dat-lane-bench`; see rounds.h.
  *
- * Both processes run in one thread, so no line ever goes to another processor: what is left is the
- * calls themselves. "answered" is a message and its answer; of each side that is the post, the
- * look that finds the message, the next receive and the event of the own send. "write" and "read"
- * are by the kernel's copy, "asked" is a read that the other process answers. The other process's
- * lane is called without the lock and the entry points.
+ * Both processes run in one thread, so no line ever goes to another processor: only the calls
+ * themselves are measured. "answered" is a message and its answer; of each side that is the post,
+ * the look that finds the message, the next receive and the event of the own send. "write" and
+ * "read" are by the kernel's copy, "asked" is a read that the other process answers. The other
+ * process's lane is called without the lock and the entry points.
  */
 #define _GNU_SOURCE
 #include "ctest/dat/fake_dat.h"

@@ -2,9 +2,9 @@
  * lane_bench.c - what the small operations of the fast lane cost in instructions, ns: `make
  * lane-bench`; see rounds.h.
  *
- * Both ends run in one thread, so no line ever goes to another processor: what is left is the calls
- * themselves. One line an operation, the median of many batches; "answered" is an operation with an
- * answer: the origin's call, the target's turn, the origin's wait.
+ * Both ends run in one thread, so no line ever goes to another processor: only the calls themselves
+ * are measured. One line an operation, the median of many batches; "answered" is an operation with
+ * an answer: the origin's call, the target's turn, the origin's wait.
  */
 #define _GNU_SOURCE
 #include <string.h>

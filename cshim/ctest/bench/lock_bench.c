@@ -8,7 +8,7 @@
  * microseconds: the first one's pair, and how long the other's lock takes
  *
  * One line a run; the figures of one run are noisy, so lock_bench is run several times, in turn
- * with what it is compared with.
+ * with the program that it is compared with.
  */
 #define _GNU_SOURCE
 #include <string.h>

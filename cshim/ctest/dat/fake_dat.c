@@ -304,7 +304,7 @@ void fake_dat_open(int threads)
 	}
 }
 
-/* As core frees an endpoint: what is posted completes first. */
+/* As core frees an endpoint: posted requests complete first. */
 static void close_side(fake_dat_side *s)
 {
 	s->rc->cut(s->end, RC_BY_USER);

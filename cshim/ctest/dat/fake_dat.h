@@ -1,8 +1,8 @@
 /*
  * fake_dat.h - two processes in one, with a connection of the node engine. The first is the library
  * as it is, with its block and its threads; of the second there is the engine alone (second.h), for
- * one thread. Core does what a call of it needs to end, what binds and invalidations need of it,
- * and, when a test says so, what follows from a connection's end.
+ * one thread. Core does only its part of calls, of binds and invalidations, and, when a test says
+ * so, of a connection's end.
  */
 #ifndef CTEST_FAKE_DAT_H
 #define CTEST_FAKE_DAT_H
@@ -68,7 +68,7 @@ typedef struct fake_dat_side {
 extern fake_dat_side fake_dat[2];
 
 /* Makes both anew, connected. threads: the first has its block active, with a service thread. */
-extern void (*fake_dat_core)(void); /* what core does in a turn; NULL: nothing */
+extern void (*fake_dat_core)(void); /* core's work in a turn; NULL: none */
 void fake_dat_open(int threads);
 void fake_dat_close(void);
 /* The side's receives come from a shared queue of n, from now on. */

@@ -72,7 +72,7 @@ void fake_group_open(uint32_t size, uint64_t base, int crowded)
 	node_guard_install();
 	memset(&dat_the_lane, 0, sizeof(dat_the_lane));
 	fake_world.size = size;
-	/* of their very size, so that the address sanitizer sees what goes beyond */
+	/* of their very size, so that the address sanitizer sees accesses beyond */
 	fake_world.slots = aligned_alloc(128, size * sizeof(dat_rank_slot));
 	fake_world.staging = aligned_alloc(128, (size_t)size * FAKE_CHUNKS * FAKE_CHUNK);
 	if (!area) /* an area of handles is one for good */

@@ -31,7 +31,7 @@ void fake_set_route(uint32_t route);
 void fake_refuse(uint32_t rank);
 /* New elements; nothing is there of what members get. */
 void fake_fill(void);
-/* A member's call of an operation; what it has is right. */
+/* A member's call of an operation, and the check of its result. */
 void fake_post(uint32_t rank, int kind, uint32_t root);
 void fake_check(uint32_t rank, int kind, uint32_t root);
 

@@ -41,7 +41,7 @@ void fake_rc_events(int side, const dat_slot *evd, const fake_rc_event *events, 
 	fake_rc_events(side, fake_dat[side].recv, (const fake_rc_event[]){__VA_ARGS__}, \
 	               sizeof((const fake_rc_event[]){__VA_ARGS__}) / sizeof(fake_rc_event))
 
-/* Both are over, for that reason, and what was posted is complete. */
+/* Both are over, for that reason, and posted requests are complete. */
 void fake_rc_both_over(uint32_t how0, uint32_t how1);
 /* The header of a message to the first about a request; sends one of that kind from the second. */
 dat_header fake_rc_header(uint32_t seq);

@@ -61,7 +61,7 @@ static uint64_t place_of(unsigned i)
 	return NAMED + RECEIVE_APART * i;
 }
 
-/* A connection whose first end has receives and requests; what the peer may do differs. */
+/* A connection whose first end has receives and requests; the peer's rights differ. */
 static void begin_round(void)
 {
 	static const uint8_t ops[] = {RC_SEND, RC_WRITE, RC_READ};
@@ -104,8 +104,8 @@ static int is_zero(const unsigned char *b, size_t n)
 	return b[0] == 0 && memcmp(b, b + 1, n - 1) == 0;
 }
 
-/* Of what was posted each has one event, in order; after the first error there are errors alone.
- * How many were successful. */
+/* Each posted request has one event, in order; after the first error there are only errors. Returns
+ * how many were successful. */
 static uint32_t take_all(const dat_slot *evd, uint32_t posted)
 {
 	uint32_t good = 0, bad = 0;
@@ -181,7 +181,8 @@ static void give(uint32_t kind, const dat_ask *body)
 	           data, below(BODY));
 }
 
-/* The peer publishes a message, which the engine takes or leaves; what is left is removed. */
+/* The peer publishes a message, which the engine takes or leaves; a message that is left is
+ * removed. */
 static void deliver(void)
 {
 	static const uint64_t kinds[] = {

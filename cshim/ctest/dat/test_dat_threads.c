@@ -68,7 +68,7 @@ static void check(const unsigned char *at, uint64_t n, uint32_t *next)
 
 	memcpy(&who, at, 4);
 	memcpy(&number, at + 4, 4);
-	CHECK(who <= POSTERS && number >= next[who]); /* what is between were writes */
+	CHECK(who <= POSTERS && number >= next[who]); /* the numbers between were writes */
 	next[who] = number + 1;
 	for (i = 8; i < n; i++)
 		CHECK(at[i] == (unsigned char)(who * 31 + number + i));
@@ -119,8 +119,8 @@ static DAT_RETURN post_one(uint32_t who, uint32_t i)
 	}
 }
 
-/* Of the first process: posts, and takes what is complete. A request that waits is sent from its
- * memory later, so each waits until one of the own is complete that had the same. */
+/* Of the first process: posts, and takes completions. A request that waits is sent from its memory
+ * later, so each waits until one of the own is complete that had the same. */
 static void *poster(void *argument)
 {
 	uint32_t who = (uint32_t)(uintptr_t)argument, i;
@@ -156,7 +156,7 @@ static void first_receives(uint32_t number)
 	                       DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS);
 }
 
-/* Of the first process: waits for what the peer sends. */
+/* Of the first process: waits for the peer's messages. */
 static void *waiter(void *argument)
 {
 	uint32_t next[POSTERS + 1] = {0}, i;

@@ -464,7 +464,7 @@ static int place(int op, uint8_t flags, const DAT_LMR_TRIPLET *local, const DAT_
 	return dev_post_quickly(pair, &p);
 }
 
-/* The request in place is the same as the judged one, and so is what is noted of it. */
+/* The request in place is the same as the judged one, and so is its record. */
 static void same_in_place(int op, uint8_t flags, uint32_t completion, uint64_t at, uint32_t n,
                           uint32_t of)
 {

@@ -1,7 +1,7 @@
 /*
- * test_direct.c - writes and reads of uDAPL's lane between two processes: what may be accessed by
- * one copy and by messages, that copies keep to the order of requests, and by which pipeline long
- * ones go. One thread.
+ * test_direct.c - writes and reads of uDAPL's lane between two processes: which memory may be
+ * accessed by one copy and by messages, that copies keep to the order of requests, and by which
+ * pipeline long ones go. One thread.
  */
 #include "ctest/dat/fake_dat.h"
 
@@ -117,8 +117,8 @@ static void forbid(int what, int op, DAT_RMR_TRIPLET *to)
 	}
 }
 
-/* By one copy, which the origin makes: what was allowed before is not done, nothing is complete.
- * It goes to the target in a message. */
+/* By one copy, which the origin makes: if access was allowed earlier only, the copy is not made,
+ * and nothing is complete. The request goes to the target in a message. */
 static void copies_nothing(int what, int op)
 {
 	DAT_RMR_TRIPLET to;
@@ -201,7 +201,7 @@ static void own_is_bad(void)
 	both_over(DAT_DTO_ERR_LOCAL_PROTECTION);
 }
 
-/* The own memory: another zone's, what is too long, what may not be written by a read, a window. */
+/* The own memory: of another zone, too long, not writable for a read, a window. */
 static void own_memory(void)
 {
 	static const int ops[] = {RC_WRITE, RC_READ};

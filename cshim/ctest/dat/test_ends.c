@@ -128,7 +128,8 @@ static void too_long(void)
 	}
 }
 
-/* A peer that takes nothing for so long that there is no room: what waits goes in later turns. */
+/* A peer that takes nothing for so long that there is no room: waiting messages go in later
+ * turns. */
 static void no_room(void)
 {
 	enum { LONG = 512 }; /* bytes: more such messages can be posted than the ring holds */
@@ -167,8 +168,8 @@ static void left(void)
 	fake_dat_close();
 }
 
-/* A peer that says it is done with what was never sent, by message: that ends the connection. By
- * its word in memory: that is taken for nothing. */
+/* A peer that says that it is done with requests that were never sent. By message: that ends the
+ * connection. By its word in memory: that is ignored. */
 static void done_too_much(void)
 {
 	open_both();

@@ -1,6 +1,6 @@
 /*
- * test_evd.c - event queues and CNOs (dat/evd/evd.h): what fits and what does not, in which order
- * events are taken, whom they wake, which CNOs they trigger, and when agents are called.
+ * test_evd.c - event queues and CNOs (dat/evd/evd.h): which events fit, in which order they are
+ * taken, which threads they wake, which CNOs they trigger, and when agents are called.
  */
 #include <poll.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static void reports_overflow(void)
 	for (i = 0; i < 6; i++)
 		post(EVDS - 1, 0);
 	CHECK(slot(EVDS - 1)->length == 4 && dat_queue_of(slot(EVDS - 1))->overflows == 0);
-	/* a smaller or larger queue; not smaller than what is in it */
+	/* a smaller or larger queue; not smaller than its content */
 	CHECK(evd_set_size(handle(0), 3) == (DAT_CLASS_ERROR | DAT_INVALID_STATE));
 	CHECK(evd_set_size(handle(0), 0) ==
 	      (DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2));
@@ -222,7 +222,7 @@ static void waits(void)
 	CHECK(evd_wait_begins(handle(0), 1, 1) == DAT_SUCCESS);
 	evd_wait_cancelled(handle(0));
 	CHECK(taken(0) == 2 && taken(0) == 3);
-	/* what an empty queue returns, as programs expect it */
+	/* the return code of an empty queue, as programs expect it */
 	CHECK(evd_take(handle(0), &event) == (DAT_CLASS_ERROR | DAT_QUEUE_EMPTY));
 	end();
 	begin(4, DAT_QUEUE_DTO);
@@ -372,7 +372,7 @@ static void places(void)
 	CHECK(evd_place(handle(0)) != NULL);
 	evd_placed(handle(0), DCNT_EVD_DTO_CALLBACK, 0);
 	CHECK(evd_place(handle(0)) == NULL && evd_place(0) == NULL); /* it is full */
-	evd_set_cno(handle(1), handle(CNO)); /* what triggers a CNO goes by the queue */
+	evd_set_cno(handle(1), handle(CNO)); /* an event that triggers a CNO is queued */
 	evd_want(handle(1), &event);
 	CHECK(cno_some() && evd_place(handle(1)) != &event);
 	evd_placed(handle(1), DCNT_EVD_DTO_CALLBACK, 1);

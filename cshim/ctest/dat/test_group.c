@@ -180,7 +180,7 @@ static void different(void)
 	fake_group_close();
 }
 
-/* A member that has ended is not waited for; what it did before is of use. */
+/* A member that has ended is not waited for; its earlier work counts. */
 static void ended(void)
 {
 	fake_group_open(3, 0, 0);
@@ -196,8 +196,8 @@ static void ended(void)
 	fake_group_close();
 }
 
-/* The process of a member is gone: what it has published still does, also where others have not
- * come yet. */
+/* The process of a member is gone: its published data still serves, also where others have not come
+ * yet. */
 static void lost(void)
 {
 	fake_group_open(3, 0, 0);
@@ -344,7 +344,7 @@ static void hostile_run(void)
 		vandalize(size - 1, 5);
 		fake_turn((uint32_t)(any() % size));
 	}
-	for (i = 0; i < size; i++) /* what does not belong to the operation is as it was */
+	for (i = 0; i < size; i++) /* memory outside the operation is as it was */
 		CHECK(((unsigned char *)out[i])[(size_t)n * size] == 0x77);
 	fake_group_close();
 }

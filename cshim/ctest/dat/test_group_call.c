@@ -46,7 +46,7 @@ static void listed(int receive, const int32_t *sizes, const int32_t *at)
 	a[receive ? DAT_COLL_RECV_PLACES : DAT_COLL_SEND_PLACES] = (uintptr_t)at;
 }
 
-static uint32_t long_double; /* what the members have agreed on */
+static uint32_t long_double; /* the values that the members have agreed on */
 
 static int legal(void)
 {

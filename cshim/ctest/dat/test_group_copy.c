@@ -286,7 +286,7 @@ static void hostile_run(uint32_t run)
 		vandalize((uint32_t)(any() % size), 3);
 		fake_turn((uint32_t)(any() % size));
 	}
-	for (i = 0; i < size; i++) /* what does not belong to the operation is as it was */
+	for (i = 0; i < size; i++) /* memory outside the operation is as it was */
 		CHECK(end == sizeof(fake_out[0]) || ((unsigned char *)fake_out[i])[end] == 0x77);
 	fake_group_close();
 }

@@ -68,7 +68,7 @@ static void chosen(uint32_t fast, uint32_t route)
 
 	fake_open_copying(2, NODE_ROUTES);
 	fake_fill();
-	/* what disturbs makes it be found later */
+	/* a disturbance delays the decision */
 	for (k = 0; k < 20 * TRANSFERS && copies <= TRANSFERS / 2; k++) {
 		dat_group *root = &fake_world.member[1].group;
 
@@ -187,7 +187,8 @@ static uint32_t known_at_once(uint32_t n, int between)
 	return known;
 }
 
-/* A decision holds for what is same_args and follows, if nothing is tried or timed, and no further. */
+/* A decision holds for the following operations with the same arguments (same_args), if nothing is
+ * tried or timed, and no further. */
 static void holds(void)
 {
 	uint32_t known;

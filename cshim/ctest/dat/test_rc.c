@@ -304,7 +304,7 @@ static void bad_local(int op, int direct)
 	fake_dat_close();
 }
 
-/* The memory of an answer, or of what was posted, is taken away meanwhile. */
+/* The memory of an answer, or of a posted request, is taken away meanwhile. */
 static void taken_away(void)
 {
 	fake_rc_open(0);

@@ -30,7 +30,7 @@ static void disconnects(void)
 {
 	int side;
 
-	open_busy(); /* gracefully: what was posted completes, and nothing else is taken */
+	open_busy(); /* gracefully: posted requests complete, and no others are taken */
 	rc_disconnect(fake_dat[0].end, 1);
 	CHECK(fake_dat[0].end->on && fake_dat[0].end->closing);
 	fake_rc_both_over(RC_BY_USER, RC_BY_PEER);
@@ -56,7 +56,7 @@ static void disconnects(void)
 	REQUESTS_ARE(1, {1, FLUSHED}, {2, FLUSHED});
 	fake_dat_close();
 
-	open_busy(); /* what was done before the end is complete, though no message has said so */
+	open_busy(); /* requests done before the end are complete, though no message has said so */
 	fake_dat[1].end->config.own = 0;
 	second_rc_turn();
 	fake_dat[1].rc->disconnect(fake_dat[1].end, 0);
@@ -100,8 +100,8 @@ static void message_to_over(void)
 	fake_dat_close();
 }
 
-/* Binds have their turn behind what was posted before, and before what is posted then; the peer's
- * numbers do not count them. */
+/* Binds have their turn behind earlier posts, and before later ones; the peer's numbers do not
+ * count them. */
 static void binds(void)
 {
 	uint64_t i;

@@ -1,7 +1,7 @@
 /*
  * test_rc_peer.c - what the node engine makes of the messages of its protocol where they are not
- * the next: gaps, attempts that are over, what comes while an answer waits, and what a peer says
- * that lies. The second writes them by hand. One thread.
+ * the next: gaps, attempts that are over, messages that come while an answer waits, and messages of
+ * a peer that lies. The second writes them by hand. One thread.
  */
 #include "ctest/dat/fake_rc.h"
 
@@ -49,7 +49,7 @@ static void expect_nothing(void)
 	CHECK(fake_rc_hear(&h) == 0);
 }
 
-/* Behind a gap nothing is taken until the peer begins anew with what is missing. */
+/* Behind a gap nothing is taken until the peer begins anew with the missing message. */
 static void gap(void)
 {
 	const dat_end *end;
@@ -96,7 +96,7 @@ static void mixed(void)
 	fake_dat_close();
 }
 
-/* A message whose parts differ in what it is. */
+/* A message whose parts disagree about its kind. */
 static void changing(void)
 {
 	open_first(1);
@@ -252,7 +252,7 @@ static void end_status(uint32_t seq, uint8_t flags, uint8_t status, uint32_t is)
 	fake_dat_close();
 }
 
-/* An answer to what was not asked for, of another length, or place. */
+/* An answer without a question, of another length, or place. */
 static void wrong_answer(int op, uint32_t seq, uint8_t as, uint32_t offset, uint32_t n, int taken)
 {
 	dat_header h;

@@ -1,7 +1,7 @@
 /*
  * test_rc_shared.c - shared receive queues of the node engine: receives are taken in order, by
  * connections that have waited in theirs; the low watermark; ends that are over while they wait, or
- * have taken a receive; a peer that sends what it was asked to hold. One thread.
+ * have taken a receive; a peer that sends messages that it was asked to hold. One thread.
  */
 #include "ctest/dat/fake_rc.h"
 

@@ -74,7 +74,7 @@ func (c *Completion) BindDone(evd, cookie uint64, status uint32) {
 		status: C.uint32_t(status)}
 }
 
-// Core is what the engine calls of core.
+// Core has the functions of core that the engine calls.
 type Core interface {
 	// Bound: it is the turn of a bind of an endpoint's; false: it cannot take effect.
 	Bound(ep, number uint64, status uint32) bool

@@ -1,5 +1,5 @@
-/* test_completions.c - completion queues of uDAPL's adapters: what a look finds is kept for core,
- * in order, with what comes later behind it; queues that are gone are not asked. */
+/* test_completions.c - completion queues of uDAPL's adapters: completions that a look finds are
+ * kept for core, in order, with later ones behind them; queues that are gone are not asked. */
 #include "ctest/fake.h"
 
 #include <errno.h>

@@ -76,7 +76,7 @@ static void asks_and_is_answered(void)
 	all_slots();
 }
 
-/* It covers what was sent before it, and not what comes later. */
+/* It covers packets sent before it, and no later ones. */
 static void covers_what_was_before(void)
 {
 	begin();
@@ -131,7 +131,7 @@ static void learns_when_to_ask(void)
 	put_alone();
 	sent = fake_adapter_of(1)->sends;
 	turn(1), turn(0);
-	CHECK(fake_adapter_of(1)->sends == sent); /* nobody asks for what no fence covers */
+	CHECK(fake_adapter_of(1)->sends == sent); /* nobody asks for packets without a fence */
 }
 
 /* While messages are held that were refused, the link answers. */
@@ -164,7 +164,7 @@ static struct {
 	uint32_t came;
 } within;
 
-/* A header handler that lets another thread in, which takes what has come behind its message. */
+/* A header handler that lets another thread in, which takes the messages behind its own. */
 static void *letting_in(lapi_handle_t *handle, void *uhdr, uint *uhdr_len, ulong *msg_len,
                         compl_hndlr_t **handler, void **info)
 {
@@ -191,7 +191,7 @@ static void waits_for_handlers(void)
 	CHECK(turn(1) == 1 && within.runs == 1 && within.came == 1);
 	CHECK(fake_adapter_of(1)->sends == 1 && fake_pair_of(1)->handling == 0);
 	CHECK(turn(0) == 1 && fence_is() == CSHIM_FENCE_OVER);
-	/* While it runs all with the task ends: what is counted is of another life. */
+	/* While it runs all with the task ends: the count belongs to another generation. */
 	within.cuts = 1;
 	CHECK(LAPI_Amsend(handles[0], 1, (void *)(uintptr_t)letting_in, NULL, 0, source, 8, NULL,
 	                  NULL, NULL) == LAPI_SUCCESS);

@@ -282,7 +282,7 @@ static void stop(void)
 	fake_settings.yield_turns = 20;
 }
 
-/* first: what happens once the two are joined. */
+/* first: runs once the two are joined. */
 static void exchange(uint32_t spin, void (*first)(void))
 {
 	pthread_t threads[2];

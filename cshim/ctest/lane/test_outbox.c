@@ -1,7 +1,7 @@
 /*
- * test_outbox.c - small puts that join a packet of which core has reserved the rest: what is
- * written, what is counted, and that core gets all that does not fit or is not as usual. The fake
- * core refuses puts to task 1, which shows that it was asked.
+ * test_outbox.c - small puts that join a packet of which core has reserved the rest: the bytes
+ * written, the counters, and that core gets all that does not fit or is not as usual. The fake core
+ * refuses puts to task 1, which shows that it was asked.
  */
 #define _GNU_SOURCE
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * test_packets.c - small messages in packets that C sends and takes by itself, over an adapter made
- * of memory: what goes, what is counted, and that core gets all that is not as usual, untouched.
- * The fake core refuses transfers, which shows that it was asked.
+ * of memory: the packets that go, the counters, and that core gets all that is not as usual,
+ * untouched. The fake core refuses transfers, which shows that it was asked.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -114,7 +114,7 @@ static void grants_credit(void)
 	CHECK(turn(1) == CSHIM_LANE_CORE); /* still */
 }
 
-/* Nothing of what is sent changes. */
+/* Sends that must not change anything. */
 static void not_sent(ulong n, void *from)
 {
 	verbs_peer before = *fake_pair_of(0);
@@ -242,7 +242,7 @@ static void leaves_packets(void)
 	wc.status = IBV_WC_WR_FLUSH_ERR, left(&wc, &put_head, 56);
 }
 
-/* States in which all that comes is the link's, also what is right. */
+/* States in which all packets are the link's, valid ones too. */
 static void leaves_all(void)
 {
 	verbs_peer *peer = fake_pair_of(1);

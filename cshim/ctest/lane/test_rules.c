@@ -1,7 +1,7 @@
 /*
- * test_rules.c - when the fast lane must not be fast: what a fence waits for, what is core's, what
- * a ring holds whose task was given up, and counters of two contexts. One step after the other, but
- * for the counters. Each case is one of the defects of tests/mutants.
+ * test_rules.c - when the fast lane must not be fast: what a fence waits for, which messages are
+ * core's, the content of a ring whose task was given up, and counters of two contexts. One step
+ * after the other, but for the counters. Each case is one of the defects of tests/mutants.
  */
 #define _GNU_SOURCE
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * test_barrier.c - LAPI_Gfence through the node barrier, all tasks in one process: nobody leaves
- * before all have arrived, what was written before is seen behind (the thread sanitizer knows),
- * sleepers are woken, threads of a task take turns, and no failure hangs. Built without the
+ * before all have arrived, data written before the barrier is seen behind it (the thread sanitizer
+ * knows), sleepers are woken, threads of a task take turns, and no failure hangs. Built without the
  * sleepers' safety net: a lost wake-up is a hang.
  */
 #define _GNU_SOURCE
@@ -243,7 +243,7 @@ static void sleeps_behind(void)
 	CHECK(pthread_join(waiter, NULL) == 0);
 }
 
-/* Task 0 does not come: what does happen ends the others' wait, asleep or not. */
+/* Task 0 does not come: another event ends the others' wait, asleep or not. */
 static void nobody_hangs(uint32_t rounds, uint32_t spin, void (*happens)(void), int code)
 {
 	pthread_t threads[FAKE_BARRIER_TASKS];

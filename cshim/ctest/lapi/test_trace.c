@@ -1,5 +1,5 @@
-/* test_trace.c - records of the C side: what calls leave behind, a full file, calls under way when
- * the context ends. */
+/* test_trace.c - records of the C side: the records of calls, a full file, calls under way when the
+ * context ends. */
 #include <string.h>
 
 #include "ctest/fake.h"

@@ -22,8 +22,8 @@ struct munge_ctx;
 
 static uint64_t state;
 static int contexts; /* that have not been destroyed */
-static int status;   /* what the last call of the library's returned */
-static int length;   /* and what it said of the data */
+static int status;   /* the result of the library's last call */
+static int length;   /* and its length of the data */
 static uid_t user;
 static void *data;
 static char *made; /* the credential that it made */

@@ -25,8 +25,8 @@ enum { CALLS = 20000, LONG = 5000, CARD = 300, VERSION = 8192, GUARD = 0x5a };
 static uint64_t state;
 static int connections;          /* PMIx_Init less PMIx_Finalize */
 static struct pmix_proc me;      /* as PMIx_Init said */
-static struct pmix_value *value; /* what PMIx_Get gave last */
-static uint16_t type;            /* and what was in it */
+static struct pmix_value *value; /* the last value of PMIx_Get */
+static uint16_t type;            /* and its content */
 static char *bytes;
 static size_t size;
 static uint64_t tasks;

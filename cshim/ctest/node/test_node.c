@@ -97,7 +97,7 @@ static void messages(void)
 	CHECK(node_flushed(peer, peer->sender.tail) == 1 && link->packets_sent == MESSAGES);
 }
 
-/* Serves what comes until the put with the last notice. Returns how many puts were complete. */
+/* Serves messages until the put with the last notice. Returns how many puts were complete. */
 static uint64_t serve_until_last(int task)
 {
 	node_link *link = fake_node_link(task);
@@ -236,7 +236,7 @@ static void bad_put(void)
 		      (event.notice[0] == 3 && event.notice[1] == 4 && event.n == 40000));
 	}
 	CHECK(results[NODE_FAULT] == 1 && results[NODE_ARRIVED] == 1);
-	/* what the sender has come to use was mapped in one piece */
+	/* the memory that the sender has come to use was mapped in one piece */
 	CHECK(peer->receiver.mapped >= 80000 && peer->receiver.mapped <= NODE_CHUNK_AREA);
 	CHECK(memcmp(sink, source, 40000) == 0);
 	memset(sink, 0, sizeof(sink));

@@ -104,7 +104,7 @@ typedef struct sums {
 	uint32_t bad;
 } sums;
 
-/* transfers of n bytes, give or take what is within a class, each once the one before is over. */
+/* transfers of n bytes, more or less within a class, each once the one before is over. */
 static sums run(node_routes *routes, const machine *m, uint64_t n, int transfers)
 {
 	node_route_class *class = &routes->class[NODE_ROUTE_PUT][node_route_class_of(n)];
@@ -262,7 +262,7 @@ static void streams(void)
 	CHECK(pipelined_ones < 100);
 }
 
-/* A stream is interrupted seldom: what is timed is the first transfer of each, if there is one. */
+/* A stream is interrupted seldom: the first transfer of each is timed, if there is one. */
 static void interrupts(void)
 {
 	static node_routes routes;
@@ -286,7 +286,7 @@ static void interrupts(void)
 	CHECK(timed > 64000 / 512 - 5 && timed <= 64000 / 512 + 1);
 }
 
-/* The first transfers are slow whatever their route: none takes over for what is over soon. */
+/* The first transfers are slow whatever their route: no route takes over because of them. */
 static void cold_start(void)
 {
 	static node_routes routes;

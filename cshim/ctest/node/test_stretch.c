@@ -74,7 +74,7 @@ static void transfer(const machine *m, int stream, uint32_t task, sums *s)
 	double ns = stream ? m->stream[route] : m->alone[route];
 
 	if (chosen & NODE_ROUTE_BEGINS) {
-		now += 2 * ns; /* what was under way */
+		now += 2 * ns; /* transfers under way */
 		node_stretch_begin(&routes, (uint64_t)now);
 	}
 	ns = noisy(ns, m->spread);
@@ -282,7 +282,7 @@ static void lengths(void)
 	}
 }
 
-/* Whether the string instruction is for what no route is chosen for: only streams say. */
+/* Whether transfers without a chosen route use the string instruction: only streams decide. */
 static void strings(void)
 {
 	static const machine good = {{5000, 4800, 4000, 5000, 6000, 9000, 4500},
@@ -311,7 +311,8 @@ static uint32_t untimed(node_link *link, int direction, uint64_t n)
 	return node_route_of(link, &peer, direction, n, ALL, NODE_ROUTE_NOBODY) & NODE_ROUTE_MASK;
 }
 
-/* Only puts that a narrow part of the chunk area holds whole go by what is the best alone. */
+/* Only puts that a narrow part of the chunk area holds whole go by the route that is best for a
+ * lone transfer. */
 static void string_in_streams(void)
 {
 	enum { NARROW = 256 };

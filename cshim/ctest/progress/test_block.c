@@ -1,6 +1,6 @@
 /*
- * test_block.c - rules of a block's lock and of its poller, one at a time, without chance: what
- * interleavings they are for is cshim/model's. Each case is one of the defects of tests/mutants.
+ * test_block.c - rules of a block's lock and of its poller, one at a time, without chance:
+ * cshim/model covers the interleavings. Each case is one of the defects of tests/mutants.
  */
 #include "ctest/fake.h"
 
@@ -9,7 +9,7 @@
 static struct counts {
 	int arms, disarms, sleeps;
 } counts;
-static int work; /* what arm says */
+static int work; /* the result of arm */
 
 static int arm(cshim_progress *progress, int64_t *timeout_ns)
 {

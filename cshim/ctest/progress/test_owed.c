@@ -14,7 +14,7 @@
 #include "progress/sleep.h"
 
 static int raise_in_arm, sleeps, runs, ran_inside;
-static const char *raise_in; /* what the trace says */
+static const char *raise_in; /* the text of the trace */
 
 static int arm(cshim_progress *progress, int64_t *timeout_ns)
 {

@@ -12,7 +12,7 @@ enum { WAITERS = 6, ROUNDS = 1500 };
 static lapi_handle_t handle;
 
 typedef struct partner {
-	lapi_cntr_t go, answer; /* go: awaited by the waiter; answer: what it has had */
+	lapi_cntr_t go, answer; /* go: awaited by the waiter; answer: its answers */
 	uint32_t seen;          /* atomic: rounds that the waiter has finished */
 	int hold;               /* the waiter holds the lock around its wait */
 } partner;

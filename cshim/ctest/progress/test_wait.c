@@ -17,8 +17,8 @@ static int value(lapi_cntr_t *counter)
 	return v;
 }
 
-/* What LAPI_Waitcntr does with values: subtract, leave the rest, 0 and negative numbers, results
- * that alias or are absent. */
+/* LAPI_Waitcntr with values: subtract, leave the rest, 0 and negative numbers, results that alias
+ * or are absent. */
 static void test_values(void)
 {
 	lapi_cntr_t counter;

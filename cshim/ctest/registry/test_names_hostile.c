@@ -1,6 +1,6 @@
 /*
  * test_names_hostile.c - the registry of adapters' names: dat.conf and LAPI_DAT_NAMES, also of any
- * content, lookup, and what a program registers, also by pointers that are none.
+ * content, lookup, and registrations by a program, also with invalid pointers.
  *
  * CSHIM_FUZZ and CSHIM_SEED: see random.h.
  */
@@ -46,7 +46,7 @@ static const struct {
 
 static void parse(dat_ia_names *list, const char *text, size_t n, dat_faults *faults)
 {
-	char *copy = malloc(n + 1); /* of that size: the sanitizer sees what goes beyond */
+	char *copy = malloc(n + 1); /* of that size: the sanitizer sees accesses beyond */
 
 	CHECK(copy != NULL);
 	memcpy(copy, text, n);
@@ -189,7 +189,7 @@ static void registered(void)
 	CHECK(dat_names_add(&ours, &ib0, "") == DAT_SUCCESS && !dat_names_have(&ours));
 	CHECK(look("ib0", 2, 0, 0, 0, &c) == DAT_SUCCESS && !c.table && c.mark == &ours);
 	CHECK(strcmp(c.params, "ib0 1") == 0);
-	/* what that registry knows of the name goes before the file */
+	/* that registry's entry of the name goes before the file */
 	CHECK(dat_names_remove(&ib0) == DAT_SUCCESS);
 	own_params(&ours, &ib0);
 	CHECK(dat_names_remove(&mine) == DAT_SUCCESS);
@@ -230,7 +230,7 @@ static void bad_pointers(void)
 	CHECK(dat_registry_list_providers(64, &n, NULL) == (REFUSED | DAT_INVALID_ARG3));
 	CHECK(dat_registry_remove_provider((DAT_PROVIDER *)page, (DAT_PROVIDER_INFO *)(page + 2 * PAGE)) ==
 	      (REFUSED | DAT_INVALID_ARG2));
-	CHECK(page[2 * PAGE - 1] == 'a' && page[PAGE] == 'a'); /* probes leave what is there */
+	CHECK(page[2 * PAGE - 1] == 'a' && page[PAGE] == 'a'); /* probes change nothing */
 	CHECK(dat_copy_string(name, page + 2 * PAGE - 4, sizeof name) == -1);
 	CHECK(dat_copy_string(name, page + PAGE, sizeof name) == 1);
 	CHECK(dat_copy_string(name, "1234567", sizeof name) == 0);
@@ -238,7 +238,7 @@ static void bad_pointers(void)
 	munmap(page, 3 * PAGE);
 }
 
-/* Any text: what comes of a line is an entry or a fault, or nothing. */
+/* Any text: the result of a line is an entry or a fault, or nothing. */
 static void any_text(void)
 {
 	static const char usual[] = " \t\"\\#ukx2.0\n\r\0";
