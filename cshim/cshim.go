@@ -1,5 +1,5 @@
 // Package cshim is the C side of liblapi_r.so. It has no Go code: capi imports it so that the C
-// files of its parts become part of the library. What they need of core are the golapi_ functions
+// files of its parts become part of the library. They call core by the golapi_ functions
 // (context/golapi.h), which capi exports.
 //
 // Each part is a package. An include names the folder of its header ("node/node.h"), in the part

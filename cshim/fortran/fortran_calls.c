@@ -78,7 +78,7 @@ static lapi_vec_t *fortran_vector(void *argument)
 	return (lapi_vec_t *)address;
 }
 
-/* What is sent as header handler. */
+/* The value that is sent as header handler. */
 static uint64_t fortran_handler(const void *argument)
 {
 	uintptr_t address;
@@ -104,7 +104,8 @@ static int fortran_addr_set(const int32_t *hndl, void *addr, const int32_t *addr
 	return PLAPI_Addr_set((lapi_handle_t)fortran_int(hndl), address, fortran_int(addr_hndl));
 }
 
-/* What both active messages have; a procedure's name is wider than a pointer may be. */
+/* The fields that both kinds of active messages have; a procedure's name is wider than a pointer
+ * may be. */
 #define FORTRAN_MESSAGE(type)                                                                  \
 	.Xfer_type = type, .tgt = (uint)fortran_int(tgt), .hdr_hdl = fortran_handler(hdr_hdl), \
 	.uhdr = fortran_any(uhdr), .uhdr_len = (uint)fortran_int(uhdr_len),                    \

@@ -5,7 +5,8 @@
  * The block is the program's own: it has one for each spelling that its compilers give to the name,
  * and so may a shared library that is loaded for itself alone. The library's blocks of these names
  * are there so that other shared libraries have one to share. So each loaded file is asked for the
- * block it sees, when the library is loaded and, for what came later, when Fortran calls LAPI_INIT.
+ * block it sees, when the library is loaded and, for files loaded later, when Fortran calls
+ * LAPI_INIT.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -19,7 +19,7 @@ struct queue {
 	struct queue *next; /* of those that are looked at */
 	struct ibv_cq *cq;
 	unsigned events; /* not acknowledged yet */
-	int at, count;   /* of found: what core has not taken */
+	int at, count;   /* of found: completions that core has not taken */
 	struct ibv_wc found[CSHIM_IBV_BATCH];
 };
 
@@ -94,9 +94,9 @@ int cshim_ibv_look(void)
 }
 
 /*
- * Which window a send has freed. soft-RoCE has the kernel's flag for that in what it gives to
- * programs, which there says that an IP checksum is good: of a connection's receive it can mean
- * nothing else, but nobody promises that.
+ * Which window a send has freed. soft-RoCE passes the kernel's flag for that on to programs, where
+ * it says that an IP checksum is good: of a connection's receive it can mean nothing else, but
+ * nobody promises that.
  */
 static void take_key(const struct ibv_wc *c, struct cshim_ibv_completion *out)
 {

@@ -73,7 +73,7 @@ func addressOf(i *net.Interface, text string) (best netip.Addr, same bool) {
 
 // interfacesOf calls f with each network interface that an adapter's ports have, until f says true:
 // over Ethernet with those of its GIDs, over InfiniBand with those of the device. The table of GIDs
-// is long, and the first one mostly is what is looked for.
+// is long, and mostly the first one is the right one.
 func interfacesOf(folder, adapter string, f func(name string) bool) {
 	seen := map[string]bool{"": true}
 	last := func(n string) bool {

@@ -52,7 +52,7 @@ func TestNoAdapterOfName(t *testing.T) {
 	}
 }
 
-// TestBadMemory: what the kernel refuses comes back as its error. It needs an adapter.
+// TestBadMemory: memory that the kernel refuses comes back as its error. It needs an adapter.
 func TestBadMemory(t *testing.T) {
 	a, err := Open(Choice{GIDIndex: -1})
 	if err != nil {

@@ -253,8 +253,8 @@ func (n *node) sleep() {
 	n.Disarm()
 }
 
-// TestNodesOutage: the network of the first machine is down so long that queue pairs fail; what was
-// sent arrives all the same, once.
+// TestNodesOutage: the network of the first machine is down so long that queue pairs fail; messages
+// sent arrive all the same, once.
 func TestNodesOutage(t *testing.T) {
 	n := nodes(t, nil)
 	n.numbers(300, func(i int) {

@@ -16,7 +16,7 @@ int cshim_ibv_dealloc_pd(cshim_ibv_object pd)
 	return ibv.dealloc_pd(OBJECT(struct ibv_pd, pd));
 }
 
-/* Whoever may write from afar, the adapter must be able to write here. */
+/* Where peers may write, the adapter must be able to write, too. */
 int cshim_ibv_reg_mr(cshim_ibv_object pd_, uint64_t addr, uint64_t n, uint64_t iova, int access,
                      cshim_ibv_object *region, uint32_t *lkey, uint32_t *rkey)
 {

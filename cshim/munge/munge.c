@@ -9,7 +9,7 @@
 
 #include "munge/munge.h"
 
-/* Of the binary interface of libmunge.so.2: what is used here. */
+/* The part of the binary interface of libmunge.so.2 that is used here. */
 enum { MUNGE_OK = 0, MUNGE_REPLAYED = 17 };
 enum { MUNGE_UID_RESTRICTION = 9 };
 

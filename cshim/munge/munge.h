@@ -18,8 +18,9 @@ int cshim_munge_seal(const char *library, const void *secret, size_t length, cha
                      char *why);
 
 /*
- * What a credential was made of, in memory that the caller wipes and frees. It may have been opened
- * before: each task does it once. -1 also for one that another user has made.
+ * Opens a credential: *secret is the bytes that it was made of, in memory that the caller wipes and
+ * frees. The credential may have been opened before: each task opens it once. -1 also for a
+ * credential that another user has made.
  */
 int cshim_munge_open(const char *library, const char *credential, void **secret, size_t *length,
                      char *why);

@@ -73,8 +73,9 @@ static int mpi_has_ended(void)
 }
 
 /*
- * Whether an Open MPI of this process is still to begin that wants the server for itself. From 5 on it
- * calls PMIx_Init only where nobody has, and otherwise does not learn who it is: MPI_Init fails.
+ * Whether an Open MPI of this process has yet to begin that wants the server for itself. From
+ * version 5 on it calls PMIx_Init only where nobody has, and otherwise does not learn its rank:
+ * MPI_Init fails.
  */
 static int mpi_is_to_begin(void)
 {
@@ -187,8 +188,9 @@ int cshim_pmix_take(const char *key, uint32_t rank, void **card, size_t *length,
 	struct pmix_proc whose = self;
 	struct pmix_value *v = NULL;
 	/*
-	 * What the fence has brought is in this process, but with PMIx 5 that of the node's other tasks
-	 * is with its server only, and under prun that of other nodes' tasks with theirs.
+	 * The cards that the fence has brought are in this process; but with PMIx 5 the node's
+	 * server alone has those of the node's other tasks, and under prun other nodes' servers
+	 * have those of their tasks.
 	 */
 	struct pmix_info ways[] = {
 		{.key = "pmix.optional", .value = {.type = PMIX_BOOL, .of.flag = 1}},

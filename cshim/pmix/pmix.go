@@ -1,6 +1,6 @@
-// Package pmix asks a PMIx server who this task is, and passes one card of each task to all others
-// (mpirun, prun, srun --mpi=pmix). The C part (pmix.h) opens libpmix when it is needed; what is
-// known of its binary interface is in abi.h.
+// Package pmix asks a PMIx server for this task's rank, and passes one card of each task to all
+// others (mpirun, prun, srun --mpi=pmix). The C part (pmix.h) opens libpmix when it is needed;
+// abi.h has the part of its binary interface that is used.
 package pmix
 
 // #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -fvisibility=hidden -Wno-unused-parameter
@@ -144,6 +144,6 @@ func (c *Client) Abort(code int) error {
 	return nil
 }
 
-// End is what the exit handler does, for a process that ends without: os.Exit of a Go program calls
-// none. No call follows.
+// End does the exit handler's work, for a process that ends without running it: os.Exit of a Go
+// program calls none. No call follows.
 func End() { C.cshim_pmix_end() }

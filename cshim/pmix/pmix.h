@@ -1,5 +1,5 @@
 /*
- * pmix.h - a task's talk with a PMIx server (mpirun, prun, srun --mpi=pmix): who it is, one card of
+ * pmix.h - a task's talk with a PMIx server (mpirun, prun, srun --mpi=pmix): its rank, one card of
  * each task to all others, and the end of the whole job. libpmix is opened when it is needed, so
  * that nobody else has to have it. Knows nothing of the rest of the library.
  *
@@ -16,8 +16,8 @@
 
 /*
  * Connects to the server; library is the file to open. Only for a process that has a server:
- * without one it fails late. The process's exit handlers end the connection, for mpirun takes a
- * process that exits without for one that crashed. A child that was forked leaves it alone, and can
+ * without one it fails late. The process's exit handlers end the connection, because mpirun treats
+ * a process that exits without that as crashed. A child that was forked leaves it alone, and can
  * have none. The server counts connections, so an MPI in this process keeps its own. After
  * MPI_Finalize it is too late for a first connection: it is refused.
  */
@@ -45,7 +45,7 @@ void cshim_pmix_give_up(void);
 /* Has the server end all tasks of the job, this one included, with that exit code. */
 int cshim_pmix_abort(int code, char *why);
 
-/* What the exit handler does, for a process that ends without. No call follows. */
+/* Does the exit handler's work, for a process that ends without running it. No call follows. */
 void cshim_pmix_end(void);
 
 #endif

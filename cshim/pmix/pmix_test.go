@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// childVariable makes of the test program a task: what it is to do.
+// childVariable makes the test program a task: its value says what to do.
 const childVariable = "LAPI_TEST_PMIX"
 
 func TestMain(m *testing.M) {

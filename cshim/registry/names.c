@@ -1,4 +1,4 @@
-/* names.c - the list of names, and what the program has registered. */
+/* names.c - the list of names, and the program's registrations. */
 #define _GNU_SOURCE
 #include "registry/names.h"
 
@@ -182,8 +182,8 @@ static int is_own(const dat_ia_name *e)
 	return !e->library;
 }
 
-/* Of the library's own adapter, whose name has that first entry: what another registry knows of the
- * name, or else a file; and that registry's mark. */
+/* The candidate of the library's own adapter, whose name has that first entry: the parameters that
+ * another registry, or else a file, has for the name; and that registry's mark. */
 static void own_candidate(const DAT_PROVIDER_INFO *key, dat_ia_name *first, dat_candidate *c)
 {
 	const dat_ia_name *e;
@@ -210,7 +210,7 @@ static void candidate(const DAT_PROVIDER_INFO *key, const dat_ia_name *e, dat_ca
 
 DAT_RETURN dat_names_candidate(const DAT_PROVIDER_INFO *key, int index, dat_candidate *c)
 {
-	/* in the order of the subtypes; what is further away agrees more */
+	/* in the order of the subtypes; later ones agree more */
 	static const DAT_RETURN missing[] = {DAT_NAME_NOT_REGISTERED, DAT_MAJOR_NOT_FOUND,
 	                                     DAT_MINOR_NOT_FOUND, DAT_THREAD_SAFETY_NOT_FOUND,
 	                                     DAT_NAME_NOT_REGISTERED};

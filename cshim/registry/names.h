@@ -2,7 +2,7 @@
  * names.h - the names of interface adapters: the library's own, those of dat.conf, those that the
  * program and providers have registered. Private to this room.
  *
- *     names.c     the list: lookup, what is registered
+ *     names.c     the list: lookup, registrations
  *     conf.c      dat.conf and LAPI_DAT_NAMES
  *     built_in.c  the names that need neither
  *     providers.c other libraries: loading them, their tables
@@ -21,7 +21,7 @@
 
 /* One name, in a list in the order of lookup. */
 typedef struct dat_ia_name {
-	DAT_PROVIDER_INFO info; /* what a lookup matches exactly; the rest is 0 */
+	DAT_PROVIDER_INFO info; /* fields that a lookup matches exactly; the rest is 0 */
 	/* strings that stay: the library that provides it, NULL if that is this one; parameters */
 	const char *library, *params;
 	const DAT_PROVIDER *table; /* that the program has registered; NULL: a file has the name */
@@ -29,7 +29,7 @@ typedef struct dat_ia_name {
 } dat_ia_name;
 
 typedef struct dat_ia_names {
-	dat_ia_name *first, **end; /* what is appended goes to end, in front of what is there */
+	dat_ia_name *first, **end; /* new names go to end, in front of the names there */
 	int number;
 } dat_ia_names;
 
@@ -39,7 +39,7 @@ void dat_ia_names_begin(dat_ia_names *list);
 dat_ia_name *dat_ia_names_append(dat_ia_names *list, const char *name, const char *library,
                           const char *params);
 
-/* Takes what is wrong, a sentence without an end of line. */
+/* Takes reports of faults, each a sentence without an end of line. */
 typedef struct dat_faults {
 	char first[512]; /* the first one, if only that is wanted */
 	int number;

@@ -27,7 +27,8 @@ static int is_readable(uintptr_t at)
 	       (syscall(SYS_rt_sigprocmask, NO_SUCH_ACTION, at, NULL, SET) == 0 || errno != EFAULT);
 }
 
-/* The kernel stores a byte there, and what was there comes back: nobody else may write there. */
+/* The kernel stores a byte there, and then the old value is restored: nobody else may write
+ * there. */
 static int is_writable(uintptr_t at)
 {
 	volatile char *byte = (volatile char *)at;

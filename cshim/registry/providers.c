@@ -3,8 +3,9 @@
  *
  * One lock covers all of it. It is recursive, as a provider's init and fini come back to register
  * its table. It is taken before the block's, never after. A provider's other functions run without
- * it. Whose a handle is, is seen without it too: by the table in the first 8 bytes of what the
- * handle points to, which is copied under guard and compared with those that are registered.
+ * it. The provider of a handle is seen without the lock, too: by the table in the first 8 bytes
+ * that the handle points to, which is copied under guard and compared with those that are
+ * registered.
  */
 #define _GNU_SOURCE
 #include "registry/names.h"

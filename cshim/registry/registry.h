@@ -96,9 +96,9 @@ int dat_provider_is_inside(void);
 void dat_extensions_found(void);
 
 /*
- * pointers.c - memory that a program points to, in calls that need no core: what cannot be accessed
- * is noticed also before core has started, when nobody handles faults. 0, or -1: it cannot be read,
- * or written.
+ * pointers.c - memory that a program points to, in calls that need no core: memory that cannot be
+ * accessed is noticed also before core has started, when nobody handles faults. 0, or -1: it cannot
+ * be read, or written.
  */
 int dat_copy_in(void *to, const void *from, size_t n);
 int dat_copy_out(void *to, const void *from, size_t n);

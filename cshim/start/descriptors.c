@@ -1,6 +1,6 @@
 /*
- * descriptors.c - numbers 0, 1 and 2 are the program's, also where it has closed them: what it
- * prints must not go into a socket of the library's, nor end the process by SIGPIPE.
+ * descriptors.c - numbers 0, 1 and 2 are the program's, also where it has closed them: its output
+ * must not go into a socket of the library's, nor end the process by SIGPIPE.
  *
  * A held number is a descriptor that only names a place (O_PATH): to read or write it fails with
  * EBADF, as if it were closed.

@@ -1,4 +1,5 @@
-/* limits.c - what the run-time needs, tried before it starts, and what it changes. */
+/* limits.c - the resources that the run-time needs, tried before it starts, and the limits that it
+ * changes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,8 @@
  *
  * The ranges are slots between 24 and 40 TiB. The kernel gives addresses below the stack, or, for
  * programs with an unlimited stack, from 42 TiB upwards; programs and their heap are below 1 TiB or
- * above 85 TiB. What has asked for addresses there by itself is seen at the ends of a range.
+ * above 85 TiB. Mappings at addresses that a program chose there itself are seen at the ends of a
+ * range.
  *
  * Go calls mmap by x_cgo_mmap, which the linker leads here (--wrap).
  */
@@ -58,7 +59,7 @@ static int range_is_free(uintptr_t at, uintptr_t bytes)
 	return is_free(at) && is_free((at + bytes - 1) & ~(page_size - 1));
 }
 
-/* Where Go's heap may grow: it asks for what follows the last piece. */
+/* Where Go's heap may grow: it asks for the addresses behind the last piece. */
 static int may_be_there(uintptr_t at, uintptr_t bytes)
 {
 	return at >= SLOTS_BEGIN && at < SLOTS_END &&

@@ -29,7 +29,7 @@ int cshim_runtime_is_dormant(void)
 	return &__start_go_init[0] != &__stop_go_init[0];
 }
 
-/* What Go asks for, but for AT_RANDOM. */
+/* The entries that Go asks for, but for AT_RANDOM. */
 static const unsigned long asked[] = {AT_PAGESZ, AT_SYSINFO_EHDR, AT_HWCAP, AT_HWCAP2, AT_SECURE};
 enum { ASKED = sizeof asked / sizeof *asked, RANDOM = 16 };
 

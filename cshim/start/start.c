@@ -1,9 +1,8 @@
 /*
- * start.c - see start.h: the one gate to core, and the order of what stands around its start.
+ * start.c - see start.h: the one gate to core, and the order of the steps around its start.
  *
  * The state changes under the mutex. It is UNDER_WAY while the run-time starts: a fork in another
- * thread at that time gives a child with half of a run-time, which is refused as one that comes
- * later.
+ * thread at that time gives a child with half of a run-time, which is refused like a later fork.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /*
  * start.h - core's run-time (Go's) starts at a process's first call that needs it. Before that the
- * library is C without a thread, a descriptor or a signal handler: what the program does until then
- * (fork, daemon, limits, signal masks) is as without the library, and each process that a fork has
- * made before it may start a run-time of its own.
+ * library is C without a thread, a descriptor or a signal handler: the program's calls until then
+ * (fork, daemon, limits, signal masks) work as without the library, and each process that a fork
+ * has made before it may start a run-time of its own.
  */
 #ifndef CSHIM_START_H
 #define CSHIM_START_H

@@ -10,7 +10,7 @@ void cshim_start_say(const char *api, const char *format, ...)
 
 /* runtime.c: Go's run-time itself. 0 where it is there without us (tests of Go packages). */
 int cshim_runtime_is_dormant(void);
-/* What the start needs of memory; -1: there is none. */
+/* Takes the memory that the start needs; -1: there is none. */
 int cshim_runtime_prepare(void);
 /* Returns when all packages are initialised. limit: of descriptors, before the start. */
 void cshim_runtime_start(const struct rlimit *limit);

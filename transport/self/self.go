@@ -3,8 +3,8 @@
 // Abilities: put, get and atomics on the spot (they are memory accesses), messages in the order
 // sent. Limits: a message of 16 KiB, any length of put and get, any alignment. Progress: messages
 // are copied and offered to their handlers by Progress, never by Send, so that handlers do not
-// nest; a refused one comes again in a later Progress. At most roomMax bytes wait; beyond that Send
-// says ErrBusy. Environment variables: none.
+// nest; a refused one is offered again in a later Progress. At most roomMax bytes wait; beyond that
+// Send says ErrBusy. Environment variables: none.
 //
 // Addresses are user memory: memory.Guard must have run on the calling goroutine.
 package self

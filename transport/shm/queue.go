@@ -41,7 +41,7 @@ type answer struct {
 	pull    bool   // it is refused; addr is where the data was to go
 	failed  bool   // value is the bad address
 	addr, n uint64 // of a get
-	at      uint64 // so much went
+	at      uint64 // bytes that went
 	value   uint64
 	notice  transport.Notice
 }

@@ -30,8 +30,8 @@ func watched(t *testing.T, change ...func(*Config)) (a, b *Link, now *time.Durat
 	return links[0], links[1], now, failed
 }
 
-// watchFor lets a make progress calls for so long, by the test's clock, or until failed. each runs
-// now and then. It returns how long that was.
+// watchFor lets a make progress calls for d, by the test's clock, or until failed. each runs now
+// and then. It returns how long that was.
 func watchFor(a *Link, now *time.Duration, failed *[]error, d time.Duration,
 	each func(at time.Duration)) time.Duration {
 	begun := *now

@@ -51,7 +51,8 @@ func (c *receiver) acksWent() bool {
 	return true
 }
 
-// ackBounced: the acknowledgements in a packet did not go after all; they go at the time again.
+// ackBounced: the acknowledgements in a packet did not go after all; they are sent again at the
+// time again.
 func (c *receiver) ackBounced(again int64) {
 	c.m.stats.AcksSent--
 	c.ackCount++

@@ -85,7 +85,7 @@ func (b *batch) flush() {
 }
 
 // Push sends what the outlet has gathered. The owner calls it at the end of each entry, and before
-// it waits or lets user code run for long. A packet that could not be sent goes again when its
+// it waits or lets user code run for long. A packet that could not be sent is retried when its
 // peer's timers run: at once, without its data if those cannot be read, or after a pause for room.
 func (m *Machine) Push() {
 	if len(m.coalescing.peers) > 0 {

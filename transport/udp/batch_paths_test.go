@@ -35,8 +35,8 @@ func (g *linkGatherer) Push() []Bounce {
 	return g.bounces
 }
 
-// TestBounceBeforeMissing: while the packets of a path that went down are sent again, packets of
-// the same burst with lower numbers come back from another path's socket. They go again, too.
+// TestBounceBeforeMissing: while the packets of a path that went down are resent, packets of the
+// same burst with lower numbers come back from another path's socket. They are resent, too.
 func TestBounceBeforeMissing(t *testing.T) {
 	r := newSimNet(t, 2, nil, gigabit(), gigabit(), gigabit())
 	g := &linkGatherer{linkOutlet: linkOutlet{r, 0}, full: -1}

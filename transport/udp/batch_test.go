@@ -229,7 +229,7 @@ func TestBurstFault(t *testing.T) {
 	}
 }
 
-// There is no room at Push: the packets go again a little later, and are not counted as lost, or
+// There is no room at Push: the packets are retried a little later, and are not counted as lost, or
 // sent twice.
 func TestBurstFull(t *testing.T) {
 	p, gs := newGatheringPair(t, 2, nil)

@@ -58,7 +58,7 @@ type Config struct {
 	// cut on their way. Else PacketSize is that of all. New sets it if PacketSize is 0.
 	Discover bool
 	// bytes that may wait at this task's socket, for peers' windows; the Link asks the kernel
-	// for so much (0: for as much as it gives)
+	// for this size (0: for as much as it gives)
 	ReceiveBuffer int
 
 	AckThreshold       int           // 1 to MaxAckThreshold packets
@@ -70,7 +70,7 @@ type Config struct {
 	// Send copies up to CopyMax bytes of data and returns Done; -1: none
 	CopyMax int
 
-	// a peer that is silent for so long, while something is due from it, has failed
+	// a peer that is silent for this long, while something is due from it, has failed
 	Timeout   time.Duration
 	NoTimeout bool // never
 	// PeerFailed is called once for such a peer, from inside OnTimeout; everything queued for

@@ -59,8 +59,8 @@
 //
 // A packet is dropped and counted unless the task that it names has, at the address that it comes
 // from, a session whose check fits (wire.Secret; Config.Level says what it covers). Before that
-// only the kind, the task and the lengths of messages are looked at: they choose the secret and
-// what is hashed, within the packet's bounds. Nothing is kept for a packet that is dropped, and the
+// only the kind, the task and the lengths of messages are looked at: they choose the secret and the
+// bytes to hash, within the packet's bounds. Nothing is kept for a packet that is dropped, and the
 // work is one check. While a session is being made, each peer's address gets at most one Hello a
 // millisecond for such packets. A Hello is signed by a key of its own for origin and target. A
 // Hello that is replayed to an open session is answered by another of the same size, and changes
@@ -68,18 +68,18 @@
 //
 // Replayed packets of the session are duplicates by their sequence number. It has 32 bits, so it
 // comes round again; but the check covers 64 bits of it, and of the acknowledgement, which only
-// move forward (wire.Secret). An acknowledgement that comes again tells what is known, at worst
-// that the peer is not ready for a packet, which is then sent again later. A replay can make a
-// silent peer seem alive, and the times of the loss detection worse; it can change no memory.
+// move forward (wire.Secret). A replayed acknowledgement says nothing new, at worst that the peer
+// is not ready for a packet, which is then resent later. A replay can make a silent peer seem
+// alive, and the times of the loss detection worse; it can change no memory.
 //
 // # Delivery
 //
 // Packets of a session are numbered. The receiver offers the messages of a packet to their handlers
 // and marks the packet received when all were accepted; a marked packet is never offered again. If
 // a handler refuses, the packet stays unmarked, and the receiver says at once that it is not ready
-// for it. The origin sends it again after a pause. The receiver remembers which messages of the
-// packet were accepted, so that none of these is offered twice. Packets that the peer is not ready
-// for are not in flight: others pass, until the newest is recovery.Numbers ahead of the oldest.
+// for it. The origin resends it after a pause. The receiver remembers which messages of the packet
+// were accepted, so that none of these is offered twice. Packets that the peer is not ready for are
+// not in flight: others pass, until the newest is recovery.Numbers ahead of the oldest.
 //
 // # Acknowledgement
 //

@@ -12,8 +12,8 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// pair is machines joined by wires that a test holds in its hands: nothing moves and no time passes
-// unless it says so.
+// pair is machines joined by wires that a test controls: nothing moves and no time passes unless
+// the test says so.
 type pair struct {
 	t      testing.TB
 	now    int64

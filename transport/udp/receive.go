@@ -167,7 +167,7 @@ func (m *Machine) call(id uint8) (accepted bool) {
 	return m.handlers[id](&m.msg) == transport.Accept
 }
 
-// conclude says to the origin what became of a packet, or sees to it that it is said soon.
+// conclude reports a packet's outcome to the origin, or sees to it that it is reported soon.
 func (c *receiver) conclude(now int64, r *paths.Path, h *wire.Header, accepted bool) {
 	if !c.p.session.alive() { // a handler disconnected the peer
 		return

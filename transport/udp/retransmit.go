@@ -41,7 +41,7 @@ func (s *sender) onRetryTimer(r *paths.Path, now int64) {
 	s.pump(now)
 }
 
-// timedOut sees to it that k, the oldest in flight on r, goes again.
+// timedOut sees to it that k, the oldest in flight on r, is resent.
 func (s *sender) timedOut(k *recovery.Packet, r *paths.Path, now int64) {
 	long := s.isLong(k, r)
 	// Something that went later has arrived. A lone packet that goes from path to path has

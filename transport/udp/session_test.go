@@ -261,7 +261,7 @@ func TestRefusalIsNoTimeout(t *testing.T) {
 	p.want("failures", len(p.failed), 0)
 }
 
-// Of messages that share a packet only the refused one comes again.
+// Of messages that share a packet only the refused one is offered again.
 func TestRefusalInSharedPacket(t *testing.T) {
 	p := newPair(t, 2, nil)
 	var got []int

@@ -7,8 +7,8 @@ import (
 	"lapi/transport/udp/wire"
 )
 
-// TestOfferedOnce: a packet that came before the one in front of it, and comes again, is not
-// offered again, neither while that one is missing nor behind.
+// TestOfferedOnce: a packet that came before the packet in front of it, and is received again, is
+// not offered again, neither while that packet is missing nor later.
 func TestOfferedOnce(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()

@@ -3,7 +3,7 @@
 #define DAT_PROVIDER_FUNCTIONS_H
 
 /*
- * The object's table has, as its extension, what the registry that loaded it knows of the name: this
+ * The object's table has, as its extension, the name's line in the registry that loaded it: this
  * text, then the parameters of the line in that registry's dat.conf, which may be another file than
  * the library reads.
  */

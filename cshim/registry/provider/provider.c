@@ -1,11 +1,11 @@
 /*
- * provider.c - libdapllapi.so.2: what another registry, such as Debian's libdat2.so.2, loads by a
- * line of its dat.conf. It has no dat_* of its own, so it captures nobody's calls: it loads the
- * library, and gives the registry a table of the library's functions.
+ * provider.c - libdapllapi.so.2: the file that another registry, such as Debian's libdat2.so.2,
+ * loads by a line of its dat.conf. It has no dat_* of its own, so it captures nobody's calls: it
+ * loads the library, and gives the registry a table of the library's functions.
  *
- * A registry finds an object's provider by the table's address in the first 8 bytes of what a
- * handle points to, which is core/dat's Slot: the library writes it there from its registration on.
- * Adapters the registry numbers itself; queries answer with its number.
+ * A registry finds an object's provider by the table's address in the first 8 bytes that a handle
+ * points to, in core/dat's Slot: the library writes it there from its registration on. The registry
+ * numbers adapters itself; queries answer with its number.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -236,7 +236,7 @@ func TestGatherRefused(t *testing.T) {
 }
 
 // The kernel has no room: all of the run comes back, and the socket says so until Push. (Loopback
-// frees a sender's buffer at once, so the answer is put into the kernel's mouth.)
+// frees a sender's buffer at once, so the test simulates the kernel's answer.)
 func TestGatherFull(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	mustGather(t, a)

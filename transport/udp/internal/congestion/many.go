@@ -2,14 +2,14 @@ package congestion
 
 import "lapi/transport/udp/internal/rtt"
 
-// many origins of one target divide what is known to be a queue there.
+// More than many origins of one target divide a queue that is known to be there.
 const many = 4
 
-// Where many origins share the target each knows how many they are, as the peer says so: its limit
-// is what its buffer divided by their number is. They increase by manyPackets a round trip, divided
-// by the square of their number, and at most by mostGrowth of the square of the window; while no
-// queue shows by idleGrowth of it, or of its square if that is less. As that is the same for all,
-// losses, of which each has its share, make the windows equal.
+// Where many origins share the target each knows how many they are, as the peer says so: the limit
+// is the peer's buffer divided by the number of origins. They increase by manyPackets a round trip,
+// divided by the square of their number, and at most by mostGrowth of the square of the window;
+// while no queue shows by idleGrowth of it, or of its square if that is less. As that is the same
+// for all, losses, of which each has its share, make the windows equal.
 const (
 	manyPackets = 3.6
 	mostGrowth  = 0.03

@@ -107,11 +107,11 @@ func (r *Path) arrival(k *recovery.Packet) int64 {
 type Session interface {
 	// Ask sends an acknowledgement by r that asks for one. False: it cannot go now.
 	Ask(r *Path, now int64) bool
-	// Redirect declares what is in flight on r lost, and sends it by other paths.
+	// Redirect declares the packets in flight on r lost, and sends them by other paths.
 	Redirect(r *Path, now int64)
-	// Timer has the session look at its timers at that time.
+	// Timer makes the session look at its timers at that time.
 	Timer(at int64)
-	// Changed tells that r is used again, or no more.
+	// Changed reports that r is used again, or no more.
 	Changed(r *Path, used bool)
 	// Renewed: r works again and may be another route.
 	Renewed(r *Path)

@@ -218,5 +218,5 @@ func (s *Set) Online(r *Path, now int64) {
 	}
 }
 
-// SetOffline says so of a path whose session has not begun.
+// SetOffline marks a path offline whose session has not begun.
 func (r *Path) SetOffline() { r.offline = true }

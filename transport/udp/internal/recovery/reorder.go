@@ -7,9 +7,9 @@ const (
 	// much time and a quarter of a round trip, later was acknowledged and it was not.
 	reorderPackets = 3
 	reorderTime    = 200 * time.Microsecond
-	// Where packets sent again for that reason are found to have been late only, so much more
-	// time is allowed for, as RFC 8985 does: from lateLeast on, doubled up to a round trip each
-	// time, and halved after each lateKeep without.
+	// If packets resent for that reason are found to have been only late, more time is allowed
+	// for, as in RFC 8985: from lateLeast on, doubled up to a round trip each time, and halved
+	// after each lateKeep without.
 	lateLeast = 100 * time.Microsecond
 	lateKeep  = time.Second
 )

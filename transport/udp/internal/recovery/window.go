@@ -235,10 +235,10 @@ func (w *Window) Oldest(r *Path) *Packet {
 	panic("udp: packets in flight are counted, but none is there")
 }
 
-// NotReadyDue is when the first packet that the peer was not ready for goes again; 0: none.
+// NotReadyDue is when the first packet that the peer was not ready for is resent; 0: none.
 func (w *Window) NotReadyDue() int64 { return w.notReadyDue }
 
-// RetryNotReady lets those go again whose pause is over.
+// RetryNotReady lets those be resent whose pause is over.
 func (w *Window) RetryNotReady(now int64) {
 	w.notReadyDue = 0
 	for s := w.base; s != w.next; s++ {
