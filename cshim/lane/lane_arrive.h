@@ -77,7 +77,7 @@ static inline int cshim_am_read(const cshim_lane *lane, const node_arrival *arri
 	if (__builtin_expect((handler & CSHIM_PROCEDURE_NAME) != 0, 0))
 		handler = cshim_procedure_at(handler);
 	am->handler = handler;
-	return node_memory_at(handler) != NULL; /* core throws the message away, and says why */
+	return node_memory_at(handler) != NULL; /* core discards the message, and reports why */
 }
 
 /* 1 if the lane can do all that the header handler asked for. */

@@ -27,7 +27,7 @@ static inline int cshim_lane_put(cshim_context *context, uint32_t tgt, uint64_t 
 
 		return cshim_lane_put_long(context, lane, peer, &put, org_cntr);
 	}
-	/* If an address is bad nothing was published: core meets the same fault. */
+	/* If an address is bad nothing was published: core gets the same fault. */
 	if (node_put_short(cshim_link_of(lane), peer, tgt_addr, org_addr, len, tgt_cntr,
 	                   cmpl_cntr) != NODE_SENT)
 		return CSHIM_LANE_PASS;

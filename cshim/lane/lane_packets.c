@@ -47,7 +47,7 @@ static int send_put(cshim_lane *lane, verbs_peer *peer, uint64_t len, uint64_t o
 	cshim_put_header *at =
 		(void *)verbs_begin(cshim_packets_of(lane), peer, sizeof(*header) + len);
 
-	/* If this faults nothing has been sent, and core meets the same fault. */
+	/* If this faults nothing has been sent, and core gets the same fault. */
 	if (!at || node_guarded_copy(at + 1, (const void *)(uintptr_t)org_addr, len))
 		return CSHIM_LANE_PASS;
 	*at = *header;

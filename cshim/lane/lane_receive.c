@@ -146,7 +146,7 @@ static uint32_t in_flight(const node_link *link, const node_peer *peer)
 	return n;
 }
 
-/* Takes one message: 1 if it is an answer that ends an operation, 0 if it is no more than news of
+/* Takes one message: 1 if it is an answer that ends an operation, 0 if it only reports progress of
  * one, negative if it is left. */
 static int take_answer(cshim_context *context, cshim_lane *lane, node_peer *peer,
                        const node_arrival *arrival)

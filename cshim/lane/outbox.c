@@ -37,8 +37,8 @@ int cshim_outbox_put(cshim_context *context, uint32_t tgt, uint64_t len, uint64_
 		return 0;
 	message = (cshim_packet_message *)(uintptr_t)start;
 	put = (cshim_put_header *)(void *)(message + 1);
-	/* Behind the packet's end until box->at says otherwise: if this faults nothing has joined,
-	 * and core meets the same fault. */
+	/* Behind the packet's end until box->at moves: if this faults nothing has joined, and core
+	 * gets the same fault. */
 	if (node_guarded_copy_short(put + 1, (const void *)(uintptr_t)org_addr, len))
 		return 0;
 	/* Padding: nothing of an earlier packet leaves this task. */

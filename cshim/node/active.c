@@ -61,7 +61,7 @@ static void take_pending(node_link *link)
 	}
 }
 
-/* Says of silent rings that nobody looks. 1 if there are some. */
+/* Marks silent rings as cold: nobody looks at them. 1 if there are some. */
 static int mark_silent(node_link *link)
 {
 	uint32_t i;

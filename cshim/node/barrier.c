@@ -29,7 +29,7 @@ static node_barrier_news broken_by(const node_link *link, uint32_t task)
 	                           .task = task == link->own_ring ? -1 : link->peer[task].task};
 }
 
-/* Tells the task that waits for this one in a round of the dissemination. */
+/* Signals the task that waits for this one in a round of the dissemination. */
 static void signal_round(node_link *link, uint32_t round)
 {
 	/* release: the task's earlier stores, and the signals of earlier rounds */

@@ -18,7 +18,7 @@ static inline node_barrier_words *node_barrier_words_of(const node_link *link, u
 	return &node_barrier_head(link, task)->barrier;
 }
 
-/* Whom this task waits for in the round of a dissemination that it is in. */
+/* The task that this one waits for in its present round of a dissemination. */
 static inline uint32_t node_barrier_signaller(const node_link *link)
 {
 	uint32_t task = link->own_ring - (1u << link->barrier.round);

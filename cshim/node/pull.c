@@ -8,7 +8,7 @@
  *	NODE_HALF  ───────────────────> gives the notice
  *	           <─────────────────── NODE_REPLY
  *
- * The two messages of the origin are neighbours in its ring, so the target has one flag for whether
+ * The two messages of the origin are adjacent in its ring, so the target has one flag for whether
  * the pull succeeded. The half is announced also if it could not be written: then without a notice,
  * and with the answer the origin sends all of it in messages.
  */

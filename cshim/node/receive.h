@@ -189,7 +189,8 @@ void node_activate(node_link *link, uint32_t ring);
 void node_deactivate(node_link *link, uint32_t ring);
 /* Activates the cold rings whose senders say that there is a message; now and then takes rings that
    were silent for long out of the list, so that they cost nothing. Part of each progress call of
-   the link; where the node has at most NODE_HOT_RINGS tasks, of those that find pending set. */
+   the link; where the node has at most NODE_HOT_RINGS tasks, only of calls that find pending
+   set. */
 void node_look_around(node_link *link);
 #define NODE_HOT_RINGS 4 /* with up to this many tasks on the node every ring is looked at */
 /* The i-th of them in this progress call, i < num_active. The list may change under a handler: then

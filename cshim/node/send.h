@@ -61,9 +61,9 @@ typedef struct node_message {
 /* send.c: the rare cases */
 
 /*
- * Looks looks times whether the receiver has consumed everything before a slot index, and begins to
- * count again whenever it has consumed something; looks only once where node_may_spin says no.
- * NODE_SENT: it has; else why not.
+ * Looks up to looks times whether the receiver has consumed everything before a slot index, and
+ * begins to count again whenever it has consumed something; looks only once where node_may_spin
+ * says no. NODE_SENT: it has; else why not.
  */
 int node_await_consumed(node_peer *peer, uint64_t index, int looks);
 void node_append_padding(node_peer *peer, uint64_t padding);
@@ -110,8 +110,8 @@ static inline void node_clear_continued(node_peer *peer, uint64_t index)
 /*
  * In a stream of messages the next one's first locked instruction waits for this one's slot. So
  * that it is here by then, slots are asked for early. Not the very next, which the receiver is
- * looking at. Not for single messages: the receiver has a slot of the last round in its cache, and
- * looks at it before it answers.
+ * looking at. Not for single messages: the receiver has a slot of the last pass through the ring in
+ * its cache, and looks at it before it answers.
  */
 #define NODE_SLOTS_AHEAD 8
 #define NODE_SLOTS_STREAM 4
@@ -253,7 +253,7 @@ int node_chunk_end(node_link *link, node_peer *peer, const node_message *message
 /* Nothing was sent in chunks for long: gives all but a page of the memory back, if the peer has
  * consumed everything. 1: something was. */
 int node_chunks_rest(node_peer *peer);
-/* Makes the whole area of a sender's ready, if it is not: else the first round in it would. */
+/* Makes the whole area of a sender ready, if it is not: else its first use would. */
 void node_chunks_widen(const node_link *link, node_peer *peer);
 /* How data is written to chunks, bits. */
 #define NODE_HOW_WIDE 1u   /* to the whole area */

@@ -73,7 +73,7 @@ func TestResetForgets(t *testing.T) {
 	l, old := links[0], links[1]
 	l.Handle(1, func(*transport.Msg) transport.Verdict { return transport.Refuse })
 	op := transport.Op{}
-	for i := 0; i < 3*ringSlots; i++ { // the ring has gone round, and something waits in it
+	for i := 0; i < 3*ringSlots; i++ { // the ring has wrapped around, and something waits in it
 		_, _ = old.Send(0, 1, word(uint64(i)), &op)
 		if i < ringSlots {
 			l.Progress(64)

@@ -21,7 +21,7 @@ import (
 // restAfter.
 //
 // One look counts for a quarter of TIMEOUT at most. So a task that was stopped itself, together
-// with its peers, gives them time before it says that they are silent.
+// with its peers, gives them time before it counts them as silent.
 
 const (
 	looksPerTimeout = 4

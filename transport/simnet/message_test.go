@@ -117,7 +117,7 @@ func (s *run) create(from, to int) bool {
 	pattern(m.data, uint64(id), 0)
 	s.messages = append(s.messages, m)
 	s.open++
-	// the sender still has a session with the task's earlier life
+	// the sender still has a session with the task's earlier generation
 	if s.tasks[from].view[to] != s.tasks[to].life {
 		s.doubt(id)
 	}

@@ -6,14 +6,14 @@ import (
 	"lapi/transport"
 )
 
-// news is that a task has died; it reaches the others one by one, unless they find out by
+// news is the notice that a task has died; the others get it one by one, unless they find out by
 // themselves.
 type news struct {
 	at           int64
 	task         int // the task that is notified
 	of           int
 	back         bool // that it is there again
-	life, ofLife int  // of both: there is no news of an earlier one
+	life, ofLife int  // generations of both: news of an earlier one are dropped
 }
 
 // noLife in simTask.view: the session has failed, and there is no other yet.
@@ -44,7 +44,7 @@ func (s *run) restart() {
 	if !s.sc.Unannounced {
 		for j, other := range s.tasks {
 			if j != i && !other.away {
-				// the death is known before the new task can be met
+				// the death is known before the new task can be connected
 				s.later(dead, news{task: j, of: i})
 				s.later(dead+between(s.random, time.Microsecond, 50*time.Millisecond),
 					news{task: j, of: i, back: true})

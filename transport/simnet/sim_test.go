@@ -49,7 +49,7 @@ func TestSimulation(t *testing.T) {
 	}
 	ran, _ := seeds.Run("sim", os.Stderr, one, func(text string) { t.Error(text) })
 	t.Logf("%d seeds; network %+v; links %+v", ran, counts, stats)
-	if ran >= simSeeds { // the runs must have met what they are for
+	if ran >= simSeeds { // the runs must have had the events that they are for
 		for what, count := range map[string]int{
 			"lost": counts.Lost, "dropped": counts.Dropped, "overflowed": counts.Overflowed,
 			"too long": counts.TooLong, "cut": counts.Cut,

@@ -64,7 +64,7 @@ type simTask struct {
 	link    *Link
 	node    *Node
 	life    int   // counts restarts
-	view    []int // by task: the life of it that this one's session is with
+	view    []int // by task: the generation of it with which this one has its session
 	pending []fifo
 	waiting int   // fragments in pending
 	sendMax []int // for each task, bytes that go to it in one packet; 0: as the link takes

@@ -237,7 +237,8 @@ func (m *Machine) PathUp(now int64, path Path) {
 	})
 }
 
-// setOffline notes whether path is, and tells each peer that has it if that is news.
+// setOffline notes whether path is offline, and notifies each peer that has the path if that has
+// changed.
 func (m *Machine) setOffline(path Path, offline bool, tell func(p *peer, r *paths.Path)) {
 	if path >= MaxPaths || m.closed || (m.offline>>path&1 != 0) == offline {
 		return

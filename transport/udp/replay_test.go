@@ -25,9 +25,9 @@ func (p *pair) jump(n uint32) {
 	i.receiver.received.Init(next)
 }
 
-// TestReplays: packets of the session that an on-path observer has kept come again after the
-// numbers went round, from any part of the past and in any order. No message is offered twice, and
-// none of now is lost.
+// TestReplays: an on-path observer replays packets of the session after the numbers have wrapped
+// around, from any part of the past and in any order. No message is offered twice, and no current
+// one is lost.
 func TestReplays(t *testing.T) {
 	for _, level := range levels {
 		t.Run(level.String(), func(t *testing.T) { testReplays(t, level) })

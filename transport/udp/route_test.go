@@ -431,8 +431,8 @@ func TestDeadPathIsBetterThanNone(t *testing.T) {
 	}
 }
 
-// A path that was slow when it was met, and is not any more, takes its share of a transfer that
-// begins: it is measured again at once.
+// A path that was slow when it was measured first, and is not any more, takes its share of a
+// transfer that begins: it is measured again at once.
 func TestSlowAtFirst(t *testing.T) {
 	slow := gigabit()
 	slow.delay = 20 * time.Millisecond

@@ -220,8 +220,8 @@ func (s *sender) isFull(r *paths.Path, now int64) {
 }
 
 // ask says how k, which goes by r, asks for its acknowledgement. At once: when half a window has
-// gone without one, when the window closes behind it, it was the last that was lost, a flush stands
-// there, no retransmit buffer is left, or the round trip of r, one of several, has not been
+// gone without one, when the window closes behind it, it was the last that was lost, a flush ends
+// at it, no retransmit buffer is left, or the round trip of r, one of several, has not been
 // measured for a while, as acknowledgements that come by the others do not tell. In passing: when
 // user memory is borrowed and the message ends here.
 func (s *sender) ask(k *recovery.Packet, r *paths.Path, now int64) wire.Flags {

@@ -54,7 +54,7 @@ func (s *session) noteUnanswered(now int64) {
 	report(s.p.ep, s.silence(now))
 }
 
-// Silence is what was known of ep when it was given up for its silence; false: it was not.
+// Silence is the state of ep when it was given up for its silence; false: it was not.
 func (m *Machine) Silence(ep transport.Endpoint) (Silence, bool) {
 	if p := m.connected(ep); p != nil && p.session.lastSilence != nil {
 		return *p.session.lastSilence, true

@@ -35,8 +35,8 @@ func TestOfferedOnce(t *testing.T) {
 	p.want("duplicates", int(p.ms[1].stats.DuplicatePackets), 3)
 }
 
-// TestFarAhead: a number further ahead than the peer may be is dropped. It would stand for another,
-// one round of the window before.
+// TestFarAhead: a number further ahead than the peer may be is dropped. It would take the place of
+// another, one window earlier.
 func TestFarAhead(t *testing.T) {
 	p := newPair(t, 2, nil)
 	p.meet()

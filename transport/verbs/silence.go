@@ -62,7 +62,7 @@ func (p *peer) fallSilent(since, now int64) {
 	p.lost(transport.ErrTimeout)
 }
 
-// Silence is what was known of ep when it was given up for its silence; false: it was not.
+// Silence is the state of ep when it was given up for its silence; false: it was not.
 func (r *roster) Silence(ep transport.Endpoint) (Silence, bool) {
 	if p := r.peers[ep]; p != nil && p.last != nil {
 		return *p.last, true

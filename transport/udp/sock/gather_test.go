@@ -308,7 +308,7 @@ func FuzzMerged(f *testing.F) {
 	})
 }
 
-// Drop throws away the rest of the datagrams that came in one piece, and nothing else.
+// Drop discards the rest of the datagrams that came in one piece, and nothing else.
 func TestDrop(t *testing.T) {
 	a, b := open(t, loopback), open(t, loopback)
 	lie := pattern(t, 0, 1000) // ten datagrams, it says, and the last of them short

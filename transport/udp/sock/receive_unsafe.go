@@ -52,9 +52,8 @@ func (s *Socket) Receive() (b []byte, from netip.AddrPort, ok bool) {
 	return s.buffer[:n:n], s.from, true
 }
 
-// Drop throws away what came in one piece with the datagram that was received last, because that is
-// not what it seemed to be: nothing tells where the others begin. It returns how many there may
-// have been.
+// Drop discards the rest of the piece in which the last datagram came, because that datagram is not
+// valid: nothing shows where the others begin. It returns how many there may have been.
 func (s *Socket) Drop() (n int) {
 	if s.at < s.end {
 		n = (s.end - s.at + s.each - 1) / s.each

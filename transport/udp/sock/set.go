@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Set is the sockets of a task, looked at in turn: those that something has come to lately, at one
+// Set is the sockets of a task, looked at in turn: those to which packets have come lately, at one
 // system call a look; now and then all. So silent ones cost nothing. Its owner's lock protects it.
 type Set struct {
 	sockets []*Socket
@@ -104,8 +104,8 @@ func (s *Set) Empty() bool { return s.empties >= bits.OnesCount(s.lively) }
 // Woken is called after a sleep on the descriptors: anything may have come.
 func (s *Set) Woken() { s.turns = 0 }
 
-// round asks what has come to the sockets that are not looked at, and whether the interfaces' state
-// has changed.
+// round asks whether packets have come to the sockets that are not looked at, and whether the
+// interfaces' state has changed.
 func (s *Set) round() {
 	s.turns = roundTurns
 	if len(s.sockets) == 1 {

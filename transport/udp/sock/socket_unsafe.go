@@ -223,7 +223,7 @@ func (s *Socket) disconnect() {
 }
 
 // findScope looks up the interface of a link-local address: its zone or the device. Peers'
-// addresses have none: they are met on the same interface.
+// addresses have none: the peers are on the same interface.
 func (s *Socket) findScope(a netip.Addr, device string) error {
 	if a.Is4() || !a.IsLinkLocalUnicast() {
 		return nil

@@ -135,7 +135,8 @@ func (s *Secret) Open(b []byte) bool {
 }
 
 // advance takes in the numbers of a genuine packet. They only go forward: else replays, each from
-// less than half a round ago, would lead back to the oldest, which would be new again.
+// less than half of the numbers ago, would lead back to the oldest packet, which would be new
+// again.
 func (s *Secret) advance(seq, ack uint64) { s.seq, s.ack = max(s.seq, seq), max(s.ack, ack) }
 
 // numbers are the sequence and acknowledgement numbers of a packet with the high halves that bring
@@ -163,8 +164,8 @@ func put(b []byte, seq, ack uint64) {
 }
 
 // sum is the check of head and data, total bytes together. At LevelMAC a packet of more than
-// shortCheck bytes is hashed in two pieces, which meet where the last message's data begins,
-// because there the sender's memory may be in two.
+// shortCheck bytes is hashed in two pieces, which join where the last message's data begins,
+// because there the sender's memory may be in two parts.
 func (s *Secret) sum(head []byte, front int, data []byte, total int) uint64 {
 	if s.level != LevelMAC {
 		if front <= shortCheck {

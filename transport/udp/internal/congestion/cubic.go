@@ -42,7 +42,7 @@ func (c *cubic) at(t float64) float64 {
 	return cubicC*d*d*d + c.most
 }
 
-// grown is the window after w, when acked packets were acknowledged in seconds seconds, with a
+// grown is the window after w, when acked packets were acknowledged in the time seconds, with a
 // round trip of rtt. friendliness scales the growth of Reno's share.
 func (c *cubic) grown(w, acked, seconds, rtt, friendliness float64) float64 {
 	alpha := 1.0

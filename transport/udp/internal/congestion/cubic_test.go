@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// growFor lets round trips of rtt go by for seconds seconds, each of which acknowledges the window.
+// growFor lets the time seconds go by in round trips of rtt, each of which acknowledges the window.
 func (c *cubic) growFor(w, seconds, rtt float64) float64 {
 	for t := 0.; t < seconds; t += rtt {
 		w = c.grown(w, w, rtt, rtt, 1)

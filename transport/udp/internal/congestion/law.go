@@ -53,11 +53,11 @@ type law struct {
 
 	newBytes  int   // acknowledged since the last Update
 	updatedAt int64 // when that was
-	blocked   bool  // the window was what held packets back, in this round
+	blocked   bool  // the window held packets back, in this round
 	round     round
 }
 
-// round is what became of about a round trip's packets.
+// round counts the outcome of about a round trip's packets.
 type round struct {
 	at          int64 // when it began
 	bytes, lost int   // acknowledged and lost
@@ -122,7 +122,7 @@ func (c *law) Update(now int64, t *rtt.Estimator) {
 	c.endRound(now, t)
 }
 
-// endRound halves the window at the end of a round of which much was lost.
+// endRound halves the window at the end of a round in which much was lost.
 func (c *law) endRound(now int64, t *rtt.Estimator) {
 	r := &c.round
 	elapsed := now - r.at

@@ -15,11 +15,11 @@ const (
 // suspicion is about a live path whose answer is overdue: does the path fail, or does the peer not
 // run? Nothing new goes there from the first moment, as long as another path works, because that
 // costs nothing. To mark it down takes more. It is probed again, and so is another path, if nothing
-// goes there anyway. Once that one has answered what was sent later, the peer is known to have run,
-// and an answer by the suspect must be right behind: that is a corroborating acknowledgement. If
-// the answer is not there, that is a miss. mostMisses in a row, each with a probe of its own, tell
-// that the path does not work: one alone may come of a peer that lost the processor between two
-// looks. If all paths are silent alike, none is marked down.
+// goes there anyway. Once that path has answered a packet sent later, the peer is known to have
+// run, and an answer by the suspect must be right behind: that is a corroborating acknowledgement.
+// If the answer is not there, that is a miss. mostMisses in a row, each with a probe of its own,
+// tell that the path does not work: one alone may come of a peer that lost the processor between
+// two looks. If all paths are silent alike, none is marked down.
 type suspicion struct {
 	since          int64 // when an answer became overdue; 0: none is
 	askedAt        int64 // when it was asked for last

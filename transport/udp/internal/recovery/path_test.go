@@ -60,7 +60,7 @@ func TestReordering(t *testing.T) {
 	}
 }
 
-// The echo has 16 bits; an impossible one is no news.
+// The echo has 16 bits; an impossible one changes nothing.
 func TestEcho(t *testing.T) {
 	p := NewPath(congestion.New(1472))
 	for range 3 * echoReach {

@@ -16,7 +16,7 @@ const (
 	// leastTail is the shortest time before a peer is asked what has arrived: the usual loss of
 	// a last packet is found that way.
 	leastTail = 300 * time.Microsecond
-	// believed is how long the shortest round trip is believed without being met again.
+	// believed is how long the shortest round trip is trusted without being measured again.
 	believed = 10 * time.Second
 	// Recent samples are kept.
 	Recent = 16
@@ -25,7 +25,7 @@ const (
 // Estimator is what is known of a path's round trip. The zero value knows nothing.
 type Estimator struct {
 	smooth, deviation int64 // 0: not known yet
-	shortest          int64 // met lately
+	shortest          int64 // measured lately
 	shortestAt        int64
 	next              int64         // shortest since shortestAt, which follows it in time
 	recent            [Recent]int64 // the latest samples, a ring
@@ -74,7 +74,7 @@ func (r *Estimator) Smooth() int64 { return r.smooth }      // the average; 0: n
 // Deviation is how far samples are from the average, on the average.
 func (r *Estimator) Deviation() int64 { return r.deviation }
 
-// Shortest is the shortest that was met lately; 0: not known.
+// Shortest is the shortest that was measured lately; 0: not known.
 func (r *Estimator) Shortest() int64 { return r.shortest }
 
 // Standing is the shortest of the latest n samples, or of the later half if there are less than
