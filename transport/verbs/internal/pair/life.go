@@ -10,8 +10,8 @@ type Life struct {
 	over uint32 // the peer's generations up to this are of earlier connections
 }
 
-// Next is the Life of the next connection; same: to the same process, not to one that took its
-// place.
+// Next is the Life of the next connection; same: to the same generation of the task, not to its
+// successor.
 func (l Life) Next(same bool) (next Life) {
 	if next.own = l.own + 1; same {
 		next.over = max(l.peer, l.over)
