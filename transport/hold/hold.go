@@ -131,8 +131,8 @@ func (q *Queue) Oldest() (mark uint64, ok bool) {
 	return q.head.Mark, true
 }
 
-// Due is the earliest time at which a message wants to be offered, or a little before it; 0 if
-// there is none, 1 if one wants to be now.
+// Due is the earliest time at which a message is to be offered, or a little before it; 0 if there
+// is none, 1 if a message is to be offered now.
 func (q *Queue) Due() int64 {
 	if q.head == nil {
 		return 0

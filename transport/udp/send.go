@@ -37,9 +37,9 @@ type packetLimits struct {
 }
 
 // Send implements transport.Link. Up to CopyMax bytes of data are always copied (Done), but for
-// parts of long messages. Of more, and of these, the packet borrows op.Local until the peer has
-// acknowledged it (Queued). ErrBusy: too many
-// packets wait for this peer, or for all, or every retransmit buffer is taken.
+// parts of long messages. For more data, and for these parts, the packet borrows op.Local until the
+// peer has acknowledged it (Queued). ErrBusy: too many packets wait for this peer, or for all, or
+// every retransmit buffer is taken.
 func (m *Machine) Send(now int64, ep transport.Endpoint, id transport.MsgID, hdr []byte,
 	op *transport.Op) (transport.Status, error) {
 	p, err := m.checked(ep, id, hdr, op)

@@ -82,6 +82,6 @@ const (
 	PortGone = paths.Gone // the adapter has failed or was taken away; see Config.Reopen
 )
 
-// PortChange is a port with its new state, or with why it stays PortGone. Index 0 is Config.Adapter;
-// from 1 on Config.More.
+// PortChange is a port with its new state, or with the reason why it stays PortGone. Index 0 is
+// Config.Adapter; from 1 on Config.More.
 type PortChange = paths.Change

@@ -17,7 +17,7 @@ func (n *net) again(t *testing.T, i int) {
 }
 
 // TestReconnect: messages sent after both have connected anew arrive, and none that were sent in
-// between; whichever of them was first.
+// between, whichever of them was first.
 func TestReconnect(t *testing.T) {
 	for first := range 2 {
 		n := newNet(t, 2, 1, func(_ *fake.Fabric, c *Config) { c.Clock = fast() })

@@ -113,8 +113,8 @@ static void too_long(uint32_t route)
 	fake_group_close();
 }
 
-/* A member that ends without having read fails who waits for it, also who answers it; so does
- * memory that is none. */
+/* If a member ends without having read, the members that wait for it fail, also those that answer
+ * it; so does memory that does not exist. */
 static void ends(void)
 {
 	fake_open_copying(2, NODE_ROUTE_TARGET);

@@ -1,6 +1,6 @@
 /*
- * test_polls.c - which event a poll of an EVD gets that the node engine makes meanwhile: the oldest,
- * without a way through the queue, and no later one. One thread.
+ * test_polls.c - a poll of an EVD while the node engine makes events: it gets the oldest event, not
+ * by the queue, and no later one. One thread.
  */
 #include "ctest/dat/fake_dat.h"
 

@@ -82,8 +82,8 @@ static void lists(void)
 				list_of(op, sizes[i], direct);
 }
 
-/* Of a request the peer's memory may not be accessed so: both are over, and the peer's receives
- * flushed. Behind others, which complete. */
+/* A request may not access the peer's memory so: both are over, and the peer's receives flushed. It
+ * is behind other requests, which complete. */
 static void no_right(int op, uint8_t flags, int direct)
 {
 	dat_name *name;

@@ -334,8 +334,8 @@ static void wrong_answers(void)
 	only(100, pattern);
 }
 
-/* Anything at all, but for addresses of code. Nothing to check but that this process lives, and
- * that the sink's edges do. */
+/* Random messages of any content, but for addresses of code. The checks: this process lives, and
+ * the sink's edges are unchanged. */
 static void anything(void)
 {
 	static const uint64_t addresses[] = {0,          1,          16,

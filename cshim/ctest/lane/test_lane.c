@@ -15,8 +15,8 @@
 
 /* DATA goes in several chunks. */
 enum { ROUNDS = 3000, FLOOD = 400, DATA = 30000, BUFFER = DATA + 8, BIG = 8000, BIGS = 60 };
-/* Where others use the processors a round takes many times as long: then fewer do. Up to
- * FIRST_SLEEP each makes sure that the other has slept. */
+/* Where others use the processors a round takes many times as long: then there are fewer rounds. Up
+ * to FIRST_SLEEP each makes sure that the other has slept. */
 enum { LEAST_ROUNDS = 200, ENOUGH_S = 10, FIRST_SLEEP = 64 };
 
 static lapi_handle_t handles[2];

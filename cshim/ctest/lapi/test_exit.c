@@ -1,6 +1,6 @@
-/* test_exit.c - a task takes leave of a launcher with PMI-1, however long that takes to answer: one
- * whose task is gone before crashes, and its other tasks with it. And a task that ends without
- * LAPI_Term says so when its messages have arrived. */
+/* test_exit.c - a task says goodbye to a launcher with PMI-1, however long the launcher takes to
+ * answer: a launcher whose task is gone before that crashes, and its other tasks with it. And a
+ * task that ends without LAPI_Term says so when its messages have arrived. */
 #define _GNU_SOURCE
 #include "ctest/fake.h"
 #include "lapi/internal.h"

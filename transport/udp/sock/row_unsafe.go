@@ -17,10 +17,10 @@ type entry struct {
 	sent uint32 // bytes, as the kernel tells
 }
 
-// row is datagrams to one address that are too long to travel with others in one packet of the
-// kernel, and go by one system call all the same. The kernel spares nothing by it. But each long
-// datagram that it copies drives the program out of the processor's caches, and in a row the
-// program prepares several before the kernel begins.
+// row is datagrams to one address that are too long to share one packet of the kernel, and go by
+// one system call all the same. This saves the kernel no work. But each long datagram that it
+// copies drives the program out of the processor's caches, and in a row the program prepares
+// several before the kernel begins.
 type row struct {
 	rowTo    netip.AddrPort
 	rowCount int

@@ -199,8 +199,8 @@ func (h *Header) Decode(b []byte) error {
 	return nil
 }
 
-// Length is how long the packet that b begins with says it is, before anything is known to be true;
-// 0: nothing that could be a packet. Receivers get packets of one length in one piece, and tell by
+// Length is the length that the packet at the beginning of b states, before anything of it is
+// checked; 0: it cannot be a packet. Receivers get packets of one length in one piece, and see by
 // the first where the others begin.
 func Length(b []byte) int {
 	switch k, err := KindOf(b); {

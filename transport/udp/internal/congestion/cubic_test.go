@@ -33,8 +33,8 @@ func TestCubicPlateau(t *testing.T) {
 	}
 }
 
-// Where they are short the window is what Reno with the same decrease would have (section 4.3): it
-// grows by cubicAlpha in each until it is what it was, then by one.
+// Where round trips are short the window is that of Reno with the same decrease (section 4.3): it
+// grows by cubicAlpha in each until it has its old size, then by one.
 func TestCubicIsRenoFriendly(t *testing.T) {
 	const rtt = 1e-4
 	var c cubic

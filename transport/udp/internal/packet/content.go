@@ -1,5 +1,5 @@
 // Package packet holds the content of datagrams to send: messages, copied or borrowed, and the
-// memory that they lie in. It knows nothing of when a datagram goes, or of what becomes of it.
+// memory that they lie in. It does not know when a datagram is sent, or its outcome.
 package packet
 
 import (

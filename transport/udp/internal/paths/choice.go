@@ -17,8 +17,8 @@ func (s *Set) For(k *recovery.Packet, most int) *Path {
 	return nil
 }
 
-// Usable is the path for whatever must be said: the best of those that work, or one of the others
-// in turn. If this task can send by none, the path is offline.
+// Usable is the path for packets that must be sent: the best of those that work, or one of the
+// others in turn. If this task can send by none, the path is offline.
 func (s *Set) Usable() *Path {
 	best := &s.all[s.best]
 	if !s.Several() || best.Works() && s.window.InFlight() > 0 {

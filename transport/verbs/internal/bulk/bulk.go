@@ -27,8 +27,8 @@ import (
 const (
 	// pieceMax is the longest RDMA request. After a failure a whole one is done again.
 	pieceMax = 1 << 20
-	// pieceMin is the shortest where a transfer is cut so that all lanes have some, and LanesMin
-	// is from where on it is worth the keys of several ports.
+	// pieceMin is the shortest piece of a transfer that is cut so that all lanes have some, and
+	// LanesMin is the length from which it is worth the keys of several ports.
 	pieceMin = 64 << 10
 	LanesMin = 4 * pieceMin
 	// OneSidedMax is the longest put or get.

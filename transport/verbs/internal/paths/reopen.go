@@ -112,8 +112,8 @@ func (s *Set) used() []bool {
 	return used
 }
 
-// Claim takes receive buffers from the adapters whose completions are lost: wanted says of each buffer
-// that an adapter has whether it is one.
+// Claim takes receive buffers from the adapters whose completions are lost: wanted says of each
+// buffer that an adapter has whether to take it.
 func (s *Set) Claim(wanted func(slot int32) bool) {
 	used := s.used()
 	for slot, holder := range s.slots.holder {

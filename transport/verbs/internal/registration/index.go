@@ -31,7 +31,7 @@ func (l *accessList) cut(i, j int) []*Entry {
 }
 
 // find returns an entry that holds lo to hi with at least the given access, or nil. If any entry of
-// a list does, the last that begins at lo or before does: it ends last of those.
+// a list holds them, so does the last that begins at lo or before: of those it ends last.
 func (x index) find(lo, hi uint64, access transport.Access) *Entry {
 	for k := range x {
 		l := &x[k]

@@ -81,7 +81,7 @@ func (w *watcher) unmap(a *alias) {
 }
 
 // firstAbsent is the first page from lo to hi, page numbers of the program's mapping, that is not
-// in a's page tables; hi: all are, or that cannot be found out, with the error.
+// in a's page tables; hi: all are in them, or, with an error, this is not known.
 func (a *alias) firstAbsent(pagemap *os.File, lo, hi, page uint64) (uint64, error) {
 	var buffer [512 * entrySize]byte
 	shift := a.at/page - a.lo/page // wraps
