@@ -1,7 +1,7 @@
 /*
- * lane_arrive.h - what LAPI does with a message that has come: a put whose data is in place, a
- * completion, a small active message. By rings (lane_receive.c) and in packets (lane_packets.c).
- * Private to cshim/lane, under the context lock.
+ * lane_arrive.h - LAPI's part of receiving a message: a put whose data is in place, a completion, a
+ * small active message. By rings (lane_receive.c) and in packets (lane_packets.c). Private to
+ * cshim/lane, under the context lock.
  */
 #ifndef CSHIM_LANE_ARRIVE_H
 #define CSHIM_LANE_ARRIVE_H
@@ -92,9 +92,9 @@ static inline int cshim_am_simple(const cshim_header_call *call)
 }
 
 /*
- * Runs its header handler, and does what that says. CSHIM_GONE: it has said *result, which is more
- * than the lane can do. CSHIM_LEFT: the handler has let another thread in, and that has cut the
- * task off.
+ * Runs its header handler, and does what that says. CSHIM_GONE: its *result asks for more than the
+ * lane can do. CSHIM_LEFT: the handler has let another thread in, which has ended all with the
+ * task.
  */
 static inline cshim_fate cshim_am_arrived(cshim_context *context, cshim_lane *lane,
                                           const cshim_end *from, const node_arrival *arrival,

@@ -1,4 +1,4 @@
-/* lane_receive.c - messages of rings that are not as most are (those are lane_turn.c's), and
+/* lane_receive.c - messages of rings that are not as usual (lane_turn.c has the usual ones), and
  * waiting for the answers of one task. */
 #define _GNU_SOURCE
 #include "lane/lane_send.h"

@@ -156,8 +156,8 @@ int cshim_lane_settle(cshim_context *context, cshim_lane *lane, node_peer *peer,
                       const node_op *wanted, uint64_t n);
 
 /*
- * Tells the origin that its message is complete, at the latest at the end of the turn of this ring
- * or queue pair.
+ * Notifies the origin that its message is complete, at the latest at the end of the turn of this
+ * ring or queue pair.
  */
 static inline void cshim_lane_tell(cshim_context *context, cshim_lane *lane, const cshim_end *to,
                                    uint64_t cmpl_cntr)
@@ -230,7 +230,7 @@ void cshim_lane_put_again(cshim_context *context, cshim_lane *lane, node_peer *p
 /*
  * lane_ops.c: gets and read-modify-writes whose answer is one message, as they usually are: 1 if a
  * request has its answer, or if an answer has ended its operation. 0: nothing was done, and
- * node_serve shall see to it.
+ * node_serve deals with it.
  */
 int cshim_lane_requested(cshim_context *context, cshim_lane *lane, node_peer *peer,
                          const node_arrival *arrival);

@@ -33,7 +33,7 @@
  * (transport/shm/sleep.go): see docs/dev/fastlane.md, "Memory order".
  *
  * Failure: a task that is dead, purged or gone without having arrived makes this generation, and
- * all later ones, impossible. The user says so in failed, and tells the peers in refused. A
+ * all later ones, impossible. The caller says so in failed, and notifies the peers by refused. A
  * generation at which all have arrived is over nevertheless.
  */
 #ifndef NODE_BARRIER_H

@@ -25,7 +25,7 @@
 /* node_pull_header: read this from the origin's memory, and answer with NODE_REPLY */
 #define NODE_PULL 40
 /* node_copied_header, right behind a NODE_PULL of the same put: its other half was written. n is 0
- * if that could not be: then the put comes again, and the notice is nobody's. */
+ * if it could not be written: then the put is sent again, and this one gives no notice. */
 #define NODE_HALF 41
 /* node_push_header: a get, all or the second half of which the receiver writes to the origin's
  * memory; it answers with NODE_REPLY, or as to NODE_GET where it cannot write */

@@ -120,8 +120,8 @@ static inline int node_next(node_peer *peer, node_arrival *arrival)
 	}
 }
 
-/* A message was taken: gives its slots, and those before, back as soon as they are worth a line's
- * way. */
+/* A message was taken: gives its slots, and those before, back as soon as they are worth a cache
+ * line's transfer. */
 static inline void node_advance(node_peer *peer, const node_arrival *arrival)
 {
 	node_receiver *receiver = &peer->receiver;

@@ -250,7 +250,7 @@ static void compare_pipeline(const node_route_class *class, uint32_t route, uint
 		*better = ns < before;
 }
 
-/* Which of the pipelines is for all that no route is chosen for. A string instruction may be fast
+/* The pipeline of all transfers for which no route is chosen. A string instruction may be fast
  * alone, and slow among others. */
 static void compare_pipelines(node_routes *routes, const node_route_class *class)
 {

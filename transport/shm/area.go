@@ -63,9 +63,9 @@ func chunkUnits(rings int, area uint64) uint64 {
 	return units
 }
 
-// Area is how much data one task of a node should have on its way to another at most, in chunks,
-// bytes, as long as nothing was measured; and how much it may be. Its tasks; and whether they have
-// to share processors.
+// Area is the most data, in bytes of chunks, that one task of a node should have on its way to
+// another: first as long as nothing was measured, most at any time. tasks is the number of the
+// node's tasks; crowded: they have to share processors.
 //
 // The memory that the sender writes next has then long moved from both processors' own caches to
 // the shared cache, from where it comes sooner than from the other processor's own cache. This

@@ -340,8 +340,8 @@ func (l *Link) late() bool {
 	return late
 }
 
-// takeIn gives the protocol a packet. If that is not genuine, neither is the length that was read
-// in it, by which others were to be found behind it.
+// takeIn gives the protocol a packet. If the packet is not genuine, neither is the length in it, by
+// which the packets behind it are found.
 func (l *Link) takeIn(now int64, path int, from netip.AddrPort, b []byte) int {
 	ghosts := l.stats.GhostPackets
 	n := l.OnPacket(now, Path(path), from, b)

@@ -74,9 +74,9 @@ const (
 	moreHeads    = mostPackets + maxWaiting
 	maxHeads     = 32768
 	rexChunk     = 8
-	// Memory for packets that arrive in parts: wholeSize bytes each, of which only what is used
-	// is touched, wholeChunk at a time, at most maxWholes. As many as a peer may have on its
-	// way: a part that must wait for memory could hold up those that would free some.
+	// Memory for packets that arrive in parts: wholeSize bytes each, of which only the used
+	// part is touched, wholeChunk at a time, at most maxWholes. As many as a peer may have on
+	// its way: a part that must wait for memory could hold up those that would free some.
 	wholeSize  = 1 << 16
 	wholeChunk = 8
 	maxWholes  = 16 * recovery.Numbers

@@ -158,7 +158,7 @@ func (c *receiver) offer(s wire.Seq, rest []byte, count int) (offered int, all b
 }
 
 // call runs the handler of the message in msg. A message of a kind without handler comes from a
-// peer that does not fit us: it is counted and dropped.
+// peer that does not fit this task: it is counted and dropped.
 func (m *Machine) call(id uint8) (accepted bool) {
 	if id > uint8(transport.MaxMsgID) || m.handlers[id] == nil {
 		m.stats.GhostPackets++

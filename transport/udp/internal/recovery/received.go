@@ -67,7 +67,7 @@ func (r *Received) from(s wire.Seq) uint64 {
 	return b
 }
 
-// PutHeader writes to h what a header can tell: the block with the packet received last.
+// PutHeader writes the acknowledgement of a header to h: the block with the packet received last.
 func (r *Received) PutHeader(h *wire.Header) {
 	h.Ack = r.expect
 	if r.highest == r.expect {
