@@ -84,7 +84,7 @@ var datNode = []mutation{
 		file:   "cshim/dat/rc/receive.c",
 		old:    "!godat_invalidate(end->config.ep, header->context)",
 		new:    "godat_invalidate(end->config.ep, header->context) < 0",
-		broken: "a message that invalidates what it may not takes effect",
+		broken: "a message that invalidates a context it may not is delivered",
 		kill:   "c rc_ends"},
 	{name: "node-fence",
 		file:   "cshim/dat/rc/post.c",

@@ -126,7 +126,7 @@ var reopened = []mutation{
 		file:   "transport/verbs/internal/paths/reopen.go",
 		old:    "\ts.watch(pt)\n",
 		new:    "",
-		broken: "a task that sleeps hears nothing of the new adapter",
+		broken: "a sleeping task is not woken for the new adapter",
 		kill:   "go ./transport/verbs TestReopenIsReported"},
 	{name: "reopen-asleep",
 		file:   "transport/verbs/internal/paths/reopen.go",
@@ -144,6 +144,6 @@ var reopened = []mutation{
 		file:   "core/wireup/verbs.go",
 		old:    "return n.cfg.OpenPort(infos[i].Name, int(infos[i].Port))",
 		new:    "return n.cfg.OpenPort(infos[0].Name, 0)",
-		broken: "another adapter takes the place of the one that is gone",
+		broken: "another adapter takes the place of the adapter that is gone",
 		kill:   "go ./core/wireup TestReopener"},
 }
