@@ -411,7 +411,7 @@ static void am_index_registered_late(void)
 		                    3000, (lapi_cntr_t *)tgt_cntrs[next], NULL, &cmpl_cntr));
 	LAPI_OK(LAPI_Amsend(hndl, (uint)next, handlers[next], NULL, 0, source, 3000,
 	                    (lapi_cntr_t *)tgt_cntrs[next], NULL, NULL));
-	POLL_UNTIL(counter_value(&tgt_cntr) >= 1); /* the one that names an address */
+	POLL_UNTIL(counter_value(&tgt_cntr) >= 1); /* of the message that names an address */
 	for (until = now() + 0.2; now() < until;)
 		LAPI_OK(LAPI_Probe(hndl));
 	CHECK_EQUAL(header_calls, 1);

@@ -99,8 +99,8 @@ static void name_memory(lapi_long_t beyond)
 
 /*
  * The same address 4 GiB further, which a 32-bit task must not take for its own, or, in a 64-bit
- * one, where no user memory is. Who named it hears of each put, each get and the word; who would
- * have the memory of each put, each get and the counter.
+ * one, where no user memory is. The origin gets an error for each put, each get and the word; the
+ * target for each put, each get and the counter.
  */
 static void bad_addresses(void)
 {
@@ -156,8 +156,8 @@ static void header_handlers(void)
 	CHECK(headers == 0 && sink[0] == 0 && sink[sizeof sink - 1] == 0);
 }
 
-/* A message that is longer than a 32-bit target can be told: both tasks' error handlers hear of it,
- * and no handler runs. */
+/* A message longer than a 32-bit target can express: both tasks' error handlers are called, and no
+ * header handler runs. */
 static void message_lengths(void)
 {
 #if defined(__LP64__)

@@ -1,8 +1,8 @@
 /*
  * bulk.c - bulk transfer (guide, Chapter 13): MP_USE_BULK_XFER and MP_BULK_MIN_MSG_SIZE, the two
- * flags of LAPI_Xfer, and chunks. Task 0 sends to task 1, nobody else does anything meanwhile: so
- * LAPI's own statistics tell which way data took. Directly, each copy of 32 MB or less is one
- * packet and the message that tells of it another; in packets, a short message is one.
+ * flags of LAPI_Xfer, and chunks. Task 0 sends to task 1, and no other task does anything
+ * meanwhile: so LAPI's own statistics show which way data took. Directly, each copy of 32 MB or
+ * less is one packet and the message that announces it another; in packets, a short message is one.
  *
  * Run with and without MP_USE_BULK_XFER=yes; what must happen depends on it.
  */
@@ -168,8 +168,8 @@ static void fill(lapi_xfer_t *x, lapi_xfer_type_t type, ulong n, int flags)
 	}
 }
 
-/* Task 0 moves n bytes to task 1, or gets them; both check. What task 0 has counted meanwhile is
- * the result, in task 0. */
+/* Task 0 moves n bytes to task 1, or gets them; both check. The result, in task 0, is its counts of
+ * this transfer. */
 static counts transfer(lapi_xfer_type_t type, ulong n, int flags)
 {
 	lapi_query_t path = query(QUERY_SHM_ENABLED) ? QUERY_SHM_STATISTICS : QUERY_STATISTICS;

@@ -93,8 +93,8 @@ void conform_skip(const char *reason);
 	} while (0)
 
 /*
- * Errors that LAPI reports through the error handler. One that no case expects fails the case;
- * conform_expect_errors(1) counts them instead, from a state of zero.
+ * Errors that LAPI reports through the error handler. An error that no case expects fails the case;
+ * after conform_expect_errors(1) errors are counted instead, from zero.
  */
 typedef struct conform_error {
 	int code, type, task, src;

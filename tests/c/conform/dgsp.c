@@ -198,7 +198,7 @@ static void dgsp_transfer_errors(void)
 	CHECK_CODE(LAPI_ERR_DGSP_OTHER, LAPI_Xfer(hndl, &x));
 }
 
-/* The receiver's offset is as bad: its error handler hears of it, the message is dropped, the
+/* The receiver's offset is as bad: its error handler is called, the message is dropped, the
  * sender's counters change. */
 static void dgsp_receiver_with_a_bad_offset(void)
 {
@@ -217,7 +217,7 @@ static void dgsp_receiver_with_a_bad_offset(void)
 	receive_from = 0;
 }
 
-/* What the other cases need. */
+/* Registers the DGSP and exchanges the addresses that the other cases need. */
 static void dgsp_prepare(void)
 {
 	lapi_dgsp_descr_t d = describe(&strided_code, sizeof strided_code);

@@ -283,8 +283,8 @@ static void wait_for_errors(void)
 	CHECK(sum_over_tasks(conform_errors()) > 0);
 }
 
-/* A buffer that cannot be accessed, here or at the target: the error handlers hear of it, no
- * counter of the target's changes, and all goes on. */
+/* A buffer that cannot be accessed, here or at the target: the error handlers are called, no
+ * counter of the target changes, and the job goes on. */
 static void large_with_bad_addresses(void)
 {
 	int from, at_target;

@@ -93,7 +93,7 @@ static void *inaccessible(size_t n)
 	return page;
 }
 
-/* Some task's error handler was told, with one of the codes; the arguments are in range. */
+/* Some task's error handler was called with the code, and all calls have valid arguments. */
 static void expect_address_errors(int code)
 {
 	int i, right = 0, n = conform_errors();
@@ -189,7 +189,7 @@ static void rmw_on_unmapped_memory(void)
 	still_works();
 }
 
-/* The origin's own buffer: the call may find out at once, or the error handler hears of it. */
+/* The origin's own buffer: the call may fail at once, or the error handler is called. */
 static void put_from_unmapped_memory(void)
 {
 	void *sinks[CONFORM_MAX_TASKS];

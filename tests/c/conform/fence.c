@@ -40,7 +40,7 @@ static void fence_makes_progress(void)
 	conform_sync();
 }
 
-/* What was started before the fence is at the target before anything started after it. */
+/* Transfers started before the fence are at the target before any started after it. */
 static void fence_orders_puts(void)
 {
 	static const size_t lengths[] = {1, 64, 4000, 100000, BUFFER_BYTES};
@@ -359,7 +359,7 @@ static void collectives_in_any_mixture(void)
 	LAPI_OK(LAPI_Gfence(hndl));
 }
 
-/* One that is late works with those that wait in Gfence, also in polling mode. */
+/* A late task works with the tasks that wait in Gfence, also in polling mode. */
 static void gfence_serves_others(void)
 {
 	static unsigned char copy[3000];
@@ -398,7 +398,7 @@ static void *wait_for_last_word(void *unused)
 	return unused;
 }
 
-/* Another thread waits already, so it is that one that turns the dispatcher, and sleeps. */
+/* Another thread waits already, so that thread runs the dispatcher, and sleeps. */
 static void gfence_beside_a_waiting_thread(void)
 {
 	void *words[CONFORM_MAX_TASKS];

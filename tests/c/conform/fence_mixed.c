@@ -139,7 +139,7 @@ static void begin(operation *o, int slot)
 	}
 }
 
-/* What lies at the target, by a get that waits for itself. */
+/* Reads the target's data back by a get and waits for it. */
 static void read_back(const operation *o, int slot)
 {
 	lapi_cntr_t here;

@@ -15,7 +15,7 @@ static lapi_cntr_t tgt_cntr, org_cntr, cmpl_cntr;
 static void *tgt_cntrs[CONFORM_MAX_TASKS], *handlers[CONFORM_MAX_TASKS];
 static int next, previous;
 
-/* What the handlers below did; the header handlers run under the library's lock, the others use
+/* Counts of the handlers below; the header handlers run under the library's lock, the others use
  * atomics. */
 static int header_calls, completions, one_packet_missing, one_packet_wrong, inline_elsewhere,
 	uhdr_lost;

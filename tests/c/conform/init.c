@@ -298,7 +298,7 @@ static void init_in_polling_mode(void)
 static lapi_cntr_t arrivals;
 static void *arrivals_of[CONFORM_MAX_TASKS], *sinks_of[CONFORM_MAX_TASKS];
 
-/* What was sent right before LAPI_Term arrives: Term waits until all is acknowledged. */
+/* Messages sent right before LAPI_Term arrive: Term waits until all are acknowledged. */
 static void term_delivers_what_was_sent(void)
 {
 	enum { MESSAGES = 300 };

@@ -18,7 +18,7 @@ static lapi_long_t sinks[CONFORM_MAX_TASKS], sources[CONFORM_MAX_TASKS],
 	vector_handlers[CONFORM_MAX_TASKS], dgsp_handlers[CONFORM_MAX_TASKS];
 static int next, previous;
 
-/* What the handlers saw; from the dispatcher and the completion thread. */
+/* Counts of the handlers' calls, from the dispatcher and the completion thread. */
 static int headers, completions, parameter, answers, one_packets;
 static lapi_dg_handle_t receivers;
 

@@ -2,7 +2,7 @@
  * locking.c - which handlers have the lock of LAPI_GET_THREAD_FUNC (guide, Chapter 12): header,
  * inline completion and send completion handlers have it, with however many levels the caller had;
  * completion handlers in threads of the library and the error handler do not, and can take it, also
- * while the program holds it around its calls. What else the lock does is in util.c.
+ * while the program holds it around its calls. util.c tests the rest of the lock.
  */
 #include "conform.h"
 

@@ -13,7 +13,8 @@ static const ulong lengths[] = {0, 1, 8, 100, 5000, 20000, BYTES};
 
 static uint everybody[CONFORM_MAX_TASKS];
 
-/* What header handlers found; they run under the lock, this program looks after a fence. */
+/* The header handlers' results; they run under the lock, and the program reads them after a
+ * fence. */
 static int received, received_wrong, origin, refusals;
 static uint word[4];
 

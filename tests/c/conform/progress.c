@@ -151,7 +151,7 @@ static void msgpoll_latches_completions(void)
 	}
 }
 
-/* Without any counter Msgpoll is the only way to hear of a put. */
+/* Without any counter only Msgpoll reports a put. */
 static void msgpoll_reports_put_without_counters(void)
 {
 	static const size_t lengths[] = {0, 100, sizeof source};
@@ -293,7 +293,7 @@ static void polling_changes_nothing_without_a_call(void)
 	conform_sync();
 	quiet = task_id == num_tasks - 1;
 	if (quiet) {
-		/* What came while this task was still inside the Gfence is fair; from here on
+		/* Messages may have come while this task was still inside the Gfence; from here on
 		 * nothing may change. */
 		int counted = tgt_cntr.cntr, headers = peek(&header_calls);
 		/* queued inside the Gfence, they end when they get a processor */

@@ -268,7 +268,7 @@ static void put_64_mib(void)
 	free(to);
 }
 
-/* What is checked with ERROR_CHK off too; a refused call changes nothing. */
+/* Arguments that are checked with ERROR_CHK off too; a refused call changes nothing. */
 static void put_errors(void)
 {
 	prepare();

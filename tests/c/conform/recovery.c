@@ -208,7 +208,7 @@ static void status_follows_messages(void)
 	for (i = 0; i < num_tasks; i++)
 		CHECK_EQUAL(status[i], i == next_task() ? LAPI_MSG_RECVD : LAPI_MSG_INITIAL);
 	LAPI_OK(LAPI_Gfence(own));
-	for (i = 0; i < num_tasks; i++) /* target counters: each task hears of all */
+	for (i = 0; i < num_tasks; i++) /* target counters: each task counts the puts of all */
 		LAPI_OK(LAPI_Put(own, (uint)i, sizeof word, boxes[i], &word,
 		                 (lapi_cntr_t *)cntrs[i], NULL, NULL));
 	LAPI_OK(LAPI_Nopoll_wait(own, &cntr, num_tasks, NULL));
@@ -284,7 +284,7 @@ static void purge_gives_up(void)
 	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Gfence(own));
 	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Address_init(own, &box, table));
 	LAPI_OK(LAPI_Fence(own));
-	/* The purge was told once: the thread may go on waiting for the others. */
+	/* The purge was reported once: the thread may go on waiting for the others. */
 	LAPI_OK(LAPI_Put(own, (uint)task_id, sizeof word, &box, &word, NULL, NULL, &cntr));
 	LAPI_OK(LAPI_Nopoll_wait(own, &cntr, 1, &current));
 	CHECK_EQUAL(current, 0);
@@ -292,7 +292,7 @@ static void purge_gives_up(void)
 	LAPI_OK(LAPI_Setcntr_wstatus(own, &cntr, 2, pair, status));
 	CHECK_EQUAL(status[0], LAPI_MSG_INVALID);
 	CHECK_EQUAL(status[1], LAPI_MSG_INITIAL);
-	/* It was purged before the list was made: told once as well. */
+	/* It was purged before the list was made: reported once as well. */
 	CHECK_CODE(LAPI_ERR_TGT_PURGED, LAPI_Nopoll_wait(own, &cntr, 1, &current));
 	/* A counter without a list: every purge ends the wait. */
 	if (previous != (int)next) {
@@ -305,7 +305,7 @@ static void purge_gives_up(void)
 	close_own();
 }
 
-/* All give each other up and begin anew: nothing of before arrives, everything of after does. */
+/* All tasks purge and resume each other: no earlier message arrives, every later one does. */
 static void purge_and_resume(void)
 {
 	static char before[70000], sink[70000];

@@ -185,7 +185,7 @@ static void *wait_for_shared(void *argument)
 	return NULL;
 }
 
-/* Guide, Chapter 15. The second is told so at once, the first is served. */
+/* Guide, Chapter 15. The second thread's wait fails at once, the first one's is served. */
 static void threads_may_not_share_a_counter(void)
 {
 	prepare();

@@ -357,7 +357,7 @@ static void amsendv_null_vector_drops_the_data(void)
 	CHECK_EQUAL(sink[0], 0);
 }
 
-/* A vector that does not fit the origin's: the error handlers of both tasks hear of it. */
+/* A vector that does not fit the origin's: the error handlers of both tasks are called. */
 static void amsendv_vector_that_does_not_fit(void)
 {
 	static const struct {

@@ -14,8 +14,8 @@ static int next;
 static const ulong lengths[] = {0, 1, 8, 100, 5000, 20000, BYTES};
 #define COUNT(table) (sizeof table / sizeof table[0])
 
-/* What send completion handlers found; they run under the lock, this program looks after the
- * counters. */
+/* The send completion handlers' results; they run under the lock, and the program reads them after
+ * the counters have changed. */
 static int sent, sent_wrong, received;
 static uint sent_target;
 

@@ -15,7 +15,7 @@
 
 #define MAX_SLOTS 10
 
-/* What the last call was given: each argument after op takes one slot of eight bytes. */
+/* The arguments of the last call: each argument after op takes one slot of eight bytes. */
 static struct {
 	DAT_HANDLE handle;
 	DAT_EXTENDED_OP op;

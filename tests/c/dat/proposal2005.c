@@ -111,7 +111,7 @@ static void extensions(DAT_EP_HANDLE ep)
 	        dat_extension(ep, DAT_EXT_CMP_AND_SWAP, 1, 2, &local, cookie, &remote, flags));
 }
 
-/* What the old loop over completions does with an event. */
+/* Handles an event as the old loop over completions does. */
 static DAT_UINT32 old_loop(const DAT_EVENT *event)
 {
 	const DAT_EXTENSION_DATA *extension = &event->event_data.extension_data;

@@ -1,9 +1,8 @@
 /*
- * broken.c - an invariant of the library breaks in task 0: in a library that is built for this
- * (capi/inject_tag.go). The context ends through its error handler, in a thread that waits too, and
- * the process goes on. With the argument `alone` there is no error handler: the task ends. The other
- * task survives. With `idle` the program makes no call meanwhile
- * but the one that waits.
+ * broken.c - an invariant of the library breaks in task 0, in a library that is built for this
+ * (capi/inject_tag.go). The context ends through its error handler, also in a thread that waits,
+ * and the process goes on. With the argument `alone` there is no error handler: the task ends. The
+ * other task survives. With `idle` the program makes no call meanwhile except the waiting one.
  */
 #define _GNU_SOURCE
 #include "host.h"

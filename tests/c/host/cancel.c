@@ -1,7 +1,7 @@
 /*
- * cancel.c - pthread_cancel of threads that are in LAPI. One that waits for a counter is cancelled
- * in its wait, and the context goes on working; inside handlers, and in collective calls, a thread
- * is cancelled when it has left LAPI.
+ * cancel.c - pthread_cancel of threads that are in LAPI. A thread that waits for a counter is
+ * cancelled in its wait, and the context goes on working; inside handlers, and in collective calls,
+ * a thread is cancelled when it has left LAPI.
  */
 #define _GNU_SOURCE
 #include "host.h"

@@ -1,13 +1,14 @@
 /*
- * deserted.c - tasks wait in LAPI_Gfence for one that never comes. argv[1] says what that one does:
+ * deserted.c - tasks wait in LAPI_Gfence for a task that never comes. argv[1] says what it does:
  *
- *   leave   task 0 calls LAPI_Term: the others' calls end with LAPI_ERR_NO_CONNECTIVITY, and later
- * ones at once die     task 0 is killed: likewise, and the error handlers hear of it; every other
- * task prints a closing line (run-kill) purge   task 0 purges task 1: the others' calls, also task
- * 1's, end with LAPI_ERR_TGT_PURGED, and later ones at once
+ *   leave   task 0 calls LAPI_Term: the others' calls end with LAPI_ERR_NO_CONNECTIVITY,
+ *           and later ones fail at once
+ *   die     task 0 is killed: likewise, and the error handlers are called; every other task
+ *           prints a closing line (run-kill)
+ *   purge   task 0 purges task 1: the others' calls, also task 1's, end with
+ *           LAPI_ERR_TGT_PURGED, and later ones fail at once
  *
- * Once while they spin, in a first job; then, in a second with all waiting long enough, while they
- * sleep.
+ * In a first job the tasks spin; in a second job they wait long enough to sleep.
  */
 #include "host.h"
 
@@ -61,7 +62,7 @@ static void one_job(int late_ms)
 	} else {
 		wait_in_vain();
 	}
-	/* the call may end first, if a peer has heard first */
+	/* the call may end first, if a peer has learned of the death first */
 	while (dying && __atomic_load_n(&heard, __ATOMIC_ACQUIRE) == 0)
 		HOST_OK(LAPI_Probe(handle));
 	HOST_OK(LAPI_Term(handle));

@@ -1,9 +1,9 @@
 /*
- * exit_rejoin.c - of three tasks started by hand on one node, one is killed and started again
+ * exit_rejoin.c - three tasks are started by hand on one node. One is killed and started again
  * (guide, Chapter 19), and another returns from main without LAPI_Term at about that time. The
- * third takes the killed one back and works with it, whatever comes first. What the one that has
- * gone is for the one that came back is another matter: that is not used. This program starts the
- * tasks, which are itself with the argument "task".
+ * third resumes the killed task and works with it, whichever event comes first. The restarted task
+ * and the exited task do not use each other. This program starts the tasks, which are itself with
+ * the argument "task".
  */
 #define _GNU_SOURCE
 #include "by_hand.h"
@@ -22,8 +22,8 @@ static int task;
 static unsigned char source[SIZE], sink[SIZE];
 static lapi_cntr_t completed, arrived;
 
-/* Of the one that is killed everybody may hear; of the one that goes nobody, because nobody waits
- * for it. */
+/* Every task may be notified of the killed task's death; none of the exited task's end, because no
+ * task waits for it. */
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h, (void)type, (void)own;
@@ -46,7 +46,7 @@ static void enter(void)
 	add(&common->ready);
 }
 
-/* The task that stays and the one that came back. */
+/* The staying task and the restarted one work with each other. */
 static void work_with(int other)
 {
 	HOST_OK(put_to(other));
@@ -126,8 +126,7 @@ static pid_t start(int id, const char *file, const char *again)
 	_exit(127);
 }
 
-/* early: from the kill to the exit, or, negative, from the exit to the kill; so many
- * microseconds. */
+/* early: microseconds from the kill to the exit or, if negative, from the exit to the kill. */
 static void job(const char *file, int early)
 {
 	pid_t pids[TASKS];

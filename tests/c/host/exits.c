@@ -1,7 +1,7 @@
 /*
  * exits.c - a task that ends without LAPI_Term. With status 0 that is no failure of the job: the
- * others hear of it only if they wait for it or turn to it. With another status it has died.
- * argv[1] says which:
+ * other tasks get an error only if they wait for the task or send to it. With another status it has
+ * died. argv[1] is the case:
  *
  *   quiet    task 1 sends something and returns from main; nobody waits for it
  *   awaited  task 1 exits with status 0 while task 0 waits for the completion of a message to it
@@ -51,7 +51,7 @@ static void *greeting(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_l
 	return NULL;
 }
 
-/* What this task is told, once, of the one that goes. */
+/* The error handler reports the end of task GOES exactly once, with this type. */
 static void check_heard(lapi_err_t type)
 {
 	while (!number_of_calls()) {
@@ -70,7 +70,7 @@ static void check_the_rest(void)
 	int other = 2 - task, code = LAPI_SUCCESS, i;
 
 	for (i = 0; i < 120000 && code == LAPI_SUCCESS; i++) {
-		if (i % 100 == 99) /* seldom: so many as find room are lost without a word */
+		if (i % 100 == 99) /* seldom: puts that find room are lost silently */
 			code = LAPI_Put(handle, GOES, sizeof word, words[GOES], &word, NULL, NULL,
 			                NULL);
 		LAPI_Probe(handle);

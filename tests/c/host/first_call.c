@@ -37,7 +37,7 @@ static int threads(void)
 	return entries("/proc/self/task") - 2;
 }
 
-/* What the library may not have changed: the number of actions that are not the default. */
+/* The number of signals whose action is not the default: the library may not have changed it. */
 static int handled_signals(void)
 {
 	struct sigaction action;
@@ -312,7 +312,7 @@ static int as_task(void)
 	return host_close("first_call", quiet);
 }
 
-/* Leaves so many MiB of a resource to this process, beyond the address space that it has. */
+/* Leaves this process mib MiB of a resource beyond the address space that it has. */
 static void leave_mib(int resource, rlim_t mib)
 {
 	struct rlimit limit;

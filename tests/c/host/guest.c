@@ -1,7 +1,7 @@
 /*
- * guest.c - a program that uses the library keeps what is its own: signal actions and masks,
- * limits, descriptors, working directory, umask, environment, locale, floating-point modes, names,
- * alternate stacks. What differs is listed in docs/scope.md. Its signal handlers have 1 MiB of stack
+ * guest.c - a program that uses the library keeps its own signal actions and masks, limits,
+ * descriptors, working directory, umask, environment, locale, floating-point modes, names,
+ * alternate stacks. docs/scope.md lists the exceptions. Its signal handlers have 1 MiB of stack
  * wherever they interrupt it. The argument is lapi or dat.
  */
 #define _GNU_SOURCE

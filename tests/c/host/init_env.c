@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* What the child does. */
+/* How the child gives LAPI_Init the UDP addresses: not at all, as a list, or by a handler. */
 typedef enum method { WITHOUT, LIST, HANDLER, FAILING_HANDLER } method;
 
 typedef struct init_case {

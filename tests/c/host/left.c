@@ -1,7 +1,7 @@
 /*
  * left.c - operations on a task that has left the job by LAPI_Term, whether its process is still
- * there (argv[1]: stays) or not: each fails with LAPI_ERR_NO_CONNECTIVITY, the error handler hears
- * of it once, and no counter changes. argv[2] says which operation comes first.
+ * there (argv[1]: stays) or not: each fails with LAPI_ERR_NO_CONNECTIVITY, the error handler is
+ * called once, and no counter changes. argv[2] is the operation that comes first.
  */
 #include "host.h"
 

@@ -1,8 +1,8 @@
 /*
  * owed_signal.c - SIGTERM and SIGINT whose handlers call LAPI. A polling program is in LAPI nearly
  * always, where such calls are refused: the handler runs once more when LAPI is left, or inside of
- * a call that waits, and then they work. Handlers of other signals do not run again, nor does one
- * that has not been refused.
+ * a call that waits, and then the calls work. Handlers of other signals do not run again, nor do
+ * handlers whose calls were not refused.
  *
  *   owed_signal [before|after [interrupts]]   the handlers are installed before or after LAPI_Init;
  *                                             with the service thread, or without
@@ -22,7 +22,7 @@ static void *counters[128];
 static pthread_t user;
 static volatile sig_atomic_t runs, sent, refused, signal_seen;
 
-/* What a run-time does that ends its job: a message goes out. */
+/* Sends a message, as the handler of a run-time does to end its job. */
 static void send_one(int number)
 {
 	int code = LAPI_Put(handle, (uint)next, 0, NULL, NULL, counters[next], NULL, NULL);

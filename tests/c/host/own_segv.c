@@ -1,7 +1,7 @@
 /*
- * own_segv.c - a program that handles SIGSEGV itself hears of its own faults, and LAPI's error
- * handler of bad addresses that LAPI was given: whether the program's handler was installed before
- * LAPI_Init or after it, and also if it calls the one that it found.
+ * own_segv.c - a program that handles SIGSEGV itself gets its own faults, and LAPI's error handler
+ * is called for bad addresses given to LAPI: whether the program's handler was installed before
+ * LAPI_Init or after it, and also if it calls the handler that it replaced.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -54,7 +54,7 @@ static void install(void (*handler)(int, siginfo_t *, void *))
 	sigaction(SIGSEGV, &action, &found);
 }
 
-/* LAPI is given bad addresses, at both ends; its error handler hears of each. */
+/* LAPI is given bad addresses, at both ends; its error handler is called for each. */
 static void bad_addresses(void)
 {
 	void *nowhere = (void *)(uintptr_t)0x5000;

@@ -2,10 +2,10 @@
  * rejoin.c - tasks of a job started by hand on one node are killed with SIGKILL in the midst of
  * traffic and started again with the same MP_CHILD. The others purge and resume them (guide,
  * Chapter 19), before or after they are back; then all work with all again, over shared memory, or
- * over UDP to those that are said to be on another node. Every active message names the incarnation
- * of its sender and of its target, and is counted: none of the dead incarnations arrives, none
- * between survivors is lost. This program starts the tasks, which are itself with the argument
- * "task".
+ * over UDP to the tasks that are said to be on another node. Every active message names the
+ * generation of its sender and of its target, and is counted: no message of a dead generation
+ * arrives, none between survivors is lost. This program starts the tasks, which are itself with the
+ * argument "task".
  */
 #define _GNU_SOURCE
 #include "rejoin.h"
@@ -16,7 +16,7 @@
 static board *common;
 static const plan *now;
 static lapi_handle_t handle;
-/* seen: the least incarnation of a task that may send */
+/* incarnation: this task's generation; seen: of each task, the oldest generation that may send */
 static int task, incarnation, seen[MOST_TASKS];
 static int sent[MOST_TASKS], received[MOST_TASKS], outstanding[MOST_TASKS];
 static unsigned char source[SIZE], sink[MOST_TASKS][SIZE];
@@ -29,7 +29,7 @@ static int is_victim(int t)
 	return (__atomic_load_n(&common->victims, __ATOMIC_ACQUIRE) >> t & 1) != 0;
 }
 
-/* Only of a victim may it be heard that it is gone. */
+/* The error handler may report only victims as gone. */
 static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *src)
 {
 	(void)h, (void)type, (void)own;
@@ -122,7 +122,7 @@ static void traffic(int round)
 		}
 }
 
-/* Gives a task up and takes it back; it is, or will be, of another incarnation. */
+/* Purges a task and resumes it; it is, or will be, of another generation. */
 static void purge(int t)
 {
 	HOST_OK(LAPI_Purge_totask(handle, (uint)t));
@@ -249,8 +249,8 @@ static int segments(void)
 	return n;
 }
 
-/* argv: task FILE PORTS PLAN ROUND INCARNATION; ROUND is the first one, or the one in which it
- * comes back. */
+/* argv: task FILE PORTS PLAN ROUND GENERATION; ROUND is the first one, or the round in which the
+ * task comes back. */
 static int be_task(char **argv)
 {
 	int round = atoi(argv[5]), i;

@@ -46,7 +46,7 @@ typedef struct board {
 	int sent[MOST_TASKS][MOST_TASKS];
 	int incarnation[MOST_TASKS];  /* of the process that has entered its addresses */
 	unsigned victims;             /* of this round */
-	int least[MOST_TASKS];        /* the oldest incarnation of a task that may still send */
+	int least[MOST_TASKS];        /* the oldest generation of a task that may still send */
 	int working;                  /* tasks in the traffic of all rounds so far */
 	int killed, resumed, settled; /* rounds; tasks of all rounds; rounds */
 	int checked[4];               /* tasks at the stations of the check, of all rounds */

@@ -4,7 +4,7 @@
  * Where it has interrupted LAPI in the same thread they return LAPI_ERR_UNKNOWN and do nothing.
  */
 #define _GNU_SOURCE
-/* What a check that fails prints is printed in the handler: the test has failed then. */
+/* A failing check prints in the handler: the test has failed then. */
 #pragma GCC diagnostic ignored "-Wanalyzer-unsafe-call-within-signal-handler"
 
 #include "host.h"
@@ -43,7 +43,7 @@ static int note(int code)
 	return code == LAPI_SUCCESS;
 }
 
-/* In the middle of anything. What was sent is counted, and must come. */
+/* The handler runs in the middle of anything. Its messages are counted, and must arrive. */
 static volatile sig_atomic_t sent;
 static void send_one(int signal_number)
 {

@@ -90,7 +90,7 @@ int main(void)
 	sigset_t set, mask;
 	int i;
 
-	/* What the library did while it was loaded has left no trace in this thread. */
+	/* Loading the library has left no trace in this thread. */
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	for (i = 0; i < KINDS; i++)
 		HOST_CHECK(!sigismember(&mask, taken[i]));

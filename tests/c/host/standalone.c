@@ -101,7 +101,7 @@ static void job(int tasks, const char *method, const char *shm)
 		ends_well(what, i, pids[i]);
 }
 
-/* The same with a key file: mode 0600 works, one that others can read is refused. */
+/* The same with a key file: mode 0600 works, a file that others can read is refused. */
 static void keyed_job(void)
 {
 	char path[] = HOST_FOLDER "/key-XXXXXX";

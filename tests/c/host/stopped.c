@@ -1,10 +1,11 @@
 /*
- * stopped.c - a task that is stopped (SIGSTOP) answers nobody. The others hear LAPI_ERR_TIMEOUT
- * after TIMEOUT seconds, once, and not before, over shared memory as over UDP; with
- * MP_DEBUG_NOTIMEOUT nobody does, and nothing is lost.
+ * stopped.c - a task that is stopped (SIGSTOP) does not answer. The other tasks get
+ * LAPI_ERR_TIMEOUT after TIMEOUT seconds, once, and not before, over shared memory as over UDP;
+ * with MP_DEBUG_NOTIMEOUT none does, and nothing is lost.
  *
  * argv[1]: "timeout" or "patient", what task 0 must see. A child of task 0 stops task 1; task 0
- * lets it go on when it has heard of the timeout, or after PATIENT_S, which is more than TIMEOUT.
+ * lets it go on after its error handler got the timeout, or after PATIENT_S, which is more than
+ * TIMEOUT.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -68,7 +69,7 @@ static void stop(pid_t pid)
 	wait_until_stopped(pid);
 }
 
-/* Sends to the stopped task until an error is heard or the put is through. */
+/* Sends to the stopped task until an error is reported or the put is through. */
 static void send_to_stopped(int want_timeout)
 {
 	static int value = 7;

@@ -3,7 +3,7 @@
  * counter. Prints the best of several rounds, ns for each put with its wait. One task: no other
  * process disturbs it.
  *
- * usage: overhead [ROUNDS]    20 unless told
+ * usage: overhead [ROUNDS]    default: 20
  */
 #include <lapi.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@ $(BUILD)/trace/traced $(BUILD)/trace/overhead: $(BUILD)/trace/%: tests/c/trace/%
 	@mkdir -p $(@D)
 	$(CC) -O2 -g -std=gnu11 -Wall -Wextra -Werror -Iinclude $< -L$(BUILD)/lib -llapi_r -Wl,-rpath,'$$ORIGIN/../lib' -o $@
 
-# What tracing costs by level; OLD=FOLDER measures another library, one without tracing, in turn.
+# The cost of tracing by level; OLD=FOLDER also measures another library, without tracing, in turn.
 .PHONY: trace-bench
 trace-bench: all $(BUILD)/trace/overhead
 	BUILD=$(BUILD) tests/c/trace/run-overhead $(OLD)

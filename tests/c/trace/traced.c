@@ -41,7 +41,7 @@ static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulo
 	return there;
 }
 
-/* Three exchanges, then the transfers from this task to its buddy. */
+/* Three exchanges, then the transfers from this task to its partner. */
 static void transfer(lapi_handle_t hndl, int task, int tasks, int dies)
 {
 	void **buffers = calloc((size_t)tasks, sizeof(void *)),

@@ -70,7 +70,7 @@ run_client() { # COMMAND...
 	ended $? "the client"
 }
 
-# What no program may print. dapltest's names of tests have "error" and DAT_ names in them.
+# Words that no program may print. dapltest's names of tests have "error" and DAT_ names in them.
 words() {
 	local results='ABORT|INSUFF|INVALID|LENGTH|TIMEOUT|QUEUE|PROTECTION|PRIV|CONN_QUAL|INTERNAL'
 	results+='|NOT_IMPL|MODEL'
@@ -127,9 +127,10 @@ pair() {
 	nothing_wrong "$server_log" "$client_log"
 }
 
-# Threads of a client of dapltest wait until a count that they share is 0, and look each 10 ms. Who has
-# seen it and is done sets it anew and counts it down. If that takes less than 10 ms, two at a time
-# leave it below 0, and who has not looked yet gives up. No library can help; so it is tried again.
+# Threads of a dapltest client wait until a shared count is 0, and look every 10 ms. A thread that has
+# seen it and is done sets it anew and counts it down. If that takes less than 10 ms, two threads at a
+# time leave it below 0, and a thread that has not looked yet gives up. No library can help; so the
+# client is run again.
 client() {
 	local try
 	for try in 1 2 3 4; do

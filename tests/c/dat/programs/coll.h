@@ -1,10 +1,10 @@
 /*
  * coll.h - for programs that test collectives. A program starts the members of a group as processes
  * of its own file. They meet by a page of shared memory, outside the library: there they exchange
- * their addresses. What goes wrong ends a member, and so the program.
+ * their addresses. An error ends the member, and so the program.
  *
- * A struct call is one operation with its buffers: made, posted, and checked against what a naive
- * one gives, which each member knows by itself, as all inputs follow from a seed.
+ * A struct call is one operation with its buffers: made, posted, and checked against the result of
+ * a naive operation, which each member computes by itself, as all inputs follow from a seed.
  */
 #ifndef COLL_H
 #define COLL_H
@@ -15,7 +15,7 @@
 
 enum { COLL_MEMBERS = 16, COLL_BLOB = 2048 };
 
-/* What a program is started with besides its own name, and what it found. */
+/* A program's arguments besides its own name, and the objects that it opened. */
 extern struct coll_me {
 	int rank, size; /* of this member among the processes that were started */
 	const char *test;
@@ -32,15 +32,15 @@ extern struct coll_me {
 /* 1 in a process that is a member, with coll_me's first four set. */
 int coll_is_member(int argc, char **argv);
 
-/* Starts so many members, on the nodes of tests/launch/nodes if COLL_NODES says how many there are,
- * and waits for them: those of the mask must be killed, the others end
- * with 0. Not in a member. */
+/* Starts size members, on the nodes of tests/launch/nodes if COLL_NODES is their number, and waits
+ * for them: members in the mask `killed` must be killed, the others must end with 0. Not in a
+ * member. */
 void coll_run(const char *test, int size, unsigned seed, unsigned killed);
 
 /*
- * What a program does that was called with these arguments: [full|short [WAY [MEMBERS]]]. Runs tests in
- * every way, or one: on (operations of one node are C's), copy (so they are, and what is long is read
- * where it lies), off and random (LAPI_FASTLANE); and says that the program has passed.
+ * The main function for the arguments [full|short [WAY [MEMBERS]]]. Runs tests in every way, or in
+ * one: on (C does the operations of one node), copy (likewise, and long data is read in place), off
+ * and random (LAPI_FASTLANE); and prints that the program has passed.
  */
 int coll_main(int argc, char **argv, void (*tests)(int full));
 /* 1 if a test is to have that number of members: the number that the arguments name, or, if they name
@@ -121,7 +121,7 @@ const char *call_name(int kind);
 /* Whether in_place means something. */
 int call_may_be_in_place(int kind);
 
-/* Buffers for a rank of a group of so many. */
+/* Makes the buffers for a rank of a group of size members. */
 void call_make(call *c, int rank, int size);
 /* call_post must not be refused. */
 DAT_RETURN call_try(call *c, DAT_IB_COLLECTIVE_HANDLE group);

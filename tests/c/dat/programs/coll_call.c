@@ -62,7 +62,8 @@ static size_t length(const call *c, int from, int to)
 	return r % 4 == 0 ? 0 : c->n * (r % 4) / 2 + (r >> 8) % 3;
 }
 
-/* Byte at of what from has for to. What goes to all is the same for all. */
+/* The byte at offset `at` of the data from rank `from` to rank `to`. Data for all ranks is the same
+ * for each. */
 static unsigned char byte(const call *c, int from, int to, size_t at)
 {
 	int single = c->kind == (int)KIND(GATHER) || c->kind == (int)KIND(GATHERV) ||
@@ -280,7 +281,7 @@ void call_check(const call *c)
 		}
 }
 
-/* What is ignored at those that are not the root is nonsense. */
+/* Arguments that are ignored at members other than the root get this value. */
 enum { NONSENSE = -12345 };
 
 /* Of the calls that have the same arguments in all forms. */

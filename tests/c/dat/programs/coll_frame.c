@@ -158,7 +158,7 @@ static pid_t start(int fd, int rank, int size, const char *test, unsigned seed)
 	return pid;
 }
 
-/* One that fails ends the others, which would wait for it. */
+/* If a member fails, the others, which would wait for it, are killed. */
 static void judge(pid_t *pids, int size, int rank, int status, unsigned killed, const char *test)
 {
 	int i;

@@ -40,7 +40,7 @@ static void use(DAT_IB_COLLECTIVE_HANDLE group, DAT_EVD_HANDLE evd, int rank, in
 	coll_expect(evd, group, DAT_IB_COLLECTIVE_BARRIER_STATUS, value + 1);
 }
 
-/* Who lives on which node, as a program may say it; or that each lives on its own, which is not so
+/* The node of each member, as a program may give it; or a node for each member, which is wrong
  * where a node has several. */
 typedef struct nodes {
 	int local[COLL_MEMBERS], external[COLL_MEMBERS], intra[COLL_MEMBERS], inter[COLL_MEMBERS];

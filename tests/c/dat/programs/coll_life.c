@@ -119,7 +119,7 @@ static void lose(int first)
 		call_free(&c[i]);
 	}
 	result = dat_collective_barrier(coll_me.group, context(99), DAT_COMPLETION_SUPPRESS_FLAG);
-	if (result == DAT_SUCCESS) { /* failure is told although successes are not */
+	if (result == DAT_SUCCESS) { /* failures are reported although successes are not */
 		e = coll_wait(coll_me.evd);
 		CHECK(e.status != 0 && e.context == 99 &&
 		      e.type == DAT_IB_COLLECTIVE_BARRIER_STATUS);
@@ -192,7 +192,7 @@ static void flush(void)
 	for (i = 0; i < PENDING && coll_me.rank != LAZY; i++)
 		post(&c[i], DAT_IB_COLLECTIVE_ALLREDUCE_STATUS, 3000, 50u + (unsigned)i);
 	coll_meet();
-	if (coll_me.rank != coll_me.size - 1) { /* the last one hears it from the others */
+	if (coll_me.rank != coll_me.size - 1) { /* the last one learns it from the others */
 		DAT_IB_COLLECTIVE_HANDLE group = coll_me.group;
 
 		MUST((dat_ib_collective_free_group)(group));

@@ -10,7 +10,7 @@
 
 enum { UNDER_WAY = 12, SHORT_STEPS = 250, FULL_STEPS = 3000 };
 
-/* What all members draw alike; and what each draws for itself. */
+/* The state of the draws that are the same in all members, and of each member's own. */
 static uint32_t common, own;
 
 static uint32_t draw(uint32_t *state, uint32_t below)

@@ -1,13 +1,13 @@
 /*
- * coll_values.c - elements of reductions, and what a naive one makes of them. Floating-point inputs
- * are such that no order of adding or multiplying rounds.
+ * coll_values.c - elements of reductions, and the results of a naive reduction. Floating-point
+ * inputs are such that no order of adding or multiplying rounds.
  */
 #include "coll.h"
 
 #include <stddef.h>
 
-/* Elements repeat after so many, a number that no block of the library's is a multiple of: what a
- * naive one gives is made for these, and the rest is compared with them. */
+/* Elements repeat after PERIOD ones; no block of the library is a multiple of it. The naive result
+ * is computed for these, and the rest is compared with them. */
 enum { PERIOD = 4099 };
 
 #define FIRST(kind, type)                   \

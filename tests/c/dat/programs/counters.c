@@ -58,7 +58,7 @@ static void groups(void)
 	      DAT_INVALID_PARAMETER);
 }
 
-/* What dat_ib_print_counters writes, read back from a file that is standard output meanwhile. */
+/* Reads the output of dat_ib_print_counters back from a file that is standard output meanwhile. */
 static void print(void)
 {
 	char line[256], name[64];
@@ -100,7 +100,7 @@ static void solicited(void)
 	pair_connect(&p);
 	MUST(dat_evd_query(p.b.recv, DAT_EVD_FIELD_ALL, &evd));
 	CHECK(evd.evd_state & DAT_EVD_STATE_CONFIG_SOLICITED);
-	/* What is there when a wait begins is found, and what has come when its time is over. */
+	/* A wait finds an event that is there when it begins, or when its time is over. */
 	send_one(DAT_COMPLETION_DEFAULT_FLAG);
 	pair_event(p.b.recv, DAT_DTO_COMPLETION_EVENT);
 	CHECK(DAT_GET_TYPE(dat_evd_wait(p.b.recv, 1000, 1, &event, &more)) == DAT_TIMEOUT_EXPIRED);

@@ -1,7 +1,7 @@
 /*
- * decided.c - what ends right after dat_cr_accept: a service point, which loses no connection; an
- * endpoint, freed or disconnected in DAT_EP_STATE_COMPLETION_PENDING, of which the peer hears. In
- * one process, between two of a node by shared memory and by UDP.
+ * decided.c - objects that end right after dat_cr_accept: a service point, which loses no
+ * connection; an endpoint, freed or disconnected in DAT_EP_STATE_COMPLETION_PENDING, whose peer is
+ * notified. In one process, and between two processes of a node by shared memory and by UDP.
  */
 #include "two.h"
 
@@ -12,7 +12,7 @@ enum { ROUNDS = 20, QUALIFIER = 5100 };
 /* When a service point ends, and which it is. */
 enum { PSP_BEFORE, PSP_AFTER, RSP_BEFORE, RSP_AFTER, POINTS };
 
-/* What the server does with its endpoint right after it has accepted. */
+/* The server's action right after it has accepted. */
 enum { FREES_POINT, FREES_EP, ABRUPT, GRACEFUL, CLOSES_ADAPTER, ENDS };
 
 static const DAT_EP_STATE over = DAT_EP_STATE_DISCONNECTED;
@@ -109,10 +109,11 @@ static void serve(int what)
 	default:
 		MUST(dat_ia_close(me.p.ia, DAT_CLOSE_ABRUPT_FLAG));
 	}
-	meet(); /* this process lives until the client has heard */
+	meet(); /* this process lives until the client has its event */
 }
 
-/* The client hears of a rejection, or, where it had taken the connection for made, of its end. */
+/* The client gets a rejection, or, if its connection was already established, the event of its
+ * end. */
 static void visit(int what)
 {
 	DAT_CONN_QUAL qualifier;

@@ -1,7 +1,7 @@
 /*
- * direct.c - writes and reads by one copy between two processes of a node, which the target takes
- * no part in: that they are made, that they keep order, and that none is made once it must not be.
- * The server's program calls nothing of the library while it hears a pipe.
+ * direct.c - writes and reads by one copy between two processes of a node, in which the target
+ * takes no part: that they are made, that they keep order, and that none is made once it is
+ * forbidden. The server's program makes no call of the library while it reads a pipe.
  */
 #define _GNU_SOURCE
 #include "direct.h"
@@ -110,7 +110,7 @@ static void order(void)
 	}
 }
 
-/* Who looks at a write's last byte sees the others, with as many writes as show it. */
+/* A target that sees a write's last byte sees its other bytes, too; enough writes to show it. */
 static void last_byte(void)
 {
 	static const DAT_SEG_LENGTH sizes[] = {65, 200, 2047, 4096, 5000, 70000};
@@ -239,7 +239,7 @@ static void unsaid(void)
 	}
 }
 
-/* A target that dies: the origin hears of it. */
+/* A target dies: the origin gets an event. */
 static void deserted(void)
 {
 	if (me.is_server) {

@@ -186,7 +186,7 @@ static int all(char *path, const char *setting, const char *only)
 	return 1;
 }
 
-/* What main does. */
+/* The main function of these programs. */
 static int direct_main(int argc, char **argv, const char *name, const struct direct_case *cases,
                        int count)
 {

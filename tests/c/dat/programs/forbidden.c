@@ -19,7 +19,7 @@ static int lane_is_on(void)
 static DAT_RMR_CONTEXT bad;
 static DAT_VADDR bad_address;
 
-/* What the client may not access, by number; it learns context and address. */
+/* Memory that the client may not access, by number; the client gets its context and address. */
 enum { NO_WRITE, NO_READ, OTHER_ZONE, BOUNDS, BEFORE, STALE, NO_SUCH, BADS };
 
 static void make_bad(int kind)
@@ -80,9 +80,10 @@ static void look_on(int polls)
 }
 
 /*
- * What must not be accessed, after what may be was: of a server that polls, so that its lane gets
- * messages; and of one that does nothing, and, with the lane on, is stopped when it is asked: so
- * only one copy can have been what came first, and whoever looks at rights next is the client.
+ * Forbidden accesses, each after an allowed one: to a server that polls, so that its lane gets
+ * messages; and to a server that does nothing and, with the lane on, is stopped when it gets the
+ * request: so the allowed access can only have been a single copy, and the client is next to check
+ * rights.
  */
 static void forbidden(void)
 {

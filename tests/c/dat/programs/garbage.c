@@ -1,8 +1,8 @@
 /*
- * garbage.c - pointers to nothing. Each call that writes where the program says is called with each
- * of its pointers in turn as one to what is not mapped, to what may only be read, and to the last
- * bytes of a page before what is not there: DAT_INVALID_PARAMETER each time, nothing is made, no
- * event is lost, and uDAPL goes on. NULL crashes nothing either. With the lane, and without.
+ * garbage.c - bad pointers. Each call that writes through pointers of the program is made with each
+ * pointer in turn to unmapped memory, to read-only memory, and to the last bytes of a page before
+ * an unmapped one: it returns DAT_INVALID_PARAMETER each time, no object is made, no event is lost,
+ * and uDAPL goes on. NULL crashes nothing either. With the lane, and without.
  */
 #define _GNU_SOURCE
 #include "pair.h"

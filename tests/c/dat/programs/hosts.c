@@ -16,7 +16,7 @@ enum { QUALIFIER = 21500, ROUNDS = 200, BLOCK = 8192, AT = PAIR_MEMORY / 2 };
 
 static pair p; /* of which a is in use */
 
-/* What the client must know of the server's memory. */
+/* The server's memory as the client must know it. */
 static struct {
 	DAT_VADDR address;
 	DAT_RMR_CONTEXT context;

@@ -122,7 +122,7 @@ static void late_receives(void)
 {
 	DAT_UINT64 i;
 
-	if (me.is_server) /* those of before */
+	if (me.is_server) /* receives of the earlier sends */
 		for (i = 0; i < DEPTH; i++)
 			completed(me.p.a.recv, SENDS + i, DAT_DTO_SUCCESS);
 	for (i = 0; !me.is_server && i < DEPTH; i++) {

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 enum { CYCLES = 10000, WARM = 3000 };
-/* What the heap of a process that makes the same again and again grows by: 1 KiB a cycle is more.
+/* The most by which the heap of a process may grow that repeats the same cycle: a leak of 1 KiB a
+ * cycle is more.
  */
 static const long most = 5 << 20;
 

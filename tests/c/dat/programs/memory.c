@@ -1,6 +1,6 @@
 /*
- * memory.c - regions of regions, regions of shared memory, and what an adapter tells of itself, as
- * a program sees them.
+ * memory.c - regions of regions, regions of shared memory, and the attributes of an adapter, as a
+ * program sees them.
  */
 #define _GNU_SOURCE
 #include "pair.h"

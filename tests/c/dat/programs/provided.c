@@ -82,7 +82,7 @@ static provided_record *record(void)
 	return found ? get() : NULL;
 }
 
-/* The same of one that is loaded. */
+/* The same of a provider that must be loaded. */
 static provided_record *loaded(void)
 {
 	provided_record *r = record();

@@ -7,7 +7,7 @@
 #include <dat2/dat_ib_extensions.h>
 #include <stdint.h>
 
-/* What its functions return: no result of the registry's own. */
+/* The result of its functions: the registry itself never returns it. */
 #define PROVIDED_RESULT ((DAT_RETURN)0x8aaa1234)
 #define PROVIDED_REFUSED ((DAT_RETURN)0x8aaa4321)
 
@@ -46,7 +46,7 @@ typedef struct provided_record {
 	struct provided_record *end; /* where fini leaves it all */
 } provided_record;
 
-/* What the library exports, besides a provider's functions. */
+/* Exported by the library, besides a provider's functions. */
 provided_record *provided_get(void);
 void *provided_object(void);
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params);

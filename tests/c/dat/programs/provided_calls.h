@@ -145,7 +145,7 @@ static void every_call(DAT_IA_HANDLE ia)
 #define COLLECTIVE(operation, shape, function, ...) \
 	FUNCTION(DAT_IB_COLLECTIVE_##operation##_OP, shape, function, object(), ##__VA_ARGS__)
 
-/* What both sets have alike. */
+/* Calls that both sets have alike. */
 #define COLLECTIVES_ALIKE(set)                                                                    \
 	do {                                                                                      \
 		FUNCTION(DAT_IB_COLLECTIVE_CREATE_MEMBER_OP, "h-888", set##_create_member, ia,    \

@@ -1,7 +1,7 @@
 /*
  * provided_lib.c - libprovided.so: a provider for the test provided.c, which loads it by dat.conf.
- * It does nothing, but keeps a record of each call with its arguments, and returns what the test
- * asks for. What the last word of its parameters says: "mute": init registers nothing; "open": init
+ * It does nothing, but keeps a record of each call with its arguments, and returns the result that
+ * the test asks for. The last word of its parameters: "mute": init registers nothing; "open": init
  * tries to open an adapter; "keep": fini leaves the table registered. The names "refuse" and
  * "lapi-lo" do not open.
  */

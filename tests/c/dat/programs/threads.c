@@ -1,7 +1,7 @@
 /*
  * threads.c - several threads on one endpoint, one EVD and one CNO: some post sends, others take
- * completions by waits, dequeues and the CNO, one asks for states. Every transfer is told exactly
- * once, and nobody waits for ever.
+ * completions by waits, dequeues and the CNO, one asks for states. Every transfer is reported
+ * exactly once, and no thread waits for ever.
  */
 #include "pair.h"
 
@@ -12,7 +12,7 @@ enum { SENDERS = 4, TAKERS = 3, EACH = 5000, ALL = SENDERS * EACH, DEPTH = 256 }
 
 static pair p;
 static DAT_CNO_HANDLE cno;
-static unsigned char sent[ALL], received[ALL]; /* how often each was told */
+static unsigned char sent[ALL], received[ALL]; /* how often each was reported */
 static int sent_all, received_all;
 
 /* A queue that is full is tried again. */
@@ -159,7 +159,7 @@ static void *wait_for_ever(void *evd)
 	return NULL;
 }
 
-/* Who waits on an EVD that another thread frees is told so. */
+/* A wait on an EVD that another thread frees ends with an error. */
 static void free_under_a_wait(void)
 {
 	DAT_EVD_HANDLE evd;
@@ -170,7 +170,7 @@ static void free_under_a_wait(void)
 	MUST(dat_evd_create(p.ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
 	CHECK(pthread_create(&waiter, NULL, wait_for_ever, evd) == 0);
 	while (DAT_GET_TYPE(dat_evd_wait(evd, 0, 1, &event, &more)) != DAT_INVALID_STATE)
-		sched_yield(); /* until it is the one that waits */
+		sched_yield(); /* until the thread waits */
 	MUST(dat_evd_free(evd));
 	CHECK(pthread_join(waiter, NULL) == 0);
 }

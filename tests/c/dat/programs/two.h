@@ -1,7 +1,6 @@
 /*
  * two.h - for programs that test uDAPL between two processes: a server, whose memory is accessed,
- * and a client, which meet by pipes. Each has one endpoint (pair.h). What goes wrong ends the
- * process.
+ * and a client, which meet by pipes. Each has one endpoint (pair.h). An error ends the process.
  */
 #ifndef TWO_H
 #define TWO_H
@@ -94,7 +93,7 @@ static pid_t start(char *program, const char *role, int from, int to, char *whic
 	return pid;
 }
 
-/* Who it is that was started so. */
+/* Sets the role and the pipes of a process that was started with argv. */
 static void begin(char **argv)
 {
 	me.is_server = !strcmp(argv[1], "server");

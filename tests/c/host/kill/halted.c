@@ -131,8 +131,8 @@ static void be_tracer(pid_t pid, long first, long stride)
 	     round++)
 		;
 	set(&common->over, round);
-	/* Until the task ends: a trap of the last step may be under way, and would kill one that
-	 * nobody traces. */
+	/* Traces until the task ends: a trap of the last step may be under way, and would kill an
+	 * untraced task. */
 	while (resume_to_breakpoint(pid, &signal))
 		;
 }
@@ -178,7 +178,7 @@ static void ask(int last)
 	                 (lapi_cntr_t *)askeds[SLEEPER], NULL, NULL));
 }
 
-/* 1: the sleeper has heard of it. */
+/* 1: the sleeper has learned of the death. */
 static int hears(void)
 {
 	long long began = milliseconds();

@@ -1,9 +1,9 @@
 /*
- * stepped.c - tasks die by SIGKILL after so many instructions of a small send, from its entry on.
- * Task 0 and the last one exchange messages all the while; the others die one after the other, each
- * after STRIDE instructions more than the one before, in a message to task 0. Of that message all
- * must have come or nothing, the error handler must hear of each death once, and the two must go
- * on.
+ * stepped.c - tasks die by SIGKILL after a given number of instructions of a small send, from its
+ * entry on. Task 0 and the last task exchange messages all the while; the others die one after the
+ * other, each STRIDE instructions later than the previous one, in a message to task 0. That message
+ * must have arrived completely or not at all, the error handler must be called once for each death,
+ * and the two must go on.
  *
  * Usage: stepped SHARED-FILE WHAT FIRST STRIDE. WHAT: put, long (a put of several slots), am. A
  * victim's child steps it, through ptrace. Status 77: the system permits no ptrace.
@@ -41,7 +41,7 @@ static lapi_handle_t handle;
 static int task, tasks;
 static what sends;
 
-/* What task 0 has for each victim, and for the partner. */
+/* Task 0's receive buffers, one for each victim and for the partner. */
 static unsigned char sink[MOST_TASKS][LONG];
 static lapi_cntr_t arrived[MOST_TASKS], ping;
 static int torn, handled[MOST_TASKS];
@@ -91,7 +91,8 @@ static void *take(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
 
 /* The victim's side. */
 
-/* The child: waits for the breakpoint, makes so many steps or fewer until the next one, kills. */
+/* The child: waits for the breakpoint, makes limit steps, or fewer until the next one, and
+ * kills. */
 static void step(pid_t pid, struct end *end, long limit)
 {
 	int signal = 0, status;

@@ -1,8 +1,8 @@
 /*
- * victim.c - one task dies by SIGKILL at a random moment. The others' error handlers must hear of
- * it, once each, with the right arguments; and those others go on working and end in good order.
- * They say when it was later than the second that is promised: where a processor has much else to
- * do, that is no failure by itself.
+ * victim.c - one task dies by SIGKILL at a random moment. The other tasks' error handlers must be
+ * called, once each, with the right arguments; and the other tasks go on working and end in good
+ * order. They print a line if the call came later than the promised second: on a busy processor
+ * that is no failure by itself.
  *
  * Usage: victim SHARED-FILE SEED. The file tells all tasks when the victim died. From SEED come the
  * victim (first or last task), polling or interrupt mode, and what all do at that time: send
@@ -195,7 +195,7 @@ static void fence_until_heard(void)
 	HOST_CHECK(LAPI_Gfence(handle) == LAPI_ERR_NO_CONNECTIVITY);
 }
 
-/* No call at all: in interrupt mode a thread of the library hears of it. */
+/* No call at all: in interrupt mode a thread of the library learns of the death. */
 static void compute_until_heard(void)
 {
 	while (__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 0 && !overdue())
@@ -223,7 +223,7 @@ static void be_busy(unsigned seed)
 static void survivors_work(void)
 {
 	int target, sent = 0, rc = LAPI_Fence(handle);
-	/* it tells of what the victim has not taken */
+	/* an error if the victim has not taken all its messages */
 	HOST_CHECK(rc == LAPI_SUCCESS || rc == LAPI_ERR_NO_CONNECTIVITY);
 	for (target = 0; target < tasks; target++)
 		if (target != victim) {
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 	victim = seed % 2 ? 0 : tasks - 1;
 	doing = (int)(seed / 4 % 4);
 	if (doing == COMPUTING && seed / 2 % 2 == 0)
-		doing = SENDING; /* in polling mode nobody hears without a call */
+		doing = SENDING; /* in polling mode a task learns of a death only in calls */
 	HOST_OK(LAPI_Address_init(handle, sink, sinks));
 	HOST_OK(LAPI_Address_init(handle, (void *)(uintptr_t)take, handlers));
 	HOST_OK(LAPI_Address_init(handle, &arrived, arrivals));
