@@ -1,7 +1,7 @@
 /*
  * accumulate_and_return.Xfer.c - accumulate_and_return.Am.c by way of LAPI_Xfer: the same
- * conversation, with all parameters in a structure. What it adds: the send completion handler tells
- * when the user header and the data may be changed, without a counter.
+ * conversation, with all parameters in a structure. It adds the send completion handler, which
+ * shows without a counter when the user header and the data may be changed.
  */
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
 /*
  * Both.c - LAPI and uDAPL in one program.
  *
- * Tasks of a LAPI job form pairs. The odd task listens with uDAPL and tells the even one where,
- * with a put: LAPI takes the place of the messages that uDAPL programs otherwise exchange
+ * Tasks of a LAPI job form pairs. The odd task listens with uDAPL and sends the even one its
+ * address, with a put: LAPI takes the place of the messages that uDAPL programs otherwise exchange
  * beforehand. Then both add to one word of the odd task's, the even one with uDAPL, the odd one and
  * its buddy with LAPI, all at once: no addition is lost. At last the even task writes a text with
- * uDAPL and tells it with LAPI.
+ * uDAPL and announces it with LAPI.
  */
 #include <netinet/in.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 enum { ROUNDS = 200, PATIENCE = 60000000, QUEUE = 16 };
 
-/* What the odd task tells. */
+/* The addresses that the odd task sends. */
 static struct place {
 	struct sockaddr_storage address;
 	DAT_CONN_QUAL qualifier;

@@ -42,7 +42,7 @@ static void dat_sample_call(DAT_RETURN result, const char *call, int line)
 	exit(1);
 }
 
-/* What the program wants to get back with an event: here the number of the step. */
+/* The context that the program gets back with an event: here the number of the step. */
 static DAT_CONTEXT step(DAT_UINT64 number)
 {
 	DAT_CONTEXT context;

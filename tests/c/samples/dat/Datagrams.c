@@ -81,7 +81,7 @@ static int receive_line(char line[ROOM], DAT_TIMEOUT timeout)
 	return 1;
 }
 
-/* Answers until it is told to stop. */
+/* Answers until a message says stop. */
 static void serve(void)
 {
 	char line[ROOM];

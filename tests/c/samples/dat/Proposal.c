@@ -77,7 +77,7 @@ static DAT_UINT32 immediate(const DAT_EVENT *event)
 	return event->event_data.extension_data.val.immed.data;
 }
 
-/* Receives: for what the other tells of its memory, and for its immediate data. */
+/* Posts receives: for the other side's memory description, and for its immediate data. */
 static void post_receives(void)
 {
 	if (!side_host)

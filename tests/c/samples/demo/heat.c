@@ -21,9 +21,9 @@
 enum { ABOVE, BELOW };
 
 /*
- * What the neighbours write: a row for each side and for even and odd steps. A neighbour can be one
- * step ahead, not two, as it needs this task's row of the step before; so a row is not overwritten
- * while it is read.
+ * The rows that the neighbours write: one for each side and for even and odd steps. A neighbour can
+ * be one step ahead, not two, as it needs this task's row of the previous step; so a row is not
+ * overwritten while it is read.
  */
 static double halo[2][2][CELLS];
 static lapi_cntr_t halo_here[2]; /* target counters, one a side */

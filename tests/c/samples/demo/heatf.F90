@@ -1,7 +1,7 @@
 ! heatf.F90 - heat on a plate that is cut both ways, in Fortran 90: each task has a rectangle, and in each step puts its four edges into
 ! the halos of its neighbours by LAPI_PUTV. Along a column the numbers lie together, along a row a column apart: both are strided
-! vectors. LAPI_GFENCE says that all halos have come. At the end task 0 fetches the rectangles by LAPI_GETV, compares the plate with one that it
-! computes alone, which must be equal to the last bit, and draws it.
+! vectors. LAPI_GFENCE says that all halos have come. At the end task 0 fetches the rectangles by LAPI_GETV, compares the plate with the same
+! plate computed alone, which must be equal to the last bit, and draws it.
 !
 ! HEAT_PICTURE=file: the plate as a picture, too (PPM, 480 x 320).
 module plate
@@ -40,7 +40,7 @@ contains
     r%ny = height * (y + 1) / down - r%first_y
   end function rectangle_of
 
-  ! What is kept at a temperature: a hot ring, a cold bar; negative elsewhere.
+  ! The fixed temperature of a point: a hot ring, a cold bar; negative elsewhere.
   double precision function held(x, y)
     integer, intent(in) :: x, y
     double precision :: from_centre
@@ -78,7 +78,7 @@ contains
     end do
   end subroutine advance
 
-  ! A strided vector: count blocks of so many bytes, so many bytes apart. numbers is what the vector points at.
+  ! Makes a strided vector: count blocks of `bytes` bytes, `stride` bytes apart. The vector points at numbers.
   subroutine describe(vector, numbers, address, bytes, stride, count)
     type(LAPI_VEC_T), intent(out) :: vector
     integer(LAPI_ADDR_TYPE), intent(out) :: numbers(3)

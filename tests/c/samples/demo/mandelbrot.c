@@ -22,14 +22,14 @@ struct row {
 	unsigned char cell[WIDTH];
 };
 
-/* What a task tells task 0 at the end, as the user header of an active message. */
+/* A task's report to task 0 at the end, as the user header of an active message. */
 struct report {
 	int task, rows;
 	double seconds; /* spent computing */
 };
 
 static struct row picture[HEIGHT]; /* task 0's is the picture */
-static int next_row;               /* task 0's is the one that counts */
+static int next_row;               /* only task 0's is used */
 static lapi_cntr_t rows_here;      /* task 0's target counter */
 static struct report *reports;     /* task 0's: one a task */
 

@@ -16,7 +16,7 @@ struct particle {
 	float charge; /* is sent */
 };
 
-/* What arrives of a particle, as bytes: the position, then the charge. */
+/* The bytes of a particle that arrive: the position, then the charge. */
 #define SENT (sizeof(double[3]) + sizeof(float))
 
 static struct particle particles[PARTICLES];

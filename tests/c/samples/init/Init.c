@@ -12,9 +12,9 @@ static volatile int errors_seen;
 
 /*
  * The error handler: LAPI calls it for errors that no call can return, such as a task that has
- * died. What it gets is all by reference: the context, the code, what kind of operation failed,
- * this task, and the task concerned. When it returns, the program goes on; without an error handler
- * LAPI would end this task.
+ * died. All its arguments are by reference: the context, the code, the kind of operation that
+ * failed, this task, and the task concerned. When it returns, the program goes on; without an error
+ * handler LAPI would end this task.
  */
 static void on_error(lapi_handle_t *hndl, int *code, lapi_err_t *type, int *task, int *src)
 {

@@ -5,8 +5,8 @@
  * Build it twice, with and without -m32 (run-mixed does so and starts both kinds in one job). An
  * address of a 64-bit task does not fit a pointer of a 32-bit one, so addresses travel as
  * lapi_long_t: LAPI_Address_init64 exchanges them, and the members of lapi_xfer_t that name
- * something at the target have that type. What is exchanged has to mean the same to both, too: an
- * int has 32 bits in either, a long has not.
+ * something at the target have that type. Exchanged data must mean the same to both, too: an int
+ * has 32 bits in either, a long has not.
  *
  * Each task works on the next one: puts and gets of several lengths, a vector, an active message, a
  * fetch-and-add.
@@ -29,7 +29,7 @@ static lapi_cntr_t arrived;
 static lapi_long_t *landing_of, *arrived_of, *total_of, *handler_of, *word_sizes;
 static int task, num_tasks, next, previous;
 
-/* What task n sends in a round. */
+/* Byte i of the data that task n sends in a round. */
 static unsigned char byte_of(int n, unsigned round, unsigned long i)
 {
 	return (unsigned char)(n * 31u + round * 7u + i * 13u + (i >> 8));

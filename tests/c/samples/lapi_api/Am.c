@@ -32,7 +32,7 @@ static void completion_handler(lapi_handle_t *hndl, void *user_info)
 
 /*
  * Runs on the thread that happens to be in LAPI, so it is short, does not block and makes no LAPI
- * call. It decides where the data goes and who is told when it is complete.
+ * call. It decides where the data goes and which handler runs when it is complete.
  */
 static void *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len,
                             compl_hndlr_t **completion, void **user_info)

@@ -10,12 +10,12 @@
 static char text[3][16] = {"one message, ", "three pieces ", "here, two there"};
 static char front[20], back[40];
 
-/* What the header handler returns belongs to LAPI until completion, so it does not lie on a
+/* The vector that the header handler returns belongs to LAPI until completion, so it is not on a
  * stack. */
 static void *pieces[2] = {front, back};
 static ulong piece_lengths[2] = {13, sizeof back};
 static lapi_vec_t landing = {LAPI_GEN_GENERIC, 2, pieces, piece_lengths};
-static ulong first_length; /* what the header handler was told */
+static ulong first_length; /* the length that the header handler got */
 
 static lapi_vec_t *header_handler(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *len_vec[],
                                   compl_hndlr_t **completion, void **user_info)

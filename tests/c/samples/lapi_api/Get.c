@@ -2,8 +2,8 @@
  * Get.c - LAPI_Get: the origin reads from the target's memory, which need not do anything for it.
  *
  * Tasks form pairs of buddies, 0 with 1, 2 with 3 and so on. The even one is the origin; its origin
- * counter says when the data is there. The other has filled its buffer before the fence and is told
- * by its target counter that it was read.
+ * counter says when the data is there. The other has filled its buffer before the fence; its target
+ * counter shows that the buffer was read.
  */
 #include "sample.h"
 

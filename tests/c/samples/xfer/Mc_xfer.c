@@ -20,7 +20,7 @@ struct word {
 };
 static struct word heard;
 
-/* What must stay until the send completion handler runs. */
+/* Data that must stay unchanged until the send completion handler runs. */
 struct message {
 	struct word word;
 	int data[COUNT];
