@@ -1,8 +1,8 @@
 #!/bin/bash
-# Looks at every C source with gcc's -fanalyzer: leaks, null pointers, use after free, on all ways
-# through a function. What it finds is an error. Left out are the MPI program, where there is no
-# MPI, and tests/c/conform, whose CHECK is a function of another file: gcc cannot know that a test
-# ends where it says no.
+# Looks at every C source with gcc's -fanalyzer: leaks, null pointers, use after free, on all paths
+# through a function. Each finding is an error. Left out are the MPI program, where there is no MPI,
+# and tests/c/conform, whose CHECK is a function of another file: gcc cannot know that a failed
+# CHECK ends the test.
 #
 # usage: scripts/analyze.sh [FILE...]
 set -u

@@ -17,8 +17,8 @@ make_debian() {
 	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
 	rm -rf --one-file-system "$base"
 	mkdir -p "$base"
-	# dpkg need not see each file safe on the disk: what is not complete is made again
-	# (in a namespace of its own, so that it leaves no mounts behind when it is interrupted)
+	# dpkg need not flush each file to the disk: an incomplete system is made again (in a
+	# namespace of its own, so that it leaves no mounts behind when it is interrupted)
 	unshare -m debootstrap --variant=minbase "$suite" "$base" '' "$script" >"$base.log" 2>&1 &&
 		echo force-unsafe-io >"$base/etc/dpkg/dpkg.cfg.d/unsafe-io" &&
 		DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$base" \

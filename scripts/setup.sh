@@ -5,7 +5,7 @@
 # usage: scripts/setup.sh [program=package...]     more that is wanted, such as clang=clang
 #
 # Required: Go of the version in go.mod (Debian 12 packages an older one, so it is not installed
-# here), gcc, make, pkg-config, nm. What is named as an argument is only wanted: without it some
+# here), gcc, make, pkg-config, nm. Packages named as arguments are optional: without them some
 # tests skip, and say so.
 set -u
 cd "$(dirname "$0")/.." || exit 2

@@ -65,7 +65,7 @@ $(DAT_BUILD)/libprovided.so: $(DAT_DIR)/provided_lib.c $(DAT_DIR)/provided.h $(D
 	$(CC) $(DAT_CFLAGS) -fPIC -shared -Iinclude $< -o $@
 $(DAT_BUILD)/provided: $(DAT_BUILD)/libprovided.so $(DAT_DIR)/provided_calls.h
 
-# What the programs of collectives share.
+# Objects that the programs of collectives share.
 COLL_SHARED := $(addprefix $(DAT_DIR)/coll_,frame.c call.c values.c)
 $(DAT_BUILD)/coll_%: $(DAT_DIR)/coll_%.c $(COLL_SHARED) $(DAT_DIR)/coll.h $(DAT_DIR)/pair.h \
   $(DAT_HEADERS) $(LIB)

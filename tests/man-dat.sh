@@ -8,7 +8,7 @@
 #   .\" example: frame        that one
 #   .\" output                the lines that it prints, in any order
 
-# What the library exports, and what the headers have besides as a macro or inline.
+# The calls that the library exports, and the calls that the headers have as a macro or inline.
 dat_calls() { sed -n 's/^T [^ ]* //p' cshim/dat/exports.txt; }
 dat_others="dat_ia_open dat_ib_post_recv_ud dat_strerror_extension dat_strerror_ext_status"
 
@@ -85,7 +85,7 @@ dat_parameters() {
 }
 
 # Results are those of the headers; the first is DAT_SUCCESS unless the call never succeeds, and a
-# type and subtype stand there once. What a page names anywhere is in the headers or the library.
+# type and subtype are listed once. Every name in a page is in the headers or the library.
 dat_codes() {
 	local listed name
 	listed=$(section "$1" "RETURN VALUES" | sed -n 's/^\.BR\{0,1\} \(DAT_.*\)/\1/p' | tr -d '",')
@@ -112,7 +112,7 @@ dat_listed() {
 			{ for (i = 2; i <= NF; i++) print $1, $i }'
 }
 
-# What calls return that fail is listed by their pages.
+# The pages list the results of calls that fail.
 dat_results() {
 	local program=$scratch/man-dat-results call
 	cat "$scratch/dat-frame.c" tests/man-dat-results.h >"$program.c"

@@ -43,8 +43,8 @@ static void check(DAT_RETURN result, const char *what)
 }
 #define CHECK(call) check((call), #call)
 
-/* The next event, which must be a success. Who finds none for long lets others run: there may be
- * more members than processors. */
+/* The next event, which must be a success. After EMPTY_LOOKS empty polls the member yields its
+ * processor: there may be more members than processors. */
 static DAT_IB_EXTENSION_EVENT_DATA await(void)
 {
 	DAT_IB_EXTENSION_EVENT_DATA data;

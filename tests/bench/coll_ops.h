@@ -37,10 +37,10 @@ enum {
 };
 
 /*
- * Gives this member a processor, which others share if there are more members: the next one that is
- * allowed, by rank. Else the kernel may leave three on one processor and one on the other for as
- * long as they run, since all poll, and no library can do anything about it. COLL_FREE=1: as the
- * kernel likes.
+ * Binds this member to an allowed processor, by rank; members share processors if there are more
+ * members. Otherwise the kernel may leave three members on one processor and one on the other for
+ * as long as they run, since all poll, and no library can change that. COLL_FREE=1: the kernel
+ * places the members.
  */
 static inline void coll_bind(int rank)
 {

@@ -59,7 +59,7 @@ static void bare_wake(side *s, uint64_t i)
 	board_barrier(s->b, 2, NULL, NULL);
 }
 
-/* The same of one that sleeps in dat_evd_wait, and is sent 8 bytes. */
+/* The same for a side that sleeps in dat_evd_wait, and gets 8 bytes. */
 static void wake(side *s, uint64_t i)
 {
 	DAT_LMR_TRIPLET t = side_triplet(s, s->out, 8);

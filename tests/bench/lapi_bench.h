@@ -11,7 +11,7 @@
 #define CHECK(call) check((call), #call)
 void check(int code, const char *call);
 
-/* What a task knows. The arrays from LAPI_Address_init are indexed by task. */
+/* The state of a task. The arrays from LAPI_Address_init are indexed by task. */
 typedef struct task {
 	board *b;
 	const bench_options *o;

@@ -147,7 +147,7 @@ static void am_windows(task *t, size_t size, uint64_t n)
 	}
 }
 
-/* What one round's nanoseconds mean. */
+/* The result that one round's nanoseconds stand for. */
 typedef enum meaning { ONE_WAY_US, WHOLE_US, RATE, BANDWIDTH, BANDWIDTH_OF_ONE } meaning;
 /* Which buffer must hold the other task's data afterwards. */
 typedef enum effect { NOTHING, DATA_AT_TARGET, DATA_AT_ORIGIN, DATA_AT_BOTH } effect;

@@ -10,8 +10,8 @@
 #define SHORT_BLOCK 1024
 #define LONG_BLOCK 32768
 
-/* How the data of what is measured lies, in both tasks: blocks of so many bytes, each followed by a
- * gap of as many. */
+/* The layout of the measured data in both tasks: blocks of `block` bytes, each followed by a gap of
+ * as many. */
 static size_t block;
 
 /* How many operations are under way at once. */

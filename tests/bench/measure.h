@@ -5,7 +5,7 @@
 
 #include "board.h"
 
-/* What one side of a measurement does. Sides 0 and 1 call measure together; side 0 measures. */
+/* One side of a measurement. Sides 0 and 1 call measure together; side 0 measures. */
 typedef struct measurement {
 	board *b;
 	const bench_options *o;
@@ -29,7 +29,7 @@ typedef struct measured {
 
 measured measure(const measurement *m);
 
-/* What one of n tasks does that measure a barrier. */
+/* The part of one of n tasks in the measurement of a barrier. */
 typedef struct barrier_measurement {
 	board *b;
 	const bench_options *o;

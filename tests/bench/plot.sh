@@ -1,7 +1,7 @@
 #!/bin/bash
 # Draws results.csv of a run with gnuplot: medians and quartiles against size, one PNG for each
-# operation that was compared with peers, or for latency and bandwidth over each medium. What was
-# measured at one size only is not drawn.
+# operation that was compared with peers, or for latency and bandwidth over each medium. Operations
+# measured at one size only are not drawn.
 #
 # usage: plot.sh FOLDER
 set -u

@@ -5,7 +5,7 @@
 
 #include "measure.h"
 
-/* What a test does in each of two or more pinned processes; id counts from 0. */
+/* The part of a test in each of two or more pinned processes; id counts from 0. */
 typedef void raw_body(board *b, const bench_options *o, int id, void *arg);
 
 /* Runs body in n processes, each pinned to a core by its id; the caller is number 0. Returns when

@@ -57,7 +57,7 @@ static double median(double *values)
 	return values[PAIRS / 2];
 }
 
-/* ns of one call, of so many that the clock sees them. */
+/* ns of one call, over enough rounds for the clock to resolve. */
 static double reductions(int op, int type, size_t n, int rounds)
 {
 	size_t count = n / coll_type_size(op, type);

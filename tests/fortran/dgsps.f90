@@ -96,7 +96,7 @@ contains
     handle = command%dgsp_handle
   end subroutine register
 
-  ! A COPY of so many bytes from the beginning. By its members: a constructor would have to name the padding, which 32 bits have none of.
+  ! A COPY of `bytes` bytes from offset 0. It is set by members: a constructor would have to name the padding, which 32 bits lack.
   type(LAPI_DGSM_COPY_T) function copy_of(bytes)
     integer(4), intent(in) :: bytes
     copy_of%opcode = LAPI_DGSM_COPY
@@ -202,7 +202,7 @@ contains
     ints(iterate + 1:) = [LAPI_DGSM_ITERATE, -iterate]
     call LAPI_ADDRESS(ints, address, rc)
     call register(address, size(ints), 400_LAPI_LONG_TYPE, 400_LAPI_LONG_TYPE, 0, scatter)
-    ! What gathers has atoms: no number is cut in two.
+    ! The gathering program has an atom size: no number is cut in two.
     plain%copy = copy_of(400)
     plain%iterate = LAPI_DGSM_ITERATE_T(LAPI_DGSM_ITERATE, -LAPI_DGSM_COPY_SIZE)
     call LAPI_ADDRESS(plain, address, rc)

@@ -33,7 +33,7 @@ program errors
   do while (calls < 2)
     call LAPI_PROBE(h, rc)
   end do
-  ! Both hear of it: who has the memory, and who named the address.
+  ! The handlers of both tasks are called: of the task with the memory, and of the task that named the address.
   call expect(calls == 2 .and. seen(1) == LAPI_ERR_TGT_ADDR_NULL .and. seen(2) == PUT_ERR .and. seen(3) == me, &
               'what the handler was told')
   call expect(seen(4) == next .or. seen(4) == before, 'the task concerned')

@@ -1,7 +1,7 @@
 /*
  * mixed_c.c - the C half of a program of both languages: C sends to a header handler in Fortran,
- * Fortran to one in C, and both go through the same context. What the other half is called is its
- * compiler's business: gfortran's spelling here.
+ * Fortran to one in C, and both go through the same context. The names of the Fortran half depend
+ * on its compiler: they are in gfortran's spelling here.
  */
 #include <lapi.h>
 #include <string.h>
@@ -31,8 +31,8 @@ void *c_handler_(lapi_handle_t *hndl, void *uhdr, uint *uhdr_len, ulong *msg_len
 	return landed;
 }
 
-/* What has come to c_handler: 1 if it is the numbers from first on, sent by from, and the
- * completion handler has run. */
+/* 1 if c_handler has received the numbers from first on, sent by from, and the completion handler
+ * has run. */
 int c_has_(const int *first, const int *from)
 {
 	for (int i = 0; i < 10; i++)

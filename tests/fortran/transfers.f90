@@ -236,8 +236,8 @@ contains
     call end_case('wrong vectors')
   end subroutine vector_errors
 
-  ! A buffer of the origin is the variable itself, of LAPI_GET as of LAPI_PUT. One that is known by its address alone is passed by value, or
-  ! by a pointer.
+  ! A buffer of the origin is passed as the variable itself, to LAPI_GET as to LAPI_PUT. A buffer known by its address alone is passed by
+  ! value, or by a pointer.
   subroutine buffers
     use, intrinsic :: iso_c_binding
     integer(4), target, volatile, save :: back(10)

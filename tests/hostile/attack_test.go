@@ -14,8 +14,8 @@ import (
 // attackTime is how long a job is attacked.
 const attackTime = time.Second
 
-// fewest packets are sent, however long that takes on a busy machine, and a quarter of so many must
-// be counted: there the kernel drops more.
+// At least fewest packets are sent, however long that takes on a busy machine, and a quarter of
+// fewest must be counted: on a busy machine the kernel drops more.
 const fewest = 200
 
 // attack sends for a while and lets the job end. The job checks its own memory. A task must have
@@ -90,7 +90,7 @@ func TestStrangersPort(t *testing.T) {
 // jobSizes are the numbers of tasks of the jobs under attack: with two, sockets are connected.
 var jobSizes = []int{2, 3}
 
-// someTasks draws one that seems to send, and another.
+// someTasks draws the seeming sender, and another task.
 func someTasks(r *rand.Rand, tasks int) (from, victim int) {
 	victim = r.IntN(tasks)
 	return (victim + 1 + r.IntN(tasks-1)) % tasks, victim
@@ -126,8 +126,8 @@ func TestForgedSource(t *testing.T) {
 	}
 }
 
-// TestReplay: packets of the job itself, again: as they were, damaged, cut, and back to who sent
-// them.
+// TestReplay: packets of the job itself are sent again: as they were, damaged, cut, and back to
+// their sender.
 func TestReplay(t *testing.T) {
 	a := forger(t)
 	for _, level := range levels {

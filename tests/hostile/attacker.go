@@ -15,8 +15,8 @@ import (
 // loopback is where the jobs under attack are.
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// Attacker sends datagrams on the loopback interface. One that forges says that they are from
-// whatever port it likes; that takes root. Not for concurrent use.
+// Attacker sends datagrams on the loopback interface. A forging attacker gives them any source
+// port; that takes root. Not for concurrent use.
 type Attacker struct {
 	fd    int
 	forge bool
@@ -43,8 +43,8 @@ func NewAttacker(forge bool) (*Attacker, error) {
 // Close closes the socket.
 func (a *Attacker) Close() { unix.Close(a.fd) }
 
-// Send sends b to a port of this host, from another if the attacker forges. What the kernel refuses
-// is not sent.
+// Send sends b to a port of this host, from another if the attacker forges. A packet that the
+// kernel refuses is not sent.
 func (a *Attacker) Send(from, to uint16, b []byte) {
 	packet := b
 	if a.forge {
@@ -80,8 +80,8 @@ func Rate(perSecond int, d time.Duration, send func()) {
 	}
 }
 
-// Forge makes a packet of a kind that a task of a job of so many would send, with everything right but the check, which
-// is random: half the time it is well formed inside, too.
+// Forge makes a packet of a kind as origin would send it to target in a job of `tasks` tasks, valid
+// except for the check, which is random: half the time it is well formed inside, too.
 func Forge(r *rand.Rand, kind wire.Kind, tasks, origin, target int) []byte {
 	if kind == wire.KindHello {
 		h := wire.Hello{Level: wire.Level(r.IntN(4)), Flags: wire.Flags(r.IntN(16)),
@@ -130,7 +130,7 @@ type Capture struct {
 	buf [1 << 17]byte
 }
 
-// Datagram is one that was seen.
+// Datagram is a captured datagram.
 type Datagram struct {
 	From, To uint16
 	B        []byte

@@ -6,7 +6,7 @@
  *   x task 1 exits with status 21, the others wait
  *   X all exit with status 21, also those that the launcher tells to end since another one has
  *   k task 1 is killed, the others wait
- *   d each task is killed when it has heard of the ends of all before it; the last one has
+ *   d each task is killed when it knows the ends of all tasks before it; the last one has
  *     LAPI_Term. Its launcher must let them live.
  *   a task 1 fails without an error handler, so LAPI ends it; the others wait
  *   t the odd tasks have LAPI_Term, the others do without
@@ -30,7 +30,7 @@ enum { MOST_TASKS = 64 };
 
 static lapi_handle_t handle;
 static int task, tasks;
-static int heard[MOST_TASKS]; /* by task: how often its end was told */
+static int heard[MOST_TASKS]; /* by task: how often its end was reported */
 static int deaths_are_news;
 
 static void must(int code, const char *what)
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 
 	deaths_are_news = argc > 1 && strchr(argv[1], 'd') != NULL;
 	if (deaths_are_news)
-		(void)signal(SIGUSR1, SIG_IGN); /* by which mpiexec.hydra tells of ends */
+		(void)signal(SIGUSR1, SIG_IGN); /* by which mpiexec.hydra reports ends */
 	if (argc > 1 && strchr(argv[1], 'X') != NULL)
 		(void)signal(SIGTERM, SIG_IGN); /* else the status of the last may be the signal's */
 	for (letter = argc > 1 ? argv[1] : ""; *letter; letter++)

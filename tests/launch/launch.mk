@@ -37,7 +37,7 @@ launch-newer-test: launch-programs
 launch-test-full: FULL := yes
 launch-test-full: launch-test
 
-# What it costs to begin and end a job; BEFORE=DIR: beside another tree's build folder, too.
+# The time to begin and end a job; BEFORE=DIR: also compared with another tree's build folder.
 .PHONY: bench-launch
 bench-launch: build $(LAUNCH_BUILD)/trivial
 	@scripts/setup.sh mpiexec.hydra=mpich mpicc.mpich=libmpich-dev ip=iproute2 \

@@ -68,7 +68,7 @@ programs_over_nodes() {
 	over 2 1 "$refused" + 'LAPI_USE_SHM' n0:2,n1:2 -- LAPI_USE_SHM=only "$ends" L
 }
 
-# What depends on the launcher no more.
+# Programs that no longer depend on the launcher.
 further_programs_over_nodes() {
 	local program
 	for program in rmw address; do on 2 2 $program; done
@@ -102,7 +102,7 @@ many_over_nodes() {
 	over 8 1 0 1 '^pairs: 1024 tasks' "$(hosts 8 128)" -- "$pairs"
 }
 
-# Not env: it holds what it is told against the variables that lapirun sets.
+# Without the program env, which compares LAPI's answers with the variables that lapirun sets.
 more_programs_over_nodes() {
 	local program
 	for program in counters get amsend vector xfer bulk dgsp multicast handlers \
@@ -140,15 +140,15 @@ links_over_nodes() {
 	[ -z "$all" ] || steady_over 1 'flap 0'
 }
 
-# Task 1 is on n1, with those that wait. The others hear of its end by LAPI, and leave theirs to the
-# launcher: so its status is that of task 1.
+# Task 1 is on n1, with the waiting tasks. The other tasks learn of its end by LAPI, and are ended
+# by the launcher: so the launcher's status is that of task 1.
 ends_over_nodes() {
 	local waits='task [0-3] waits'
 	over 2 1 "$exited" 0 '^end of' n0:1,n1:3 -- "$ends" Lx
 	over 2 1 "1|$killed" 0 '^end of' n0:1,n1:3 -- "$ends" La
 	over 2 1 0 4 '^end of Lt$' n0:1,n1:3 -- "$ends" Lt
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
-	if [ "$launcher" != prun ]; then # who has started its tasks is the DVM, which goes on
+	if [ "$launcher" != prun ]; then # its tasks were started by the DVM, which goes on
 		over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
 		over 1 1 137 2 "$waits" n0:2 --when 2 "$waits" kill-launcher -- "$ends" Lw
 	fi

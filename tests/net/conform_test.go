@@ -6,7 +6,8 @@ import (
 	"lapi/tests/net/world"
 )
 
-// What each call promises, over shared memory in a node and UDP between nodes in one job.
+// TestConform runs the conformance cases over shared memory in a node and UDP between nodes in one
+// job.
 func TestConform(t *testing.T) {
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
 	for _, program := range []string{"env", "counters", "put", "get", "amsend", "vector", "xfer",

@@ -29,7 +29,7 @@ typedef struct operation {
 	char *data;
 } operation;
 
-/* What a header handler is shown. */
+/* The user header of an active message. */
 typedef struct am_header {
 	int from, how;
 	unsigned length;
@@ -225,7 +225,7 @@ static operation *free_place(void)
 	return NULL;
 }
 
-/* One that failed at once has not begun. */
+/* An operation whose call fails has not begun. */
 static void refused(operation *o, int code)
 {
 	if (code != LAPI_ERR_NO_CONNECTIVITY || !storm_is_over(o->target))

@@ -3,10 +3,10 @@
  *
  * usage: storm BOARD LOG SEED TASKS LIMIT
  *
- * BOARD is the file that all tasks map, LOG.N gets what task N has to say. A task that ends in its
- * own way says so there before; the last line of one that stays is "survived". LIMIT: seconds that
- * a call, or the end of an operation, may take; against hangs only. LAPI_Init may take longer by
- * what it waits for tasks that do not come.
+ * BOARD is the file that all tasks map, LOG.N is the log of task N. A task that is to end early
+ * writes that there first; the last line of a surviving task is "survived". LIMIT: seconds that a
+ * call, or the end of an operation, may take; against hangs only. LAPI_Init may take longer by its
+ * wait for tasks that do not come.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 
 storm_task storm;
 
-/* What this run is like, by its seed. */
+/* The plan of this run, made from its seed. */
 static struct plan {
 	uint64_t seed;
 	int doomed[STORM_TASKS]; /* 0, or the letter of the way in which the task ends */

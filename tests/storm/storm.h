@@ -1,8 +1,8 @@
 /*
- * storm.h - the kill storm: what the parts of its program share. Each task of a job does random
- * operations; some end in a random way at a random moment, and the others look at what they are
- * told of that. One seed gives the same tasks, ends and operations again, though not the same order
- * of events.
+ * storm.h - the kill storm: declarations that the parts of its program share. Each task of a job
+ * does random operations; some tasks end in a random way at a random moment, and the others check
+ * the errors that they get. One seed gives the same tasks, ends and operations again, though not
+ * the same order of events.
  */
 #ifndef STORM_H
 #define STORM_H

@@ -17,7 +17,7 @@ static pair p;
 static struct sockaddr_in server;
 static int serving;
 
-/* What they tell each other. */
+/* The note that the two processes send each other. */
 typedef struct note {
 	DAT_UINT64 address;
 	DAT_RMR_CONTEXT context;
@@ -345,8 +345,9 @@ static DAT_UINT64 blocked(DAT_EVD_HANDLE evd)
 	return all[DCNT_EVD_WAIT_BLOCKED];
 }
 
-/* Who waits for what is solicited hears of a plain message only with the next that is. A wait that
- * has come too late, and has found the first at once, says nothing: once more. */
+/* A thread that waits for solicited messages gets a plain message only together with the next
+ * solicited one. A wait that came too late, and found the first message at once, proves nothing:
+ * another round follows. */
 static void solicited(side *s)
 {
 	DAT_LMR_TRIPLET empty = pair_local(&p, 0, 4);

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A run measures every group in every round: ours and what stands beside it in turn, in the other
-// order in every other round. What was measured in a disturbed state of the machine is measured
+// A run measures every group in every round: ours and the programs compared with it in turn, in the
+// opposite order in every other round. Results from a disturbed state of the machine are measured
 // again, a few times.
 
 // repeats is how often a trial is measured again in a round for the sake of its disturbed results.

@@ -216,7 +216,7 @@ func TestStateStandsAroundForeignPrograms(t *testing.T) {
 	if len(c.rows) != 1 || c.rows[0].Before != 77 || c.rows[0].After != 77 {
 		t.Errorf("got %+v", c.rows)
 	}
-	// One that fails leaves nothing, and ends nothing.
+	// A failed trial leaves no rows, and does not end the run.
 	pr.parse = func(string) []Row { return nil }
 	if c.trial(context.Background(), pr, 1); len(c.rows) != 1 {
 		t.Errorf("a failed trial left rows: %+v", c.rows)

@@ -146,7 +146,7 @@ func (s *Summaries) rawLimit(k Key) (value float64, what string) {
 		}
 		value = v.Median * l.factor
 		switch {
-		// as many as a dissemination among so many tasks needs
+		// the number of steps of a dissemination barrier among k.Size tasks
 		case l.what == "bare one way x steps":
 			value *= float64(bits.Len(uint(k.Size - 1)))
 		case l.what == "bare there and back": // one way with the data, the other without

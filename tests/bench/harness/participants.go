@@ -157,8 +157,8 @@ func (q *participant) programs(p plan, o *options, g *operation, sizes []int) []
 		pr.launcher = slices.Concat([]string{"mpirun." + family}, q.options)
 		if family == "openmpi" {
 			pr.launcher = append(pr.launcher, "--oversubscribe", "--bind-to", "none")
-			// It refuses to be started by root, as it is in containers, unless told
-			// twice.
+			// Open MPI refuses to be started by root, as in containers, unless two
+			// variables are set.
 			pr.env = append(slices.Clone(pr.env), "OMPI_ALLOW_RUN_AS_ROOT=1",
 				"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Other programs on the machine spoil a result as surely as a slow state of its memory does. What
-// they used during a trial is what all processors worked less what the trial itself did.
+// Other programs on the machine spoil a result as surely as a slow state of its memory does. Their
+// processor time during a trial is that of all processes less that of the trial itself.
 
 const (
 	// tick is the unit of /proc/stat on Linux.

@@ -103,8 +103,8 @@ func number(v float64) string { return significant(v, 4) }
 // brief prints three significant digits: what a table needs.
 func brief(v float64) string { return significant(v, 3) }
 
-// significant prints so many significant digits, all digits before the point, and at most six
-// behind it.
+// significant prints v with that many significant digits, all digits before the point, and at most
+// six behind it.
 func significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"

@@ -129,7 +129,7 @@ func stream(w *world.World, device string) (float64, error) {
 	return streamOf(w, device, max(*rate/4, 4))
 }
 
-// streamOf is the same for so many megabytes, or with other arguments of stream's behind that.
+// streamOf is the same for that many megabytes, and with more arguments of the program stream.
 func streamOf(w *world.World, device string, megabytes int, more ...string) (float64, error) {
 	out, err := job(w, device, nil, append([]string{"stream", strconv.Itoa(megabytes)}, more...)...)
 	if err != nil {

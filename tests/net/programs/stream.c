@@ -44,7 +44,7 @@ static unsigned char pattern(int task, size_t at)
 	return (unsigned char)((size_t)task * 31 + at * 7 + (at >> 8));
 }
 
-/* Puts messages to the partner for so many microseconds; at most AHEAD of them are under way. */
+/* Puts messages to the partner for limit microseconds; at most AHEAD of them are under way. */
 static void drive(long messages, int64_t limit, int partner)
 {
 	static unsigned char from[MESSAGE];

@@ -22,7 +22,7 @@ const insideVariable = "LAPI_NET_INSIDE"
 // with the same arguments, in a new enclave, and returns inside false with that one's exit status;
 // there it returns inside true. An error: this machine does not allow it.
 //
-// To be called first in main. Who is not root becomes it inside, where the kernel lets users do
+// To be called first in main. A user who is not root becomes root inside, where the kernel permits
 // that.
 func Enter() (inside bool, status int, err error) {
 	if os.Getenv(insideVariable) != "" {

@@ -19,7 +19,7 @@ type Fault struct {
 var Faults = []Fault{
 	{"down", (*World).down, (*World).up},          // the node's own device is taken down
 	{"unplugged", (*World).unplug, (*World).plug}, // the device has no carrier
-	// the switch forwards nothing, and nobody is told
+	// the switch forwards nothing, and sends no error
 	{"black hole", (*World).isolate, (*World).rejoin},
 	// nothing arrives, though what is sent does
 	{"deaf", (*World).deafen, (*World).hear},

@@ -192,7 +192,7 @@ func (w *World) Output(node int, command ...string) (string, error) {
 	return string(out), err
 }
 
-// Close removes the world. What is left of it, if something fails, ends with the enclave.
+// Close removes the world. If that fails in part, the rest ends with the enclave.
 func (w *World) Close() {
 	for n := range w.Nodes {
 		for l := range w.Links {
