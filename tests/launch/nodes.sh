@@ -148,7 +148,7 @@ ends_over_nodes() {
 	over 2 1 "1|$killed" 0 '^end of' n0:1,n1:3 -- "$ends" La
 	over 2 1 0 4 '^end of Lt$' n0:1,n1:3 -- "$ends" Lt
 	over 2 1 "$killed" 0 '^end of' n0:1,n1:3 -- "$ends" Lk
-	if [ "$launcher" != prun ]; then # its tasks were started by the DVM, which goes on
+	if [ "$launcher" != prun ]; then # who has started its tasks is the DVM, which goes on
 		over 2 1 137 4 "$waits" n0:2,n1:2 --when 4 "$waits" kill-launcher -- "$ends" Lw
 		over 1 1 137 2 "$waits" n0:2 --when 2 "$waits" kill-launcher -- "$ends" Lw
 	fi

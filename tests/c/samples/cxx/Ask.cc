@@ -4,7 +4,7 @@
  * Tasks form pairs of buddies. The even one asks the odd one to add up numbers that it sends as text, as an active message; the
  * answer is another. Some texts are no numbers: adding them up throws at the target. An exception must not leave a handler, for
  * its caller is LAPI, which knows nothing of exceptions. So the handler catches it and answers with its text, and the origin, in its own
- * code, throws an exception with that text.
+ * code, throws what it was told.
  */
 #include <cstring>
 #include <iostream>
@@ -32,7 +32,7 @@ private:
 	}
 };
 
-/* An exception that a handler of another task threw. */
+/* What a handler of another task threw. */
 class RemoteError : public std::runtime_error {
 public:
 	RemoteError(int task, const std::string &text) : std::runtime_error("at " + number(task) + ": " + text) {}
@@ -52,7 +52,7 @@ void check(const char *call, int code)
 		throw LapiError(call, code);
 }
 
-/* The contents of the user header, a multiple of 8 bytes. */
+/* What travels in the user header, a multiple of 8 bytes. */
 struct Header {
 	int from;   /* the task that sends it */
 	int failed; /* of an answer: the text says why there is no sum */

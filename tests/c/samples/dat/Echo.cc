@@ -275,7 +275,7 @@ void ask(Side &side, const char *host)
 		CHECK(dat_ep_disconnect(eps[i], DAT_CLOSE_GRACEFUL_FLAG));
 		next(side.events, DAT_CONNECTION_EVENT_DISCONNECTED);
 	}
-	/* A refused call throws an exception with the names of the result. */
+	/* What a call does not like is an exception with the names of the result. */
 	try {
 		side.send(side.endpoint(), "to nobody");
 		throw std::runtime_error("an endpoint that is not connected has sent");
