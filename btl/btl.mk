@@ -11,10 +11,10 @@ BTL      := $(BUILD)/lib/lapi/openmpi/mca_btl_lapi.so
 OPENMPI_CC ?= $(firstword $(shell command -v mpicc.openmpi mpicc 2> /dev/null))
 # Where make install puts it.
 BTL_DIR = $(PREFIX)/$(LIBDIR)/lapi/openmpi
-# It finds its library beside itself, if the system does not, or the user has another.
+# It finds its library beside itself, unless the system finds it or the user sets another.
 BTL_RPATH ?= $$ORIGIN/../..
-# Empty where this is no Open MPI, or its headers of components are missing: of 5.0 PMIx's are among
-# them. btl/missing has what Debian 13's libopenmpi-dev lacks.
+# Empty if Open MPI or its headers for components are missing: with 5.0 these include PMIx's.
+# btl/missing has what Debian 13's libopenmpi-dev lacks.
 OMPI_INCLUDE := $(if $(M32),,$(if $(OPENMPI_CC),$(shell $(OPENMPI_CC) --showme:incdirs 2> /dev/null | tr ' ' '\n' | \
   while read -r d; do for e in $$d $$d/openmpi; do \
     if [ ! -f $$e/opal/mca/btl/btl.h ]; then continue; fi; \
@@ -42,11 +42,11 @@ $(BTL): $(wildcard btl/*.c) btl/btl_lapi.h include/lapi_link.h $(LIB)
 $(BUILD)/mpi/%: $(MPI_DIR)/%.c
 	@mkdir -p $(@D)
 	$(OPENMPI_CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror $(MPI_FLAGS) $< -o $@ $(MPI_LIBS)
-# A sample, which uses both.
+# A sample that uses MPI and LAPI.
 $(BUILD)/mpi/OneTransport: tests/c/samples/mpi/OneTransport.c tests/c/samples/common/sample.h $(LIB)
 	@mkdir -p $(@D)
 	$(MAKE) -s -C tests/c/samples/mpi MPICC=$(OPENMPI_CC) BUILD=$(BUILD) OUT=$(abspath $(@D)) $(abspath $@)
-# It asks the component itself.
+# A test that calls the component directly.
 $(BUILD)/mpi/component: MPI_FLAGS := $(OMPI_INCLUDE) -Wno-unused-parameter
 $(BUILD)/mpi/component: MPI_LIBS := -lopen-pal
 
@@ -54,7 +54,7 @@ mpi-test:
 	@scripts/setup.sh $(MPI_WANTED)
 	@$(MAKE) --no-print-directory mpi-run
 
-# Of its own, as what was installed just now counts.
+# A make of its own, so that the files just installed are used.
 .PHONY: mpi-run
 mpi-run: btl rig $(if $(OMPI_INCLUDE),$(addprefix $(BUILD)/mpi/,$(MPI_PROGRAMS) OneTransport))
 	@$(if $(OMPI_INCLUDE),status=0; $(MPI_DIR)/run $(BUILD) || status=1; $(MPI_DIR)/hosts $(BUILD) || status=1; \

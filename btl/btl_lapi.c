@@ -35,8 +35,8 @@ static int add_procs(mca_btl_base_module_t *module, size_t n, opal_proc_t **proc
 		int rc;
 
 		endpoints[i] = NULL;
-		/* Processes of other jobs are not the link's. This one is: osc/rdma wants an endpoint to
-		   each; messages to itself go by the component of the higher exclusivity. */
+		/* The link has no processes of other jobs. It has this process: osc/rdma wants an endpoint
+		   to each; messages to itself go by the component with the higher exclusivity. */
 		if (procs[i]->proc_name.jobid != self->proc_name.jobid ||
 		    !btl_lapi_offered(procs[i], &task))
 			continue;
@@ -61,8 +61,8 @@ static int add_procs(mca_btl_base_module_t *module, size_t n, opal_proc_t **proc
 }
 
 /*
- * MPI_Finalize has begun everywhere, and what gets messages and callbacks is unloaded next: both are
- * dropped from here on. Endpoints stay until the module ends.
+ * MPI_Finalize has begun everywhere, and the components that get messages and callbacks are
+ * unloaded next: both are dropped from here on. Endpoints stay until the module ends.
  */
 static int del_procs(mca_btl_base_module_t *module, size_t n, opal_proc_t **procs,
                      mca_btl_base_endpoint_t **endpoints)
@@ -148,7 +148,7 @@ static mca_btl_base_descriptor_t *prepare_src(mca_btl_base_module_t *module,
 	return d;
 }
 
-/* A descriptor is done with: its callback, and its end where it is this module's. */
+/* A descriptor is finished: runs its callback, and frees it if this module owns it. */
 static void over(mca_btl_base_descriptor_t *d, int status, int calls)
 {
 	const btl_lapi_fragment *f = (btl_lapi_fragment *)d;
@@ -332,7 +332,8 @@ static void complete(lapi_link_t *link, lapi_link_endpoint_t *ep, void *local,
 	}
 }
 
-/* The callback of an operation: NULL without one, or without memory, *rc is then not success. */
+/* Makes the record of an operation's callback. NULL if there is no callback, or no memory; only
+ * then *rc is an error. */
 static btl_lapi_operation *operation(mca_btl_base_endpoint_t *ep,
                                      mca_btl_base_rdma_completion_fn_t done, void *context,
                                      void *data, int *rc)
@@ -394,7 +395,7 @@ static int get(mca_btl_base_module_t *module, mca_btl_base_endpoint_t *ep, void 
 	                context, data);
 }
 
-/* The link's operation; none: the last and one more. */
+/* The link's operation; LAPI_LINK_MAX + 1 if it has none. */
 static lapi_link_atomic_t atomic_of(mca_btl_base_atomic_op_t op)
 {
 	switch (op) {
@@ -417,7 +418,8 @@ static lapi_link_atomic_t atomic_of(mca_btl_base_atomic_op_t op)
 	}
 }
 
-/* The link's flags; more than it knows where a floating-point operation is wanted. */
+/* The link's flags, with an unknown one for a floating-point operation, so that the link refuses
+ * it. */
 static uint32_t flags_of(int flags)
 {
 	return (flags & MCA_BTL_ATOMIC_FLAG_32BIT ? LAPI_LINK_32BIT : 0u) |

@@ -28,7 +28,8 @@ struct mca_btl_base_endpoint_t {
 	time_t lost; /* when it was noticed that the process is lost; 0: it is not; atomic */
 };
 
-/* What Open MPI learns later: first of what it is about. report frees it; quiet: nobody is to learn it. */
+/* An event that Open MPI gets later; the first member of its record. report frees it; quiet:
+ * without reporting it. */
 typedef struct btl_lapi_news {
 	struct btl_lapi_news *next;
 	time_t when;
@@ -104,10 +105,10 @@ int btl_lapi_code(int result);
 /* btl_lapi_library.c: sets liblapi, or fails with one line of room bytes in why. */
 int btl_lapi_load(char *why, size_t room);
 /*
- * btl_lapi_failures.c: the link's error callback; what Open MPI's progress makes of it, how many. All
- * ways by which Open MPI learns that a process is lost go through these: btl_lapi_later for what has
- * ended with its process, whose report runs in btl_lapi_report; btl_lapi_answer for the result of a
- * call that starts something, and btl_lapi_flushed for that of a flush.
+ * btl_lapi_failures.c: the link's error callback, and the reports in Open MPI's progress, with
+ * their number. Open MPI learns that a process is lost only through these functions: btl_lapi_later
+ * for operations that ended with their process, reported by btl_lapi_report; btl_lapi_answer for
+ * the result of a call that starts an operation, and btl_lapi_flushed for that of a flush.
  */
 lapi_link_error_t btl_lapi_failed;
 int btl_lapi_report(void);

@@ -14,7 +14,8 @@
 #else
 #include "opal/mca/pmix/pmix.h"
 #define BTL_SCOPE OPAL_PMIX_GLOBAL
-/* Not in 5.0, which has to load the component before that can refuse it. */
+/* These symbols are missing in 5.0, which must load the component before the component can
+ * refuse. */
 #pragma weak opal_pmix
 #pragma weak opal_value_t_class
 #pragma weak opal_uses_threads
@@ -28,9 +29,9 @@ typedef struct offer {
 } offer;
 
 /*
- * Whether the parameter btl names this component: in Open MPI's own folder it is found by every
- * program, and the ones that do not ask for it go on as without it. By Open MPI's functions only, as
- * the layout of its structures is not known before the versions are compared.
+ * Whether the parameter btl names this component: every program finds it in Open MPI's own folder,
+ * and programs that do not ask for it go on as without it. Uses only Open MPI's functions, as the
+ * layout of its structures is not known before the versions are compared.
  */
 static int is_asked_for(void)
 {
@@ -99,7 +100,7 @@ static int register_parameters(void)
 	return mca_btl_base_param_register(&mca_btl_lapi_component.btl_version, m);
 }
 
-/* Within what Open MPI and the user may have set. */
+/* Within the limits that Open MPI and the user may have set. */
 static int judge_limits(void)
 {
 	mca_btl_base_module_t *m = &btl_lapi.base;

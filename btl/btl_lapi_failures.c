@@ -11,11 +11,11 @@
 #include "opal/util/output.h"
 
 /*
- * How long Open MPI does not learn of a loss, in seconds. Where a process was killed mpirun sees that
- * itself, and ends the job with the status that tells it; another process's abort must not come first.
- * One rule for all ways: the link's error callback and operations that end with the process are
- * reported so late; what is to begin finds no room meanwhile, so that Open MPI tries again; a flush
- * lasts so long.
+ * Seconds by which the loss of a process is reported late to Open MPI. If a process was killed,
+ * mpirun sees that itself, and ends the job with the process's status; another process's abort must
+ * not come first. One rule for all ways: the link's error callback and operations that end with the
+ * process are reported after this time; an operation that begins meanwhile finds no room, so that
+ * Open MPI tries again; a flush lasts that long.
  */
 enum { GRACE = 2 };
 
@@ -34,7 +34,7 @@ static time_t now(void)
 	return t.tv_sec + 1; /* never 0 */
 }
 
-/* When it was noticed that an endpoint's process is lost: now, if it is new. */
+/* The time when the loss of an endpoint's process was noticed: now, if it is new. */
 static time_t lost(struct mca_btl_base_endpoint_t *ep)
 {
 	time_t before = 0, at = now();
@@ -45,7 +45,7 @@ static time_t lost(struct mca_btl_base_endpoint_t *ep)
 	return before;
 }
 
-/* When the latest loss was noticed: of a flush of all. */
+/* The time when the latest loss was noticed: for a flush of all endpoints. */
 static time_t latest(void)
 {
 	time_t at = 0, one;
@@ -86,8 +86,8 @@ static void report_failure(btl_lapi_news *news, int quiet)
 }
 
 /*
- * In any thread, at any time: as late as when Open MPI has unloaded the component whose function gets
- * this.
+ * Runs in any thread, at any time: even after Open MPI has unloaded the component whose function
+ * gets the error.
  */
 void btl_lapi_failed(lapi_link_t *link, lapi_link_endpoint_t *ep, int status, const char *text,
                      void *context)
@@ -109,9 +109,9 @@ void btl_lapi_failed(lapi_link_t *link, lapi_link_endpoint_t *ep, int status, co
 }
 
 /*
- * Whether MPI_Finalize has begun here, as it has where a process ends in good order: MPI_Finalize waits
- * until all have begun it. A message to a process that has ended is lost then, and no error: MPI does
- * not say that it is received. The state is libmpi's; a program without it has none.
+ * Whether MPI_Finalize has begun here. If a process ends in good order it has: MPI_Finalize waits
+ * until all have begun it. A message to an ended process is then lost without an error: MPI does
+ * not promise that it is received. The state is libmpi's; a program without libmpi has none.
  */
 static int is_finalizing(void)
 {

@@ -10,10 +10,9 @@
 btl_lapi_library liblapi;
 
 /*
- * The component is not linked with the library. Open MPI's folder is everybody's: a program that does
- * not ask for lapi does not get the library's threads. And a library that LD_LIBRARY_PATH finds, which
- * may be older, is a reason not to take part; a symbol that the loader does not find would end the
- * process.
+ * The component is not linked with the library. All programs share Open MPI's folder: a program
+ * that does not ask for lapi must not get the library's threads. And if LD_LIBRARY_PATH finds an
+ * older library, the component does not take part; linked, a missing symbol would end the process.
  */
 int btl_lapi_load(char *why, size_t room)
 {

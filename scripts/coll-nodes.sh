@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs programs of collectives with their members on several nodes, which are namespaces
-# (tests/launch/nodes), or all here, and ends with "N passed, N failed, N skipped".
+# (tests/launch/nodes), or all on this one, and ends with "N passed, N failed, N skipped".
 #
 # usage: scripts/coll-nodes.sh NODES:PROGRAM[:ARGUMENTS]...     NODES 0: here
 set -u

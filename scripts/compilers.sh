@@ -34,7 +34,7 @@ find_compiler() {
 	echo "$folder/bin/$name"
 }
 
-# Each file for itself, so that all that is wrong is seen.
+# Compiles each file by itself, so that all errors are seen.
 quiet() {
 	local file status=0
 	for file in cshim/*/*.c cshim/dat/*/*.c cshim/registry/provider/*.c; do

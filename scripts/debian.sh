@@ -1,6 +1,6 @@
-# A clean Debian to try things in: made once by debootstrap, with a layer above it that goes away.
-# Sourced. Both need root and mount namespaces; the reason why they are not there is on stderr.
-# shellcheck shell=bash
+# A clean Debian for tests: made once by debootstrap, with a temporary layer above it. Sourced. Both
+# functions need root and mount namespaces; if these are missing the reason is on stderr. shellcheck
+# shell=bash
 
 # make_debian SUITE BASE PACKAGE...: the smallest Debian of that suite in the folder BASE, with these
 # packages; nothing is done if it is there with the same ones.
@@ -12,7 +12,7 @@ make_debian() {
 	[ "$(id -u)" = 0 ] || { echo "a Debian to install in needs root" >&2; return 1; }
 	unshare -m true 2>/dev/null || { echo "no mount namespaces here" >&2; return 1; }
 	scripts/setup.sh debootstrap=debootstrap >&2 || return
-	# debootstrap knows the suites that there were when it was made; all are made in one way
+	# debootstrap knows the suites of its time; all suites are made in one way
 	script=/usr/share/debootstrap/scripts/$suite
 	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
 	rm -rf --one-file-system "$base"
@@ -27,9 +27,9 @@ make_debian() {
 	echo "$suite $packages" >"$base/.complete"
 }
 
-# in_debian BASE FOLDER PLACE COMMAND...: runs the command, which is looked for there, in PLACE, where
-# FOLDER is seen, with nothing of this environment. Its processes and mounts end with its first. That
-# Debian is the root of their namespace, so that a process can enter others.
+# in_debian BASE FOLDER PLACE COMMAND...: runs a command of that Debian in PLACE, where FOLDER is
+# mounted, with nothing of this environment. Its processes and mounts end with its first process.
+# That Debian is the root of their namespace, so that a process can enter others.
 in_debian() {
 	local layers status
 	layers=$(mktemp -d) || return

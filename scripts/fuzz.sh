@@ -26,7 +26,7 @@ while read -r package target; do
 	number=$((number + 1))
 	log=$logs/$(tr / . <<< "${package#./}").$target.log
 	printf '%2d of %d  %-24s %-16s ' $number "$total" "${package#./}" "$target"
-	# Minimizing what is merely interesting takes most of the time else.
+	# Otherwise minimizing inputs that are merely interesting takes most of the time.
 	if $go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 20x -parallel "$workers" "$package" > "$log" 2>&1 < /dev/null; then
 		passed=$((passed + 1)) result=passed
 	else

@@ -17,7 +17,7 @@ fi
 ln -sf "$root/lib/$machine/libc.so" "$root/usr/lib/$machine/libc.so"
 sed -e "s#/usr/lib/$machine#$root/usr/lib/$machine#g" -e "s#/usr/include/$machine#$root/usr/include/$machine#g" \
 	-e "s#/lib/ld-musl-[^ ]*#$root/lib/$machine/libc.so#g" "$root/usr/lib/$machine/musl-gcc.specs" >"$root/specs"
-# Of the kernel's headers and libibverbs' there are those of this machine.
+# The headers of the kernel and of libibverbs are this machine's.
 mkdir -p "$root/kernel"
 ln -sfn /usr/include/{infiniband,rdma,linux,asm-generic} "$root/kernel/"
 ln -sfn "/usr/include/$(uname -m)-linux-gnu/asm" "$root/kernel/"

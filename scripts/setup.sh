@@ -47,7 +47,7 @@ missing() {
 	done
 }
 
-# A C library without its headers is as good as none.
+# A C library without its headers counts as missing.
 libc_headers() {
 	have gcc || return 0
 	printf '#include <pthread.h>\nint main(void) { return 0; }\n' | gcc -x c -o /dev/null - 2>/dev/null || printf 'libc6-dev '
@@ -64,8 +64,8 @@ as_root() {
 	fi
 }
 
-# Nothing that is installed for tests starts a service: Debian asks policy-rc.d, which is put there for
-# the time, unless there is one.
+# Packages installed for tests must not start services: Debian asks policy-rc.d, which this script
+# adds meanwhile, unless there is one.
 policy=/usr/sbin/policy-rc.d
 without_services() {
 	local status

@@ -26,11 +26,11 @@ run_target() {
 	else
 		result=FAILED
 	fi
-	# What the target itself counts, if it does: its last line of the form "N passed, N failed".
+	# The target's own counts, if it prints any: its last line of the form "N passed, N failed".
 	counts=$(grep -E '^([a-z-]+: )?[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
 	skips=$(grep -ciE '(^| )skip(ped)?[: ]' "$log")
 	[ -n "$counts" ] || [ "$skips" = 0 ] || counts="$skips lines say skipped"
-	# What could look at nothing has not passed.
+	# A target that skipped everything has not passed.
 	case "$result $counts" in
 	passed*" 0 passed, 0 failed, "[1-9]*)
 		result=skipped
@@ -110,14 +110,14 @@ for target in "${all[@]}"; do
 	cpu=$(awk '{ printf "%.0f", $1 + $2 }' "$logs/$target.cpu")
 	sed -nE 's/^([^ ]+) +[A-Za-z]+ +([0-9]+) s .*/| `\1` | \2 | '"$cpu |/p" "$logs/$target.line"
 done >$logs/times.md 2>/dev/null
-# Lines that name a test that fails, or the reason; and those that look so, of tests that pass and of
-# stacks.
+# telling: lines that name a failed test, or the reason; harmless: lines of passed tests and of
+# stacks that look so.
 telling='FAIL|WARNING: |ERROR: |[Ee]rror:|panic|fatal|not true|returned -?[0-9]+, not|\*\*\* \['
 telling="$telling|^(Read|Write|Previous (read|write)) at 0x|^  [a-z0-9_./]+\.[A-Za-z0-9_.()*]+\(\)$"
 telling="$telling|(^|[ /])[a-zA-Z0-9_./-]+\.(go|c|h|cc|F90|sh):[0-9]+: "
 harmless='(^|[^0-9])0 failed|^ok |^ *pass |\+0x[0-9a-f]+$|, 0 before|skip(ped)?:'
 
-# why TARGET BYTES: at most that much of why it failed.
+# why TARGET BYTES: prints the reason of its failure, at most BYTES of it.
 why() {
 	local log=$logs/$1.log lines
 	lines=$(grep -aE "$telling" "$log" | grep -avE "$harmless" | awk '!seen[$0]++' | cut -c1-200 |
@@ -127,7 +127,7 @@ why() {
 	echo
 }
 
-# At the very end: who sees no more than the end of this output sees what failed.
+# At the very end: so the last lines of this output show the failures.
 for target in "${broken[@]}"; do
 	why "$target" $((3600 / failed))
 done

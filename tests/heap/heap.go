@@ -1,4 +1,4 @@
-// Package heap lets a test see what memory something holds.
+// Package heap lets a test measure the memory that an object holds.
 package heap
 
 import (

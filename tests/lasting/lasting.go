@@ -1,10 +1,10 @@
-// Package lasting lets a fuzz target use what is costly to make, such as a link, a job or a network
-// of processes, for many inputs.
+// Package lasting lets a fuzz target use a costly object, such as a link, a job or a network of
+// processes, for many inputs.
 package lasting
 
 import "testing"
 
-// Fixture is what one target uses. It is for one goroutine.
+// Fixture makes and keeps the object of one target. It is for one goroutine.
 type Fixture[T any] struct {
 	create func(testing.TB) T
 	inputs int // of one value
@@ -13,8 +13,8 @@ type Fixture[T any] struct {
 	keeper *keeper // nil: there is no value
 }
 
-// keeper is the testing.TB of a value: the test of the input under way, but for Cleanup, which is
-// called when the value is discarded.
+// keeper is the testing.TB of a value: the test of the input under way, except that its Cleanup
+// functions run when the value is discarded.
 type keeper struct {
 	testing.TB
 	cleanups []func()
@@ -35,8 +35,8 @@ func New[T any](f *testing.F, inputs int, create func(testing.TB) T) *Fixture[T]
 	return x
 }
 
-// For returns the value for the input of t; anew: no input has used it. An input that has failed
-// leaves none.
+// For returns the value for the input of t; anew: no input has used it. A failed input's value is
+// discarded.
 func (x *Fixture[T]) For(t *testing.T) (value T, anew bool) {
 	if x.keeper != nil && x.keeper.Failed() {
 		x.Spoil()

@@ -1,6 +1,6 @@
 package main
 
-// datDevice is of uDAPL on RDMA adapters.
+// datDevice are defects of uDAPL on RDMA adapters.
 var datDevice = []mutation{
 	{name: "device-gid-any",
 		file:   "cshim/ibv/open.c",

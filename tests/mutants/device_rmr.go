@@ -1,6 +1,6 @@
 package main
 
-// datWindows is of windows, invalidating sends and solicited receives on RDMA adapters.
+// datWindows are defects of windows, invalidating sends and solicited receives on RDMA adapters.
 var datWindows = []mutation{
 	{name: "device-own-windows-left",
 		file:   "core/dat/engine_rmr.go",

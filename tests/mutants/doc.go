@@ -1,5 +1,5 @@
-// Mutants makes one small defect after the other in a copy of the tree, and sees that the test
-// which stands beside it fails. `make mutants` runs it, `make mutants ONLY=lane J=2` a part.
+// Mutants makes one small defect at a time in a copy of the tree, and checks that the test named
+// with the defect fails. `make mutants` runs it, `make mutants ONLY=lane J=2` a part.
 //
 //	table.go     what a mutation is, and all of them
 //	lane.go      the fast lane
@@ -12,5 +12,5 @@
 //	run.go       the run
 //	report.go    the table of all, and what is printed
 //
-// `make test` holds only that the table fits the sources (table_test.go).
+// `make test` checks only that the table fits the sources (table_test.go).
 package main

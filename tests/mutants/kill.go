@@ -17,7 +17,7 @@ import (
 //	dat PROGRAM             a program of make dat-test
 //	link N PROGRAM          a program of tests/c/link in a job of N tasks
 //
-// In front of these may stand VARIABLE=value for the command's environment.
+// VARIABLE=value in front of these sets the command's environment.
 type kill struct {
 	text  string
 	env   []string
@@ -45,7 +45,7 @@ func parseKill(text string) (*kill, error) {
 	return k, nil
 }
 
-// build is the command that makes what run runs, in a copy of the tree.
+// build is the command that builds the program of run, in a copy of the tree.
 func (k *kill) build() []string {
 	switch k.form {
 	case "go":
@@ -63,7 +63,7 @@ func (k *kill) build() []string {
 	}
 }
 
-// run is the command that must fail, and the folder of the copy that it runs in.
+// run is the command that must fail, and its working folder in the copy.
 func (k *kill) run(root string) (argv []string, dir string) {
 	at := func(p string) string { return filepath.Join(root, "build", p) }
 	switch k.form {
@@ -85,7 +85,7 @@ func (k *kill) run(root string) (argv []string, dir string) {
 	}
 }
 
-// ranNothing says whether a command that succeeded has looked at nothing.
+// ranNothing says whether a command succeeded without running the test.
 func (k *kill) ranNothing(output string) bool {
 	switch k.form {
 	case "go":

@@ -10,7 +10,7 @@ mutants-list:
 mutants:
 	@$(GO) run ./tests/mutants -j $(J) -only '$(ONLY)' $(MUTANTS_FLAGS)
 
-# The same program as cshim-test-plain, from objects: a mutation compiles few of them again.
+# The same program as cshim-test-plain, built from objects: a mutation recompiles few of them.
 MUTANTS_OBJECTS := $(CSHIM_TEST_SOURCES:%.c=$(BUILD)/mutants/%.o)
 $(BUILD)/mutants/%.o: %.c
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 package main
 
-// A port over an adapter that was gone, and is there again.
+// Defects of a port whose adapter was gone and is there again.
 var reopened = []mutation{
 	{name: "reopen-refused-silently",
 		file:   "transport/verbs/internal/paths/reopen.go",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// head stands above the table that `make mutants-list` prints.
+// head is printed above the table by `make mutants-list`.
 var head = strings.ReplaceAll(`# Mutants
 
 Each line is a defect that somebody could make in one place, and the test that then fails.

@@ -15,7 +15,7 @@ import (
 	"lapi/invariant"
 )
 
-// An outcome is what became of a mutation.
+// An outcome is the result of a mutation.
 type outcome uint8
 
 const (
@@ -53,7 +53,7 @@ type runner struct {
 	unwell map[string]string        // those that do not: their output
 }
 
-// each gives every item to f, in as many goroutines as there are copies.
+// each calls f for every item, with one goroutine for each copy of the tree.
 func each[T any](r *runner, items []T, f func(t *tree, item T)) {
 	queue := make(chan T)
 	var wait invariant.Group
@@ -73,7 +73,7 @@ func each[T any](r *runner, items []T, f func(t *tree, item T)) {
 	wait.Wait()
 }
 
-// rehearse runs every command as the tree is.
+// rehearse runs every command without a defect.
 func (r *runner) rehearse(kills []*kill, say func(*kill, time.Duration, string)) {
 	each(r, kills, func(t *tree, k *kill) {
 		began := time.Now()
@@ -140,7 +140,7 @@ func (r *runner) judge(t *tree, k *kill, limit time.Duration, res *result) {
 	}
 }
 
-// environment is what a test has beyond this process's.
+// environment has the variables that a test gets beyond this process's.
 func (k *kill) environment(limit time.Duration) []string {
 	hang := strconv.Itoa(int(limit.Seconds()) - 5)
 	return append([]string{"CONFORM_HANG_SECONDS=" + hang}, k.env...)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A mutation is a defect: in file, old, which occurs there exactly once, becomes new. old is as
-// short and as little likely to change as may be.
+// A mutation is a defect: in file, old, which occurs there exactly once, becomes new. old is short,
+// and unlikely to change.
 type mutation struct {
 	name     string
 	file     string
@@ -18,7 +18,7 @@ type mutation struct {
 	kill     string // the test that must notice; kill.go has the forms
 }
 
-// areas are all mutations, by what they break.
+// areas are all mutations, by the part that they break.
 var areas = []struct {
 	name string
 	list []mutation
@@ -52,7 +52,7 @@ func table() (all []mutation) {
 	return all
 }
 
-// apply makes the defect in text, the file's.
+// apply makes the defect in the file's text.
 func (m *mutation) apply(text string) (string, error) {
 	switch n := strings.Count(text, m.old); {
 	case m.old == m.new:
@@ -63,7 +63,7 @@ func (m *mutation) apply(text string) (string, error) {
 	return strings.Replace(text, m.old, m.new, 1), nil
 }
 
-// check says what does not fit the sources in root.
+// check returns the mutations that do not fit the sources in root, as errors.
 func check(root string, all []mutation) (wrong []error) {
 	var names []string
 	for i := range all {

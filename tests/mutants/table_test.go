@@ -8,7 +8,7 @@ import (
 
 const root = "../.."
 
-// TestTableFits: each mutation is one still, and names a test that there is.
+// TestTableFits: each mutation still applies, and names an existing test.
 func TestTableFits(t *testing.T) {
 	for _, err := range check(root, table()) {
 		t.Error(err)
@@ -27,7 +27,7 @@ func TestListHasEveryMutant(t *testing.T) {
 	}
 }
 
-// TestCheckBites: what does not fit is said.
+// TestCheckBites: check reports mutations that do not fit.
 func TestCheckBites(t *testing.T) {
 	good := mutation{name: "a", file: "go.mod", old: "module lapi", new: "module lap",
 		kill: "go ./tests/mutants TestCheckBites"}

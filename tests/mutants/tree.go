@@ -10,7 +10,7 @@ import (
 // A tree is a copy of the sources, where defects are made.
 type tree struct{ root string }
 
-// newTree copies what git knows in from, and what it would take in, to a new folder below tmp.
+// newTree copies the files in from that git tracks or would add to a new folder below tmp.
 func newTree(from, tmp string) (*tree, error) {
 	root, err := os.MkdirTemp(tmp, "tree")
 	if err != nil {
@@ -54,7 +54,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, info.Mode().Perm())
 }
 
-// with runs f while the defect is there.
+// with makes the defect, runs f, and removes the defect.
 func (t *tree) with(m *mutation, f func()) error {
 	name := filepath.Join(t.root, m.file)
 	text, err := os.ReadFile(name)

@@ -1,4 +1,4 @@
-/* operations.c - the random operations of the kill storm, and what must become of each. */
+/* operations.c - the random operations of the kill storm, and the check of their outcomes. */
 #include "storm.h"
 
 #include <stdio.h>
@@ -68,7 +68,7 @@ static void am_complete(lapi_handle_t *handle, void *info)
 	(void)info;
 }
 
-/* Takes the data, in every way that a header handler can. */
+/* The header handler: takes the data, in every way that a header handler can. */
 static void *am_arrived(lapi_handle_t *handle, void *uhdr, uint *uhdr_len, ulong *msg_len,
                         compl_hndlr_t **completion, void **user_info)
 {
@@ -303,7 +303,7 @@ int operations_look(void)
 	return n;
 }
 
-/* LAPI_Nopoll_wait must end whatever becomes of the target; the others can wait for ever. */
+/* LAPI_Nopoll_wait must return even if the target ends; other waits then may never return. */
 void operation_wait(void)
 {
 	int i = (int)storm_random(&storm.random, STORM_OPS), rest = 0, code, by_sleep, stays;
@@ -335,8 +335,8 @@ void operation_wait(void)
 }
 
 /*
- * A fence reports what was lost before it returned, unless an earlier one did. The handler may be
- * called in another thread just as a fence that is over returns; then it is the next that reports.
+ * A fence reports losses from before its return, unless an earlier fence did. The handler may be
+ * called in another thread just as a finished fence returns; then the next fence reports the loss.
  */
 void operations_fenced(int number, int code, double began, double ended)
 {

@@ -169,7 +169,7 @@ static void end_now(int way)
 	}
 }
 
-/* Ends this task at its moment, whatever the main thread is in. */
+/* Ends this task at its moment, whatever call the main thread is in. */
 static void *at_moment(void *unused)
 {
 	int way = plan.doomed[storm.id];
@@ -189,7 +189,7 @@ static void *at_moment(void *unused)
 	return NULL;
 }
 
-/* Ends this task, which is stuck, and has said so. */
+/* Ends this task, which is stuck and has logged that. */
 static void give_up(void)
 {
 	operations_complain();
@@ -260,7 +260,8 @@ static void poll(void)
 		leave();
 }
 
-/* A fence or collective: 0, or that a task is lost. */
+/* Makes a fence or collective, and checks its result: 0, or, if a task has ended,
+ * LAPI_ERR_NO_CONNECTIVITY. */
 static int fence(int which)
 {
 	static const char *const names[] = {"LAPI_Fence", "LAPI_Gfence", "LAPI_Address_init"};
@@ -285,7 +286,8 @@ static int fence(int which)
 	return code;
 }
 
-/* The same in all tasks: those that stay come to each collective, until one has failed. */
+/* The collectives are the same in all tasks: surviving tasks make each of them, until one has
+ * failed. */
 static void rounds(void)
 {
 	uint64_t common = stream(plan.seed, 1);
@@ -312,7 +314,7 @@ static void rounds(void)
 	}
 }
 
-/* Until cond of each task holds, or it is over. */
+/* 1 if the flag of each task is set, or the task is over. */
 static int all(const int *flags)
 {
 	int i;
@@ -323,7 +325,7 @@ static int all(const int *flags)
 	return 1;
 }
 
-/* Waits until all that stay are as far as this task. */
+/* Waits until all surviving tasks are as far as this task. */
 static void meet(int *flags)
 {
 	__atomic_store_n(&flags[storm.id], 1, __ATOMIC_RELEASE);
@@ -333,7 +335,7 @@ static void meet(int *flags)
 	}
 }
 
-/* Until everything that was issued has its end. */
+/* Waits until all operations have ended. */
 static void settle(void)
 {
 	double since = storm_now();

@@ -47,14 +47,14 @@ extern storm_task storm;
 /* storm.c */
 
 double storm_now(void);
-/* Something is not as it must be: the run is bad. The task goes on. */
+/* Logs an error: the run is bad. The task goes on. */
 void storm_bad(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A number from 0 to below - 1. */
 unsigned storm_random(uint64_t *state, unsigned below);
-/* 1 if this task is to end by that seed, whatever its moment. */
+/* 1 if the seed's plan ends this task, whatever its moment. */
 int storm_is_doomed(int task);
 int storm_is_over(int task);
-/* Brackets a call that must return in bounded time, which a thread watches. */
+/* Bracket a call that must return in bounded time; a thread watches that. */
 void storm_enter(const char *call, int about);
 void storm_leave(void);
 
@@ -64,15 +64,15 @@ void storm_leave(void);
 uint64_t operations_handler(void);
 /* Begins a random operation with a random other task. */
 void operation_begin(void);
-/* Takes in what is over; how many are not. */
+/* Notes the operations that are over; returns the number of the others. */
 int operations_look(void);
-/* Waits for one in a random way, if the task it is with does not end. */
+/* Waits for a random operation in a random way. */
 void operation_wait(void);
-/* How a fence has ended. number: how many had returned before it began. */
+/* Checks the result of a fence. number: the fences that had returned before it began. */
 void operations_fenced(int number, int code, double began, double ended);
-/* Every operation is over: what became of each is as it must be. */
+/* Every operation is over: checks the outcome of each. */
 void operations_judge(void);
-/* Says which operations are not over. */
+/* Logs the operations that are not over. */
 void operations_complain(void);
 
 #endif
