@@ -35,8 +35,8 @@ static int add_procs(mca_btl_base_module_t *module, size_t n, opal_proc_t **proc
 		int rc;
 
 		endpoints[i] = NULL;
-		/* The link has no processes of other jobs. It has this process: osc/rdma wants an endpoint
-		   to each; messages to itself go by the component with the higher exclusivity. */
+		/* The link has no processes of other jobs. It has this process: osc/rdma wants an
+		   endpoint to each; messages to itself go by the component with the higher exclusivity. */
 		if (procs[i]->proc_name.jobid != self->proc_name.jobid ||
 		    !btl_lapi_offered(procs[i], &task))
 			continue;

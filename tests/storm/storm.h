@@ -66,7 +66,7 @@ uint64_t operations_handler(void);
 void operation_begin(void);
 /* Notes the operations that are over; returns the number of the others. */
 int operations_look(void);
-/* Waits for a random operation in a random way. */
+/* Waits for a random operation; if its target is not to end, in a random way. */
 void operation_wait(void);
 /* Checks the result of a fence. number: the fences that had returned before it began. */
 void operations_fenced(int number, int code, double began, double ended);

@@ -1,6 +1,6 @@
 /*
- * by_hand.h - what the programs share that start a job's tasks by hand: tasks are the program
- * itself, with other arguments; a file that all map shows how far everybody is.
+ * by_hand.h - shared by the programs that start a job's tasks by hand: the tasks are the program
+ * itself, with other arguments; a file that all processes map shows each one's progress.
  */
 #ifndef BY_HAND_H
 #define BY_HAND_H
@@ -28,7 +28,7 @@ static inline void add(int *value)
 	__atomic_add_fetch(value, 1, __ATOMIC_ACQ_REL);
 }
 
-/* In a task with this handle: makes progress meanwhile. */
+/* For a task with this handle: waits, and makes progress meanwhile. */
 #define UNTIL(handle, condition)            \
 	do {                                \
 		while (!(condition)) {      \
@@ -37,7 +37,7 @@ static inline void add(int *value)
 		}                           \
 	} while (0)
 
-/* In the starter: waits for a value of the board, and says whether it came. */
+/* For the starter: waits for a value of the board, and returns whether it came. */
 static inline int await(const int *value, int wanted)
 {
 	int i;
@@ -53,7 +53,7 @@ static inline void *there(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-/* The file, as long as it is; NULL if that fails. */
+/* Maps size bytes of the file; NULL if that fails. */
 static inline void *map_board(const char *file, size_t size)
 {
 	int fd = open(file, O_RDWR | O_CLOEXEC);
@@ -63,7 +63,7 @@ static inline void *map_board(const char *file, size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* The same of zeros, for the starter. */
+/* The same with a new file of zeros, for the starter. */
 static inline void *new_board(const char *file, size_t size)
 {
 	int fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -104,7 +104,7 @@ static inline const char *list_of(const int *numbers, int n, char *list, size_t 
 	return list;
 }
 
-/* The addresses that such a list of ports stands for. */
+/* The addresses for such a list of ports. */
 static inline void read_ports(const char *list, lapi_udp_t *addresses, int n)
 {
 	char *at = (char *)(uintptr_t)list;
@@ -124,8 +124,8 @@ static inline void set_number(const char *name, int value)
 }
 
 /*
- * In the child that becomes a task: the guide's variables, of a job whose tasks know each other by
- * their starter. shm: LAPI_USE_SHM, NULL: not set, and no task is on the node of another. together:
+ * Sets the guide's variables in the child that becomes a task; the starter's process id is the
+ * partition. shm: LAPI_USE_SHM, NULL: not set, and no task is on the node of another. together:
  * bits, the tasks on its node.
  */
 static inline void be_by_hand(int id, int tasks, const char *shm, unsigned together)

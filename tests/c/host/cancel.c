@@ -53,7 +53,8 @@ static void join_cancelled(pthread_t thread)
 	HOST_CHECK(result == PTHREAD_CANCELED);
 }
 
-/* The first of the threads leads, the others follow; they go in another order each time. */
+/* The first of the threads leads, the others follow; they are cancelled in another order each
+ * time. */
 static void waiting_threads(int polling)
 {
 	pthread_t threads[WAITING];

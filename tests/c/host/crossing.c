@@ -53,7 +53,7 @@ static void *send_all(void *which)
 		                    NULL, NULL, NULL));
 		HOST_OK(LAPI_Probe(h));
 	}
-	/* what this task's handlers have sent comes from the one before it */
+	/* the messages that arrive come from the handlers of the previous task */
 	HOST_OK(LAPI_Waitcntr(h, &arrived[*(int *)which], MESSAGES, NULL));
 	return NULL;
 }

@@ -71,7 +71,8 @@ static void use(const calls *c)
 		fprintf(stderr, "dlopened: the word is %d\n", word);
 		failures++;
 	}
-	/* main's thread and this one: the program's; the library's let its signals alone */
+	/* only main's thread and this one take the program's signals; the library's threads block
+	 * them */
 	if (masks_open(SIGUSR1, &all) != 2) {
 		fprintf(stderr, "dlopened: threads of the library take the program's signals\n");
 		failures++;

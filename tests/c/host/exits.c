@@ -64,7 +64,7 @@ static void check_heard(lapi_err_t type)
 	HOST_CHECK(number_of_calls() == 1);
 }
 
-/* The two that stay still reach each other; nobody reaches the third. */
+/* The two remaining tasks still reach each other; neither reaches the third. */
 static void check_the_rest(void)
 {
 	int other = 2 - task, code = LAPI_SUCCESS, i;
@@ -81,9 +81,9 @@ static void check_the_rest(void)
 	HOST_OK(LAPI_Put(handle, (uint)other, sizeof word, words[other], &word,
 	                 (lapi_cntr_t *)arrivals[other], NULL, &done));
 	HOST_OK(LAPI_Waitcntr(handle, &done, 1, NULL));
-	/* neither leaves before the other is through */
+	/* neither task leaves before the other has its message */
 	HOST_OK(LAPI_Waitcntr(handle, &arrived, 1, NULL));
-	/* a fence tells, once, of what was lost on the way to the third */
+	/* one fence returns the error for messages lost on the way to the third task */
 	code = LAPI_Fence(handle);
 	HOST_CHECK(code == LAPI_SUCCESS || code == LAPI_ERR_NO_CONNECTIVITY);
 	HOST_OK(LAPI_Fence(handle));

@@ -78,7 +78,7 @@ static pid_t child(int (*work)(void))
 	return pid;
 }
 
-/* 1 if the process has closed its standard descriptors: nobody may have their numbers. */
+/* 1 if the process has closed its standard descriptors, and no other file has their numbers. */
 static int are_closed;
 
 static void closed_ones_are_free(void)
@@ -89,7 +89,7 @@ static void closed_ones_are_free(void)
 		HOST_CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
 }
 
-/* A whole life in a job. 0: all was right. */
+/* A complete use of LAPI in a job. 0: no error. */
 static int use_lapi(void)
 {
 	lapi_info_t info;
@@ -174,7 +174,7 @@ static int use_dat(void)
 	return open_adapter() != DAT_SUCCESS || host_case_failures > 0;
 }
 
-/* Closed once core has started: what is opened later gets none of these numbers. */
+/* Closed once core has started: descriptors that are opened later get none of these numbers. */
 static int use_dat_close_standard(void)
 {
 	DAT_IA_HANDLE adapter = DAT_HANDLE_NULL;
@@ -361,7 +361,7 @@ static int limited_data(void)
 	return limited(RLIMIT_DATA);
 }
 
-/* Under a limit that Go's run-time by itself could not start with. */
+/* Under a limit with which Go's run-time alone could not start. */
 static int works_in_little_space(void)
 {
 	leave_mib(RLIMIT_AS, 300);

@@ -1,7 +1,7 @@
 /*
  * flood.c - task 0 sends a million short messages to task 1, which is stopped (SIGSTOP): its calls
- * wait for room, so that what waits takes no more memory than LAPI_SEND_QUEUE allows. A thread that
- * sees it wait lets task 1 go on; then everything arrives. argv[1]: put or am.
+ * wait for room, so that queued messages take no more memory than LAPI_SEND_QUEUE allows. A thread
+ * that sees it wait resumes task 1; then everything arrives. argv[1]: put or am.
  */
 #define _GNU_SOURCE
 #include "host.h"
@@ -31,7 +31,7 @@ static void *add(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
 	return NULL;
 }
 
-/* Lets the other task go on once nothing has been sent for a while, or all has. */
+/* Resumes the other task once no message was sent for a while, or all were. */
 static void *watch(void *waited_at)
 {
 	long before, now = -1;

@@ -57,7 +57,8 @@ static int before_init(void)
 	return host_case_failures;
 }
 
-/* All that the library needs it has from LAPI_Init on, or says so; LAPI_Term works in any case. */
+/* The library has all descriptors that it needs from LAPI_Init on, or returns an error; LAPI_Term
+ * works in any case. */
 static int after_init(void)
 {
 	lapi_info_t info;

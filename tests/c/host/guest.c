@@ -160,7 +160,7 @@ static void in_another_thread(void *(*body)(void *))
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Of the thread's, which has none of the program's: at least 1 MiB. */
+/* Of a thread without an alternate stack of the program: at least 1 MiB. */
 static void *on_own_alternate_stack(void *unused)
 {
 	sigset_t set;

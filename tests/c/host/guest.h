@@ -1,4 +1,5 @@
-/* guest.h - what belongs to a process, as a record that can be compared. */
+/* guest.h - the state of a process that the library must not change, as a record that can be
+ * compared. */
 #ifndef GUEST_H
 #define GUEST_H
 

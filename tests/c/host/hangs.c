@@ -100,7 +100,7 @@ static void room(void)
 		HOST_OK(LAPI_Amsend(h, 1, (void *)2, NULL, 0, data, sizeof data, NULL, NULL, NULL));
 }
 
-/* Task 1 sends to task 0 after that has stopped, too. */
+/* Task 1 sends to task 0 after task 0 has stopped, too. */
 static void lost(void)
 {
 	int i;

@@ -1,7 +1,7 @@
 /*
- * host.h - the little that the host programs share: programs that start LAPI in ways of their own,
- * so conform_main is not for them. Each program prints one line a case and a closing line `NAME: N
- * passed, N failed, N skipped`.
+ * host.h - shared by the host programs, which start LAPI in ways of their own, so that they cannot
+ * use conform_main. Each program prints one line a case and a closing line `NAME: N passed, N
+ * failed, N skipped`.
  */
 #ifndef HOST_H
 #define HOST_H

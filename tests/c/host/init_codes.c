@@ -96,7 +96,7 @@ static void persistent_info(lapi_info_t *info, const char *adapter)
 	info->adapter_name = (void *)(uintptr_t)adapter;
 }
 
-/* Wrong also where no task is reached over it; of other programs nobody looks at adapter_name. */
+/* An error even if no task is reached over it; other programs' adapter_name is not read. */
 static void adapter_that_is_not_there(void)
 {
 	lapi_handle_t h;
@@ -162,7 +162,7 @@ static void list_without_own_port(void)
 	HOST_CODE(LAPI_ERR_UDP_PORT_INFO, init_with_list((lapi_udp_t *)(uintptr_t)-8));
 }
 
-/* Of another task, an entry left empty, and halves of one. */
+/* An empty entry for another task, and entries with only an address or a port. */
 static void list_without_anothers_entry(void)
 {
 	lapi_udp_t list[2] = {{inet_addr("127.0.0.1"), port(0)}, {0, 0}};
@@ -182,7 +182,7 @@ static void address_of_no_machine(void)
 	HOST_CODE(LAPI_ERR_UDP_SOCKET, init_with_list(list));
 }
 
-/* Started by lapirun, so it would think, which is gone. */
+/* The variables of a lapirun that is gone. */
 static void no_launcher_behind_its_variable(void)
 {
 	lapi_handle_t h;
@@ -323,7 +323,7 @@ static void two_tasks_over_udp(void)
 	two_tasks("no", NULL);
 }
 
-/* No file may have a size, a memory segment is one. */
+/* The limit of file sizes is 0, and a memory segment is a file. */
 static void without_files(int task)
 {
 	struct rlimit none = {0, 0};

@@ -1,7 +1,7 @@
 /*
- * init_env.c - what LAPI_Init makes of the environment: every return code that the environment can
- * provoke, and the attributes that it sets. Each case is a fresh process, this program again with
- * the argument "child", started by hand (no launcher), with just the variables of the case.
+ * init_env.c - LAPI_Init and the environment: every return code that the environment can cause, and
+ * the attributes that it sets. Each case is a fresh process, this program again with the argument
+ * "child", started by hand (no launcher), with just the variables of the case.
  */
 #define _GNU_SOURCE
 #include "host.h"

@@ -2,9 +2,9 @@
  * leaks.c - LAPI_Init and LAPI_Term many times leave no descriptor, no thread and no growing memory
  * behind.
  *
- * The run-time makes threads and takes memory when it sees fit, more where the machine is busy or
- * has many processors. A leak comes with each round: so there are as many rounds as make it more
- * than that, in several series.
+ * The run-time makes threads and takes memory at its own times, more where the machine is busy or
+ * has many processors. A leak grows with each round: there are enough rounds, in several series,
+ * for a leak to exceed that.
  */
 #define _GNU_SOURCE
 #include "host.h"

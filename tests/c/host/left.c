@@ -24,7 +24,7 @@ static void hear(lapi_handle_t *h, int *code, lapi_err_t *type, int *own, int *s
 	__atomic_add_fetch(&heard, 1, __ATOMIC_RELEASE);
 }
 
-/* Makes and waits for a file: LAPI's own means are what is tested. */
+/* Makes and waits for a file: LAPI itself is under test. */
 static void note(const char *path)
 {
 	int fd = open(path, O_CREAT | O_WRONLY, 0600);

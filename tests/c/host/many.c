@@ -1,6 +1,6 @@
 /*
  * many.c - as many tasks on a node as may share memory, on however few processors, and some more,
- * which are reached by UDP. All reach all and nobody is starved; the memory for messages, which
+ * which are reached by UDP. All tasks reach all and none is starved; the memory for messages, which
  * could take gigabytes, is touched only where it is used.
  *
  * Usage: lapirun -n N many            N is up to 200
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 enum { MOST = 200, SHARING = 128, ROUNDS = 20, SLOW_ROUNDS = 3 }; /* SHARING: MAX_SHM_TASKS */
-/* A segment has a page for what its task tells, some for the rings' words, and of each ring the
- * page that is looked at; far more is mapped. */
+/* Touched of a segment: a page for its task's own words, some pages for the rings' words, and the
+ * polled page of each ring; far more is mapped. */
 enum { SEGMENT_KIB = 64, RING_KIB = 6, MAPPED_KIB = 256 };
 
 static lapi_handle_t hndl;
@@ -59,7 +59,7 @@ static void memory_is_touched_when_used(int sharing)
 		        task_id, most, mapped);
 }
 
-/* Each adds to a word of each, and puts its number to its place there. */
+/* Each task adds to a word of each task, and puts its number to its place there. */
 static void all_reach_all(void)
 {
 	int one = 1, i, to;

@@ -1,6 +1,6 @@
 /*
- * no_advice.c - a kernel, or a filter of system calls, that refuses madvise and mlock: what they are
- * for is hygiene, so that LAPI works without them. The trace asks for advice, too.
+ * no_advice.c - a kernel, or a filter of system calls, that refuses madvise and mlock: LAPI uses
+ * them for hygiene only, and works without them. The trace uses madvise, too.
  */
 #define _GNU_SOURCE
 #include "host.h"

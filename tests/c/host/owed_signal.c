@@ -54,7 +54,7 @@ static void *kill_later(void *number)
 	return NULL;
 }
 
-/* In a loop of LAPI_Probe until a run of the handler has sent. */
+/* Calls LAPI_Probe in a loop until a run of the handler has sent. */
 static void polling(int number)
 {
 	pthread_t killer;
@@ -70,7 +70,7 @@ static void polling(int number)
 	}
 }
 
-/* In a call that waits for what the other task's handler sends. */
+/* Makes a call that waits for the message of the other task's handler. */
 static void waiting(int number)
 {
 	pthread_t killer;
@@ -88,7 +88,7 @@ static void waiting(int number)
 	HOST_CHECK(again > 0);
 }
 
-/* Another signal is refused, and that is all. */
+/* The call in another signal's handler is refused, and the handler does not run again. */
 static void others(void)
 {
 	int number = SIGUSR1, i;

@@ -35,7 +35,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 	_exit(9);
 }
 
-/* Leaves what it does not know to the handler it has found, as libraries do. */
+/* Passes faults that it does not know to the handler that it replaced, as libraries do. */
 static void on_fault_chain(int signal_number, siginfo_t *info, void *context)
 {
 	chained++;

@@ -1,6 +1,6 @@
 /*
  * refused_later.c - a program that gives itself a filter of system calls, without membarrier, in
- * the middle of its work: LAPI_Init was granted it, and the peers rely on it. argv[1]: the task
+ * the middle of its work: LAPI_Init could use it, and the peers rely on that. argv[1]: the task
  * that does, or all. Two tasks under lapirun, which sleep while they wait.
  *
  * A wake-up that is lost shows as a hang. That a sleep is bounded then is tested in transport/shm,
@@ -29,7 +29,7 @@ static void rest(long us)
 	nanosleep(&t, NULL);
 }
 
-/* There and back; who answers dawdles, so that the other one falls asleep. */
+/* Messages there and back; the sender rests first, so that the other task falls asleep. */
 static void ping_pong(void)
 {
 	int i;
@@ -129,7 +129,7 @@ static void everything(const char *when)
 	host_end_case(name, task);
 }
 
-/* Whether there are filters here, found out in a process that nobody needs. */
+/* Whether there are filters here, tried in a process of its own. */
 static int can_refuse(void)
 {
 	int status = -1;

@@ -1,7 +1,7 @@
 /*
  * registered.c - the library registers the process for the kernel's barriers (membarrier) while it
- * has one thread. Later that takes the kernel ten milliseconds and more, of each task's start. The
- * library's system calls come by here: this program's syscall stands before the C library's.
+ * has one thread. Later that would take the kernel ten milliseconds and more at each task's start.
+ * This program sees the library's system calls: its syscall takes the place of the C library's.
  */
 #define _GNU_SOURCE
 #include "host.h"

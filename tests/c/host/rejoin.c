@@ -62,7 +62,7 @@ static void enter_addresses(void)
 	__atomic_store_n(&common->incarnation[task], incarnation, __ATOMIC_RELEASE);
 }
 
-/* Tells whether the operation began: towards a victim it need not. */
+/* Returns whether the operation began: to a victim it may fail. */
 static int begun(int rc, int t)
 {
 	if (rc == LAPI_ERR_NO_CONNECTIVITY && is_victim(t))
@@ -89,7 +89,8 @@ static void work(int t)
 		outstanding[t]++;
 		sent[t]++;
 	}
-	/* Not to source: what it brings may be older than the put, as nothing orders the two. */
+	/* Not to source: the data that it gets may be older than the put, as nothing orders the
+	 * two. */
 	outstanding[t] +=
 		begun(LAPI_Get(handle, (uint)t, sizeof got, place, &got, NULL, &completed[t]), t);
 	outstanding[t] +=
@@ -148,7 +149,7 @@ static void survive(int round)
 			HOST_OK(LAPI_Resume_totask(handle, (uint)t));
 }
 
-/* A task that was killed again while it came back has to be taken back again. */
+/* A task that was killed again while it came back has to be resumed again. */
 static void reach(int t)
 {
 	int value = 0, rc;

@@ -66,7 +66,7 @@ static void step(unsigned short code, unsigned k, unsigned char yes, unsigned ch
 	steps[used++] = (struct sock_filter){code, yes, no, k};
 }
 
-/* A comparison with the number, and what the kernel answers where it holds. */
+/* A comparison with the number, and the kernel's answer if it is true. */
 static void refuse(unsigned short compare, unsigned number, unsigned answer)
 {
 	step(BPF_JMP | compare | BPF_K, number, 0, 1);

@@ -1,7 +1,7 @@
 /*
  * halted.c - task 1 is stopped after every few instructions of a send to task 0, which sleeps;
- * while it is stopped, task 2 sends to task 0 and must get its answer. Then task 1 goes on, and
- * what it sent must come.
+ * while it is stopped, task 2 sends to task 0 and must get its answer. Then task 1 goes on, and its
+ * message must arrive.
  *
  * Usage: halted SHARED-FILE FIRST STRIDE, with 3 tasks: stopped after FIRST instructions, then
  * STRIDE more each time, until the send is over. A child of task 1 stops it, through ptrace. Status
@@ -57,7 +57,7 @@ static long long milliseconds(void)
 	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-/* Until round is there, or something has failed. */
+/* Waits until round is reached, or a check has failed. */
 static void await(const int *place, int round)
 {
 	while (at(place) < round && !at(&common->failed) && !at(&common->over))
@@ -80,7 +80,7 @@ static char state_of_sleeper(void)
 	return state;
 }
 
-/* Asleep for long enough that it is not just the lock that it waits for. */
+/* 1 if the task sleeps for so long that it does not merely wait for the lock. */
 static void await_sleep(void)
 {
 	int in_a_row = 0;
@@ -92,7 +92,7 @@ static void await_sleep(void)
 	}
 }
 
-/* Task 1's child: one round. 0: the task has ended, or its send had. */
+/* Task 1's child: one round. 0: the task has ended, or its send was over. */
 static int halt(pid_t pid, int round, long limit)
 {
 	int signal = 0, finished = 0;

@@ -136,8 +136,8 @@ static void send_last(void)
 	breakpoint();
 }
 
-/* Lives until its turn, so that the ring's end comes somewhere else in each victim's message, and
- * dies. */
+/* Waits for its turn, sends fillers, so that the ring's end is at another place in each victim's
+ * message, and dies in its last send. */
 static void be_victim(long limit)
 {
 	struct end *end = &common->end[task];
@@ -158,7 +158,8 @@ static void be_victim(long limit)
 	}
 	child = fork();
 	if (child == 0) {
-		/* what tells the job that the task lives is not for the child */
+		/* the child must not keep the descriptors by which the job knows that the task
+		 * lives */
 		close_range(3, ~0u, 0);
 		step(me, end, limit);
 		_exit(0);
@@ -192,8 +193,8 @@ static int came(int victim)
 	return count;
 }
 
-/* A batch of messages there and back. At times the other one sleeps meanwhile, so that this one
- * does. */
+/* A batch of messages there and back. At times the partner sleeps meanwhile, so that this task
+ * sleeps, too. */
 static void exchange(int other)
 {
 	struct timespec rest = {0, 300000};

@@ -100,7 +100,8 @@ static void send_to(int target, unsigned *state)
 	HOST_CHECK(code == LAPI_SUCCESS || target == victim);
 }
 
-/* Whether the error handler is overdue: so long after the death nothing will come any more. */
+/* Whether the error handler is overdue: the death was so long ago that no call will come any
+ * more. */
 static int overdue(void)
 {
 	long long died = __atomic_load_n(&common->died_at, __ATOMIC_ACQUIRE);
@@ -112,8 +113,8 @@ static int overdue(void)
 	return 1;
 }
 
-/* Multicasts to all tasks, or to those that survive, and what their send completion handlers
- * said. */
+/* Multicasts to all tasks, or to the survivors, and checks the results in their send completion
+ * handlers. */
 static lapi_group_t everybody, survivors;
 static int multicasts, multicasts_over, multicasts_lost;
 
@@ -130,8 +131,8 @@ static void multicast_over(lapi_handle_t *h, void *expected, lapi_sh_info_t *inf
 	           expected == &everybody);
 }
 
-/* Once the victim is known dead nobody gets what is meant for it, too; the others alone always
- * do. */
+/* Once the victim is known dead, no task gets a multicast that includes the victim; a multicast to
+ * the others alone always arrives. */
 static void multicast(lapi_group_t *group, ulong n)
 {
 	lapi_xfer_t x;
@@ -249,8 +250,7 @@ static void check_what_was_heard(void)
 	HOST_CHECK(heard_src == victim);
 	HOST_CHECK(heard_task == task);
 	HOST_CHECK(heard_type >= GET_ERR && heard_type <= TMR_ERR);
-	/* abi/lapi.md: death on one node is known within 1 s; run-kill counts those that are
-	 * later. */
+	/* abi/lapi.md: death on one node is known within 1 s; run-kill counts later reports. */
 	if (late > SOON_MS * 1000000LL)
 		printf("late: task %d heard %.3f s after the death\n", task, (double)late * 1e-9);
 }
