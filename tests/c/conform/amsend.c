@@ -96,7 +96,7 @@ static void am_header_handler_arguments(void)
 	CHECK(same_pattern(uhdr, sizeof uhdr, (unsigned)task_id));
 }
 
-/* To oneself too the handler sees an aligned copy. */
+/* In a message to the task itself, too, the handler gets an aligned copy. */
 static void am_uhdr_is_an_aligned_copy_to_self(void)
 {
 	unsigned char room[96] __attribute__((aligned(8)));
@@ -201,7 +201,7 @@ static void am_header_of(uint n, unsigned char *uhdr)
 	CHECK(same_pattern(sink, 40, n));
 }
 
-/* A multiple of 4 that is none of 8 is common, with ERROR_CHK on as well. */
+/* Header lengths that are multiples of 4 but not of 8 are common, with ERROR_CHK on as well. */
 static void am_uhdr_multiple_of_four(void)
 {
 	unsigned char uhdr[4096];

@@ -1,6 +1,6 @@
 /*
- * atexit.c - LAPI_Gfence, messages and LAPI_Term inside exit handlers: the library takes nothing
- * down before they ran.
+ * atexit.c - LAPI_Gfence, messages and LAPI_Term inside exit handlers: the library closes nothing
+ * before they have run.
  *
  * The verdict is the exit status, which an exit handler can only change with _exit; so this program
  * prints its closing line itself.

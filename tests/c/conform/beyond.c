@@ -1,7 +1,7 @@
 /*
- * beyond.c - what a 32-bit task has not, named by other tasks through LAPI_Xfer: addresses,
- * handlers and lengths beyond its own. Each is refused there, and its memory stays as it was. Among
- * 64-bit tasks it is bad addresses alone.
+ * beyond.c - addresses, handlers and lengths that a 32-bit task does not have, named by other tasks
+ * through LAPI_Xfer. That task refuses each, and its memory stays as it was. Among 64-bit tasks
+ * only bad addresses are tested.
  *
  * Each task works on the next one.
  */
@@ -24,7 +24,7 @@ static void address64(const void *mine, lapi_long_t *table)
 	LAPI_OK(LAPI_Address_init64(hndl, (lapi_long_t)(uintptr_t)mine, table));
 }
 
-/* No message may come to it, neither of one block nor of a vector. */
+/* No message may reach this handler, neither of one block nor of a vector. */
 static void *header_handler(lapi_handle_t *h, void *uhdr, uint *uhdr_len, ulong *msg_len,
                             compl_hndlr_t **completion, void **user_info)
 {
@@ -124,7 +124,8 @@ static void bad_addresses(void)
 	conform_expect_errors(0);
 }
 
-/* A handler of no 32-bit task: said once on stderr, the message is gone, its counters change. */
+/* A handler's address that no 32-bit task can have: reported once on stderr, the message is
+ * dropped, its counters change. */
 static void header_handlers(void)
 {
 	static const size_t lengths[] = {100, 100000};
@@ -202,7 +203,7 @@ static void message_lengths(void)
 			LAPI_OK(LAPI_Xfer(hndl, &x));
 			counter_wait(&org_cntr, 2);
 			told += 2;
-			/* More than any of its memory: what there is may be written here. */
+			/* More than any of its memory: the existing part may be written here. */
 			memset(&x, 0, sizeof x);
 			x.Get.Xfer_type = LAPI_GET_XFER;
 			x.Get.tgt = (uint)next;

@@ -46,7 +46,7 @@ static int kernel_permits(void)
 	       got == word;
 }
 
-/* Whether there is a direct way from task 0 to task 1. The same answer in all tasks. */
+/* Whether task 0 can copy directly to task 1. The same result in all tasks. */
 static int direct_way(void)
 {
 	int here = task_id == 0 && kernel_permits();
@@ -199,7 +199,7 @@ static counts transfer(lapi_xfer_type_t type, ulong n, int flags)
 	return c;
 }
 
-/* In task 0: whether the transfer went as it should have. */
+/* In task 0: whether the transfer took the expected way. */
 static void check_way(lapi_xfer_type_t type, ulong n, int flags, int direct, counts c)
 {
 	long long copies = (long long)(n + CHUNK - 1) / CHUNK, packets;
@@ -221,7 +221,7 @@ static void check_way(lapi_xfer_type_t type, ulong n, int flags, int direct, cou
 		       c.received);
 }
 
-/* What MP_BULK_MIN_MSG_SIZE says. */
+/* The value of MP_BULK_MIN_MSG_SIZE. */
 static long long wanted_minimum(void)
 {
 	char *end;
@@ -248,8 +248,8 @@ static void bulk_attributes(void)
 	CHECK_CODE(LAPI_ERR_QUERY_TYPE, LAPI_Senv(hndl, BULK_MIN_MSG_SIZE, 8192));
 }
 
-/* 1 if a transfer is to go directly, 0 in packets, -1 if that is LAPI's own choice: then it hangs
- * on what the target is doing. */
+/* 1 if a transfer must go directly, 0 if in packets, -1 if LAPI chooses: then it depends on whether
+ * the target polls. */
 static int wanted_way(lapi_xfer_type_t type, int flags, ulong n)
 {
 	int am = type == LAPI_AM_XFER || type == LAPI_DGSP_XFER;
@@ -344,8 +344,8 @@ static void bulk_chunks(void)
 	transfer(LAPI_PUT_XFER, LARGEST, LAPI_NOT_USE_BULK_XFER);
 }
 
-/* Blocks of 8 bytes, which LAPI would rather gather: the flag sends them directly, the other
- * never. */
+/* Blocks of 8 bytes, which LAPI by itself would gather: one flag sends them directly, the other
+ * never does. */
 static void bulk_vectors(void)
 {
 	enum { BLOCKS = 500, BLOCK = 8, STRIDE = 24 };
@@ -399,7 +399,8 @@ static void bulk_vectors(void)
 	}
 }
 
-/* To itself a task copies, whatever the flags: no packets, and the bytes are counted once. */
+/* A message to the task itself is copied, whatever the flags: no packets, and the bytes are counted
+ * once. */
 static void bulk_within_a_task(void)
 {
 	size_t f;

@@ -12,8 +12,8 @@ enum { ROUNDS = 200, HELPERS = 4 };
 static lapi_cond_t shared_cond;
 static int waiting, woken, tokens;
 
-/* Each takes one token; under the lock, which is taken twice, so that a wait has two levels to give
- * up. */
+/* Each thread takes one token; under the lock, which it takes twice, so that a wait has two levels
+ * to release. */
 static void *take_a_token(void *unused)
 {
 	(void)unused;
@@ -188,7 +188,7 @@ static void *pass_on(void *number)
 	for (i = 0; i < ROUNDS; i++) {
 		CHECK_EQUAL(f.mutex_lock(hndl), 0);
 		while (turn_of % HELPERS != me) {
-			/* A waiter that is not meant passes the signal on. */
+			/* A waiter for which the signal is not meant passes it on. */
 			CHECK_EQUAL(f.cond_signal(hndl, &shared_cond), 0);
 			CHECK_EQUAL(f.cond_wait(hndl, &shared_cond), 0);
 		}
@@ -229,8 +229,7 @@ static void *wait_for_ever(void *result)
 	return NULL;
 }
 
-/* LAPI_Term ends the waits on condition variables of its handle, and the next instance is none the
- * worse. */
+/* LAPI_Term ends the waits on condition variables of its handle, and the next instance works. */
 static void cond_wait_ends_with_term(void)
 {
 	lapi_info_t info;

@@ -61,7 +61,7 @@ void conform_failed(const char *file, int line, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	/* After some dozens of failures a loop is failing: the first ones say enough. */
+	/* After some dozens of failures a loop is failing: the first ones are enough. */
 	if (__atomic_add_fetch(&case_failures, 1, __ATOMIC_ACQ_REL) <= 25)
 		fprintf(stderr, "task %d: %s:%d: %s: %s\n", task_id, file, line,
 		        __atomic_load_n(&case_name, __ATOMIC_ACQUIRE), text);
@@ -135,8 +135,8 @@ conform_error conform_error_at(int index)
 
 /* ---- the guard against hangs ---- */
 
-/* Says where every thread of this process is, as far as the kernel tells, and runs the command of
- * CONFORM_ON_HANG. */
+/* Prints where every thread of this process is, as far as the kernel shows it, and runs the command
+ * of CONFORM_ON_HANG. */
 static void describe_hang(void)
 {
 	char command[1200];

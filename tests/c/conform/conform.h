@@ -6,7 +6,7 @@
  * the environment says (see conform_main), gathers the verdicts, and prints one line a case and a
  * closing line from task 0.
  *
- * A case says what it saw with the CHECK macros. They may be used from any thread and from
+ * A case checks its results with the CHECK macros. They may be used from any thread and from
  * handlers.
  */
 #ifndef CONFORM_H
@@ -44,7 +44,7 @@ extern lapi_handle_t hndl;
 extern int task_id;
 extern int num_tasks;
 
-/* How this run was asked to work; constant. */
+/* The settings of this run; constant. */
 extern int conform_polling;    /* CONFORM_MODE=polling */
 extern int conform_checking;   /* CONFORM_CHECK=on */
 extern lapi_lib_t conform_lib; /* CONFORM_LIB=l1 (the default), l2 or last */
@@ -145,7 +145,7 @@ int same_pattern(const void *buffer, size_t n, unsigned seed);
  * most max bytes. */
 size_t boundary_lengths(size_t *lengths, size_t room, size_t max);
 
-/* What LAPI_Qenv says; fails the case if the query does. */
+/* The result of LAPI_Qenv; fails the case if the query fails. */
 int query(lapi_query_t what);
 /* MP_ or LAPI_ variable, "" if unset. */
 const char *variable(const char *name);

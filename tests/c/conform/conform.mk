@@ -67,7 +67,7 @@ $(CONFORM_BUILD)/victim: $(HOST_DIR)/kill/victim.c $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -o $@
 
-# Their steps are counted: no symbol is to be looked up at the first call.
+# Their instructions are counted: no symbol may be resolved at the first call.
 $(CONFORM_BUILD)/stepped $(CONFORM_BUILD)/halted: $(CONFORM_BUILD)/%: $(HOST_DIR)/kill/%.c $(HOST_DIR)/kill/tracer.h $(HOST_DIR)/host.h $(LIB)
 	@mkdir -p $(CONFORM_BUILD)
 	$(CC) $(CONFORM_CFLAGS) -Iinclude $< $(CONFORM_LINK) -Wl,-z,now -o $@
@@ -119,8 +119,7 @@ conform-build: $(CONFORM_BINARIES) $(HOST_BINARIES) $(RUN)
 conform: conform-build
 	@BUILD=$(BUILD) bash tests/c/run-tests quick
 
-# What the fast lane does, without it and with a coin at each call; tests/c/conform runs with it
-# anyhow.
+# Without the fast lane, and with it at random for each call; tests/c/conform runs with it anyhow.
 CONFORM_LANE := env counters put get amsend vector vector_errors xfer bulk dgsp dgsp_program multicast handlers completion rmw fence fence_mixed address progress threads errors init util conditions locking \
   recovery interop interop_words beyond atexit nopie cxx
 LANE_WAYS_off    := 2:only:polling:on:l2
@@ -146,8 +145,8 @@ conform-routes: conform-build
 	    $(if $(WHOLE),$(CONFORM_ROUTES),$(CONFORM_ROUTES_SHORT)) || exit 1; \
 	done
 
-# UDP/IP where the kernel neither takes nor gives several datagrams at once; tests/c/conform runs
-# with that anyhow, where it can.
+# UDP/IP as if the kernel could neither send nor receive several datagrams in one call;
+# tests/c/conform uses such calls anyhow, where the kernel has them.
 CONFORM_GSO := put get amsend vector fence progress
 .PHONY: conform-gso
 conform-gso: conform-build
@@ -165,8 +164,9 @@ host-test: conform-build
 kill-test: conform-build
 	@BUILD=$(BUILD) bash tests/c/host/kill/run-kill
 
-# A library that takes pages for 64 KiB, as some kernels for Arm and POWER have them: what is given back
-# or asked for in advance is refused where it is no multiple, and shared memory is laid out by them.
+# A library that takes pages for 64 KiB, as some kernels for Arm and POWER have them: memory that is
+# released or requested in advance is refused if it is no multiple, and shared memory has that
+# layout.
 PAGES_PROGRAMS ?= put get amsend vector bulk
 .PHONY: pages-test pages-run
 pages-test:

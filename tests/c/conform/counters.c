@@ -137,8 +137,8 @@ static void counter_reset_by_plain_store(void)
 	CHECK_EQUAL(counter_value(&cntr), 0);
 }
 
-/* One counter is the target counter of the neighbour's put and the origin (and completion) counter
- * of one's own. */
+/* One counter is the target counter of the previous task's put and the origin (and completion)
+ * counter of this task's own. */
 static void counter_as_origin_and_target_at_once(void)
 {
 	static int word, value = 3;
@@ -155,7 +155,7 @@ static void counter_as_origin_and_target_at_once(void)
 	CHECK_EQUAL(word, 3);
 }
 
-/* With L1_LIB a counter is one int: what lies behind it is the program's. */
+/* With L1_LIB a counter is one int: the memory behind it is the program's. */
 static void counter_is_four_bytes_in_l1(void)
 {
 	static int words[8];

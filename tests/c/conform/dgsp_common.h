@@ -1,6 +1,6 @@
 /*
- * dgsp_common.h - what dgsp.c and dgsp_program.c share: a strided program, its registration, and
- * what it has done.
+ * dgsp_common.h - shared by dgsp.c and dgsp_program.c: a strided program, its registration, and the
+ * check of its effect.
  */
 #ifndef DGSP_COMMON_H
 #define DGSP_COMMON_H

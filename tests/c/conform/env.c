@@ -10,8 +10,7 @@ static void env_task_and_number_of_tasks(void)
 	CHECK(query(TASK_ID) >= 0 && query(TASK_ID) < query(NUM_TASKS));
 }
 
-/* The values before anything was set. The frame asked for the two that it sets itself right after
- * LAPI_Init. */
+/* The default values. The frame queried the two that it sets itself right after LAPI_Init. */
 static void env_defaults(void)
 {
 	CHECK_EQUAL(conform_initial_interrupt, 1);

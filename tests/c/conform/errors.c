@@ -1,5 +1,5 @@
 /*
- * errors.c - handles that are none, addresses that are none, and LAPI_Msg_string.
+ * errors.c - invalid handles, invalid addresses, and LAPI_Msg_string.
  */
 #include "conform.h"
 
@@ -84,8 +84,7 @@ static void handle_after_term(void)
 
 static unsigned char source[200000], sink[200000];
 
-/* Memory that nobody may touch: mapped without access, so that no other mapping takes its place
- * meanwhile. */
+/* Memory without access: mapped, so that no other mapping takes its place meanwhile. */
 static void *inaccessible(size_t n)
 {
 	void *page = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

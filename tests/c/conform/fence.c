@@ -127,7 +127,7 @@ static void fence_covers_other_threads(void)
 	CHECK(same_pattern(sink, BUFFER_BYTES, 5));
 }
 
-/* After a Gfence everything from everybody is in place, without any counter. */
+/* After a Gfence all data from all tasks is in place, without any counter. */
 static void gfence_completes_all_traffic(void)
 {
 	int i, target, part = BUFFER_BYTES / CONFORM_MAX_TASKS;
@@ -146,7 +146,7 @@ static void gfence_completes_all_traffic(void)
 	}
 }
 
-/* No task leaves before the last has come. */
+/* No task leaves a Gfence before the last has entered it. */
 static void gfence_is_a_barrier(void)
 {
 	int i, target;
@@ -425,7 +425,8 @@ static void *twice(void *unused)
 	return unused;
 }
 
-/* Two threads of each task at once: each call is one of the task's, whichever thread makes it. */
+/* Two threads of each task at once: each call counts as a call of the task, whichever thread makes
+ * it. */
 static void gfences_of_two_threads(void)
 {
 	pthread_t other;

@@ -1,10 +1,10 @@
 /*
- * fence_mixed.c - what LAPI_Fence covers when operations of all kinds, by all ways, to all tasks are
- * under way: gets, read-modify-writes, puts in one piece and in blocks, active messages with
- * handlers of each kind; and from several threads at once.
+ * fence_mixed.c - LAPI_Fence covers operations of all kinds, by all ways, to all tasks: gets,
+ * read-modify-writes, puts in one piece and in blocks, active messages with handlers of each kind;
+ * and from several threads at once.
  *
- * That data is in place is seen by reading it back: a get that waits for its own counter knows
- * nothing of the fence.
+ * The data is checked by reading it back: a get that waits for its own counter does not depend on
+ * the fence.
  */
 #include "conform.h"
 
@@ -29,7 +29,7 @@ static unsigned step(unsigned *state)
 	return *state >> 16;
 }
 
-/* Of each class of lengths about as many: a slot, several, a chunk, many. */
+/* About equally many of each class of lengths: a slot, several, a chunk, many. */
 static size_t some_length(unsigned *state)
 {
 	static const unsigned most[] = {8, 100, 600, 5000, MOST};
@@ -79,7 +79,7 @@ static void prepare(void)
 	exchange((void *)(uintptr_t)take, takers);
 }
 
-/* One operation, and what is to be seen after the fence. */
+/* One operation, and its effect that must be seen after the fence. */
 typedef struct operation {
 	int kind, target, before;
 	size_t n;

@@ -1,7 +1,6 @@
 /*
- * handlers.c - what header handlers may ask for (lapi_return_info_t): inline and queued completion
- * handlers, messages buried, dropped or consumed from the packet; and what completion handlers may
- * do.
+ * handlers.c - the requests of header handlers (lapi_return_info_t): inline and queued completion
+ * handlers, messages buried, dropped or consumed from the packet; and calls in completion handlers.
  */
 #include "conform.h"
 
@@ -237,8 +236,8 @@ static int drops, passed_meanwhile, dropped_seed_wrong, accepted;
 /* if nothing passes the message that is dropped, it is taken all the same, and the case fails */
 static time_t patience_until;
 
-/* Drops a message several times, and until another one has passed it: how often it is offered
- * meanwhile is the library's business. */
+/* Drops a message several times, and until another message has passed it: the library decides how
+ * often it is offered meanwhile. */
 static void *drop_some_times(PARAMETERS)
 {
 	unsigned kind = *(unsigned *)uhdr;

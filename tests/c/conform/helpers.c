@@ -1,5 +1,5 @@
 /*
- * helpers.c - what cases share: collective helpers, counters, patterns, lengths.
+ * helpers.c - shared by the cases: collective helpers, counters, patterns, lengths.
  */
 #include "conform.h"
 

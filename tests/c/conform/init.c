@@ -1,5 +1,5 @@
 /*
- * init.c - LAPI_Init and LAPI_Term: instances, what lapi_info_t asks for, starting again. The
+ * init.c - LAPI_Init and LAPI_Term: instances, the requests of lapi_info_t, starting again. The
  * frame's own context stays open meanwhile, so most cases open further ones. The environment's
  * errors are in tests/c/host/init_env.c.
  */
@@ -67,7 +67,7 @@ static void init_and_term_many_times(void)
 	}
 }
 
-/* No call but Init and Term, in quick succession. */
+/* Only Init and Term, in quick succession. */
 static void init_and_term_at_once(void)
 {
 	lapi_handle_t h;
@@ -186,7 +186,8 @@ static void init_thread(void *parameter, void *extra)
 	__atomic_add_fetch(&init_calls, 1, __ATOMIC_ACQ_REL);
 }
 
-/* A handler runs: in the program's thread, or in one of the library's that is as it was asked for.
+/* A handler runs: in the program's thread, or in a thread of the library with the requested
+ * attributes.
  */
 static void check_thread(void)
 {

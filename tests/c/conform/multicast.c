@@ -339,7 +339,7 @@ static void multicast_errors(void)
 	CHECK_EQUAL(sent, 0);
 }
 
-/* From memory that is not there: the handler runs once, and says so. */
+/* From unmapped memory: the send completion handler runs once, with the error. */
 static void multicast_from_unmapped_memory(void)
 {
 	lapi_group_t group;

@@ -1,5 +1,5 @@
 /*
- * progress.c - LAPI_Probe and LAPI_Msgpoll; what interrupt mode and polling mode promise.
+ * progress.c - LAPI_Probe and LAPI_Msgpoll; the promises of interrupt mode and polling mode.
  */
 #include "conform.h"
 
@@ -43,7 +43,7 @@ static lapi_msg_state_t poll_once(uint cnt)
 	return info.status;
 }
 
-/* Takes what earlier calls have left, so that a case starts without flags. */
+/* Clears the flags of earlier calls, so that a case starts without flags. */
 static void clear_flags(void)
 {
 	conform_sync();
@@ -79,7 +79,7 @@ static void msgpoll_null_info(void)
 	CHECK_CODE(LAPI_ERR_MSG_INFO_NULL, LAPI_Msgpoll(hndl, 1, NULL));
 }
 
-/* Nothing happens: the call comes back after its loops and says so. */
+/* Nothing happens: the call returns after its loops, without flags. */
 static void msgpoll_says_when_nothing_happened(void)
 {
 	uint counts[] = {1, 2, 10, 1000};
@@ -94,7 +94,7 @@ static void msgpoll_says_when_nothing_happened(void)
 	}
 }
 
-/* Fences and exchanges are the library's own business: they set no flag. */
+/* Fences and exchanges send the library's own messages: they set no flag. */
 static void msgpoll_ignores_the_librarys_messages(void)
 {
 	void *table[CONFORM_MAX_TASKS];
@@ -361,7 +361,7 @@ static void interrupt_set_toggled_from_a_thread(void)
 	CHECK_EQUAL(query(INTERRUPT_SET), 0);
 }
 
-/* Nobody calls anything but LAPI_Amsend, and each receives: sending makes progress. */
+/* All tasks call only LAPI_Amsend, and all receive: sending makes progress. */
 static void sends_make_progress(void)
 {
 	enum { MOST = 1000000 };

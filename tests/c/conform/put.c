@@ -184,7 +184,7 @@ static void put_buffer_of_copy_size_reusable(void)
 		CHECK(same_pattern(sink + (size_t)i * n, n, (unsigned)i));
 }
 
-/* No call fails for lack of buffers: flow control is the library's job. */
+/* No call fails for lack of buffers: the library does flow control. */
 static void put_thousands_outstanding(void)
 {
 	enum { MESSAGES = 5000 };

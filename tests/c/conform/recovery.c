@@ -3,8 +3,8 @@
  * LAPI_Resume_totask.
  *
  * Collective calls of a handle fail for good once a task was purged. So each case opens an instance
- * of its own for what it tests, and the frame's handle keeps the tasks together. That a task which
- * was killed comes back is tested by tests/c/host/restart.c.
+ * of its own for what it tests, and the frame's handle keeps the tasks together.
+ * tests/c/host/restart.c tests the return of a killed task.
  */
 #include "conform.h"
 
@@ -91,7 +91,7 @@ static void recovery_argument_errors(void)
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Setcntr_wstatus(own, &cntr, 2, unknown, status));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Setcntr_wstatus(own, &cntr, -1, everybody, status));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Purge_totask(own, (uint)num_tasks));
-	/* a task cannot give itself up */
+	/* a task cannot purge itself */
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Purge_totask(own, (uint)task_id));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Resume_totask(own, (uint)num_tasks));
 	CHECK_CODE(LAPI_ERR_TGT, LAPI_Resume_totask(own, (uint)-1));
@@ -189,7 +189,7 @@ static void nopoll_wait_multiple_waiters(void)
 	close_own();
 }
 
-/* Every message that changes the counter marks the task that it is from or to. */
+/* Every message that changes the counter marks its origin or target task. */
 static void status_follows_messages(void)
 {
 	int i;
@@ -250,7 +250,7 @@ static void purge_from_header_handler(void)
 	close_own();
 }
 
-/* Everybody purges its neighbour, and what refers to that task ends or fails with
+/* Each task purges the next one, and every call and wait on that task ends or fails with
  * LAPI_ERR_TGT_PURGED. */
 static void purge_gives_up(void)
 {

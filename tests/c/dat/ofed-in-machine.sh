@@ -1,4 +1,5 @@
-# ofed-in-machine.sh test|bench ROUNDS WHO... - what ofed.sh has the machine do, in its /work.
+# ofed-in-machine.sh test|bench ROUNDS WHO... - the part of ofed.sh that runs in the machine, in its
+# /work.
 export DAT_OVERRIDE=/work/dat.conf
 ulimit -l unlimited
 address=10.9.8.1

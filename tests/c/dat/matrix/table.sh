@@ -1,6 +1,6 @@
 #!/bin/bash
-# table.sh LINES FILE: what the lines of a run have come to, a row of the matrix each, as a table
-# between the two marks in FILE.
+# table.sh LINES FILE: the results of a run's lines, a row of the matrix each, as a table between
+# the two marks in FILE.
 lines=$1
 file=$2
 table=$(mktemp) || exit 1

@@ -1,4 +1,4 @@
-/* coll_call.c - one operation: its buffers, its call in each form, what must come of it. */
+/* coll_call.c - one operation: its buffers, its call in each form, its expected result. */
 #include "coll.h"
 
 #define KIND(name) DAT_IB_COLLECTIVE_##name##_STATUS

@@ -1,8 +1,8 @@
 /*
- * coll_faults.c - groups whose members are each on an adapter of the rig, while one adapter fails: a
- * request, its port, all of it; or refuses what a group's making needs. A failure ends the
- * operations of all members, which shows that these go by the adapter, and the next group is right
- * again. Peers that die while groups are freed hold nobody up.
+ * coll_faults.c - groups whose members are each on an adapter of the rig, while one adapter fails:
+ * a request, its port, all of it; or refuses an object that the creation of a group needs. A
+ * failure ends the operations of all members, which shows that these go by the adapter, and the
+ * next group works again. Peers that die while groups are freed delay no member.
  *
  * usage: coll_faults [MEMBERS [CASE...]]     COLL_RIGCTL: the program rigctl
  */
@@ -81,7 +81,7 @@ static void use(void)
 	}
 }
 
-/* Operations until two have failed: from the first that does on each one must. */
+/* Operations until two have failed: after the first failure each one must fail. */
 static void until_failure(void)
 {
 	unsigned i, failed = 0;
@@ -126,7 +126,7 @@ static void fail(const struct fault *f)
 	again();
 }
 
-/* Where one member's adapter makes no rails the others' make none either. */
+/* If one member's adapter makes no rails, the others' make none either. */
 static void refuse(const struct fault *f)
 {
 	DAT_IB_COLLECTIVE_MEMBER members[COLL_MEMBERS];

@@ -45,7 +45,7 @@ static unsigned patience(void)
 	return strcmp(coll_me.test, "full") == 0 ? 12 * HANG_S : HANG_S;
 }
 
-/* Its output then: a handler writes it, and formats nothing. */
+/* Its output then, made beforehand: a signal handler writes it, and cannot format. */
 static char last_words[128];
 static volatile size_t last_length;
 
@@ -88,7 +88,7 @@ int coll_is_member(int argc, char **argv)
 	return 1;
 }
 
-/* How many nodes there are besides this one; 0: all members are here. */
+/* The number of nodes besides this one; 0: all members are here. */
 static int nodes(void)
 {
 	const char *n = getenv("COLL_NODES");
@@ -345,7 +345,7 @@ void coll_members(DAT_IB_COLLECTIVE_MEMBER mine, DAT_UINT32 size,
 	used++;
 }
 
-/* Of members of several architectures long doubles may differ. */
+/* Long doubles may differ between members of several architectures. */
 static void compare_floats(void)
 {
 	unsigned char bits = LDBL_MANT_DIG, all[COLL_MEMBERS];

@@ -1,6 +1,6 @@
 /*
- * coll_life.c - groups whose members do not all do what the others wait for: one computes, sleeps,
- * is killed, or frees the group. Nobody hangs.
+ * coll_life.c - groups in which one member does not do what the others wait for: it computes,
+ * sleeps, is killed, or frees the group. No member hangs.
  */
 #define _GNU_SOURCE
 #include "coll.h"
@@ -57,8 +57,8 @@ static void doze(void)
 }
 
 /*
- * One posts all and is away for LONG_S, which is sixty times as long as it may hold anybody up. The
- * others complete all before it is back.
+ * One member posts all operations and is away for LONG_S, sixty times as long as it may delay the
+ * others. The others complete all before it is back.
  */
 static void away(void (*what)(void), unsigned seed)
 {
@@ -149,8 +149,8 @@ static void die(int signal)
 	raise(SIGKILL);
 }
 
-/* A member is killed at any time in a sequence of operations. The others complete what they can,
- * rightly, and then all fails. */
+/* A member is killed at any time in a sequence of operations. The others complete some operations,
+ * with right results, and then all fail. */
 static void lose_anytime(void)
 {
 	static const int kinds[] = {
@@ -230,7 +230,8 @@ static void orphan(void)
 	coll_expect_none(coll_me.evd);
 }
 
-/* Each ends when its last operation has completed, and frees nothing; all complete at all. */
+/* Each member ends when its last operation has completed, and frees nothing; all operations
+ * complete at all members. */
 static void leaves(void)
 {
 	static const int kinds[] = {

@@ -1,6 +1,6 @@
 /*
  * coll_moves.c - the operations that move data, and barrier: by each set of names, each root of
- * small groups, in place and not, of sizes from none to large, beside naive ones.
+ * small groups, in place and not, of sizes from none to large, compared with naive ones.
  *
  * usage: coll_moves [full|short [WAY [MEMBERS]]]: groups of 1 to 16 members and up to 16 MiB; else of
  * a few numbers of members, or that one, and up to 64 KiB

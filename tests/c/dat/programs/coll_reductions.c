@@ -1,7 +1,7 @@
 /*
  * coll_reductions.c - reduce, allreduce, reduce_scatter and scan: each reduction of each data type,
- * and each illegal one, beside naive ones; floating-point sums that round are the same everywhere
- * and each time.
+ * and each illegal one, compared with naive ones; floating-point sums that round are the same
+ * everywhere and each time.
  *
  * usage: coll_reductions [full [WAY [MEMBERS]]]: groups of 1 to 16 members, all counts of
  *     each combination, and up to 16 MiB. COLL_LARGE=all: these of each, not of some

@@ -1,14 +1,15 @@
 /*
- * forbidden.c - what a process must not access of another one's memory: other rights, another zone,
- * beyond its bounds, what was freed, what never was. It is looked up by the one who copies, and by
- * the one who gets messages; each is asked when it has done before what is allowed.
+ * forbidden.c - accesses to another process's memory that must fail: without the privilege, from
+ * another zone, beyond its bounds, of freed regions, of regions that never existed. The process
+ * that copies checks rights, or the process that gets messages; each has made an allowed access
+ * before.
  */
 #define _GNU_SOURCE
 #include "direct.h"
 
 #include <poll.h>
 
-/* 1 if the lane does all that it can. */
+/* 1 if LAPI_FASTLANE is set to on. */
 static int lane_is_on(void)
 {
 	const char *setting = getenv("LAPI_FASTLANE");
@@ -55,7 +56,7 @@ static void ask_bad(int kind)
 		post_write(64, bad_address, bad);
 }
 
-/* Makes what is allowed until the lane has the connection, and knows whether the server polls. */
+/* Makes allowed accesses until the lane has the connection, and knows whether the server polls. */
 static void warm_up(void)
 {
 	int i;
@@ -68,7 +69,7 @@ static void warm_up(void)
 	}
 }
 
-/* The server's part: it looks for events until the client is through, or does nothing meanwhile. */
+/* The server's part: it polls for events until the client is through, or does nothing meanwhile. */
 static void look_on(int polls)
 {
 	struct pollfd heard = {.fd = me.from, .events = POLLIN};

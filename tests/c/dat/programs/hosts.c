@@ -59,7 +59,7 @@ static void receive(size_t at, DAT_SEG_LENGTH n)
 	MUST(dat_ep_post_recv(p.a.ep, 1, &t, cookie(at), DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* Waits for the next transfer, which must be well. */
+/* Waits for the next transfer, which must succeed. */
 static DAT_SEG_LENGTH done(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT e = pair_event(evd, DAT_DTO_COMPLETION_EVENT);
@@ -75,7 +75,7 @@ static void send_from(size_t at, DAT_SEG_LENGTH n)
 	MUST(dat_ep_post_send(p.a.ep, 1, &t, cookie(at), DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* Sends back what comes, until the client goes. */
+/* Sends received data back, until the client disconnects. */
 static int serve(void)
 {
 	DAT_PSP_HANDLE psp;
@@ -177,7 +177,8 @@ static int transfers(void)
 	return 1;
 }
 
-/* The server is killed, or the way to it is cut: the shell that runs this does so once it says so.
+/* The server is killed, or the way to it is cut: by the shell script, once this program prints its
+ * line.
  */
 static int end_of_server(void)
 {

@@ -1,7 +1,7 @@
 /*
- * lane.c - two processes of a node, connected: what goes by the fast lane, what does not, and each
- * change between the two, with LAPI_FASTLANE on, off and random in either. The first process of
- * all starts a client and a server for each pair of settings; these meet by pipes.
+ * lane.c - two connected processes of a node: transfers by the fast lane, transfers by core, and
+ * each change between the two, with LAPI_FASTLANE on, off and random in either process. The first
+ * process of all starts a client and a server for each pair of settings; these meet by pipes.
  */
 #define _GNU_SOURCE
 #include "two.h"
@@ -151,7 +151,7 @@ static void late_receives(void)
 	meet();
 }
 
-/* Reads and atomics are core's: the connection goes to and fro. */
+/* Reads and atomics are done by core: the connection changes between lane and core. */
 static void round_of(DAT_UINT64 i)
 {
 	DAT_SEG_LENGTH n = length();

@@ -21,7 +21,7 @@ static DAT_RETURN create(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, DAT_V
 	                      DAT_VA_TYPE_VA, lmr, &local, remote, &size, address);
 }
 
-/* a writes to memory of that context; the status. */
+/* Endpoint a writes to memory of that context; returns the status. */
 static DAT_DTO_COMPLETION_STATUS write_to(DAT_VADDR address, DAT_RMR_CONTEXT context)
 {
 	DAT_LMR_TRIPLET local = pair_local(&p, 0, 8);
@@ -37,7 +37,7 @@ static DAT_DTO_COMPLETION_STATUS write_to(DAT_VADDR address, DAT_RMR_CONTEXT con
 	        .event_data.dto_completion_event_data.status;
 }
 
-/* One memory, mapped twice: what is written by the one region is seen by the other. */
+/* One memory, mapped twice: data written through one region is seen through the other. */
 static void shared(void)
 {
 	char cookie[DAT_LMR_COOKIE_SIZE] = "a name that both know";

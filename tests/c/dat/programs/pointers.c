@@ -94,7 +94,7 @@ static void *scratch(int i, const char *type)
 
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* ---- Those that are not ---- */
+/* ---- Arguments that are wrong ---- */
 
 enum { LOW, READ_ONLY, AT_END, ODD, NONE, KINDS };
 static const char *const kinds[] = {"not mapped", "read-only", "at the end of memory", "odd", "NULL"};
