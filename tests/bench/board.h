@@ -1,7 +1,7 @@
 /*
- * board.h - what every benchmark program shares: a page of memory common to its tasks, through
- * which they meet outside LAPI; the clock; pinning; the check of the machine's state; the rows that
- * the harness reads.
+ * board.h - shared by all benchmark programs: a page of memory common to its tasks, through which
+ * they meet outside LAPI; the clock; pinning; the check of the machine's state; the rows that the
+ * harness reads.
  *
  * The board is beside the library under test on purpose: agreeing on an iteration count or checking
  * the state of the machine must neither use nor disturb what is measured.
@@ -67,8 +67,9 @@ void pin_to_core(int index);
 /* How many cores the process may use. */
 int usable_cores(void);
 
-/* For tests whose tasks compute. At a real-time priority inherited from the caller they would let
- * nobody else run, the library's service thread included, until the harness ends the trial. */
+/* For tests whose tasks compute. At a real-time priority inherited from the caller they would keep
+ * all other threads from running, the library's service thread included, until the harness ends the
+ * trial. */
 void ordinary_priority(void);
 
 /* Between two polls of memory that another core writes: without it, speculated loads of the polled
@@ -102,8 +103,8 @@ double batches_median(const batches *s);
 long batches_preempted(const batches *s);
 
 /* Prints one result for the harness: test and op name it, size in bytes (0 if it has none). before
- * and after are what board_state said around it (0: not measured), preempted how often its thread
- * lost the core meanwhile. */
+ * and after are the results of board_state around it (0: not measured), preempted is how often its
+ * thread lost the core meanwhile. */
 void print_row(const char *test, const char *op, size_t size, double value, const char *unit,
                double before, double after, long preempted);
 

@@ -1,6 +1,6 @@
 /*
- * coll_ops.h - what coll_dat.c and coll_mpi.c measure: the same operations, sizes and rounds, so
- * that `make bench-coll` can compare them.
+ * coll_ops.h - the operations, sizes and rounds of coll_dat.c and coll_mpi.c, so that `make
+ * bench-coll` can compare them.
  */
 #ifndef BENCH_COLL_OPS_H
 #define BENCH_COLL_OPS_H
@@ -72,8 +72,8 @@ static inline int coll_ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How often an operation is done in a batch. Short ones, where each of two members has a processor,
- * so often that a tick of the clock does not matter. */
+/* The number of operations in a batch. Short ones are repeated, where each of two members has a
+ * processor, until a tick of the clock does not matter. */
 static inline int coll_rounds(const struct coll_row *row, int size)
 {
 	if (size == 2 && row->bytes <= 8)
@@ -81,8 +81,8 @@ static inline int coll_rounds(const struct coll_row *row, int size)
 	return row->rounds / (size > 2 ? size / 2 : 1) / COLL_BATCHES + 1;
 }
 
-/* Rounds before the first batch: memory is touched then, and who chooses among ways has chosen. Of
- * many members fewer, as some libraries take a tenth of a second for each there. */
+/* Rounds before the first batch: they touch memory, and libraries that choose among ways have
+ * chosen. Fewer with many members, as some libraries take a tenth of a second for each. */
 static inline int coll_warm_rounds(int rounds, int size)
 {
 	int least = size <= 4 ? COLL_WARM : COLL_WARM_MANY;
@@ -90,7 +90,7 @@ static inline int coll_warm_rounds(int rounds, int size)
 	return rounds < least ? least : rounds;
 }
 
-/* COLL_ROWS names the rows that are wanted, with spaces between them; else all are. */
+/* COLL_ROWS names the rows to run, with spaces between them; without it all run. */
 static inline int coll_is_wanted(const struct coll_row *row)
 {
 	const char *wanted = getenv("COLL_ROWS"), *at = wanted;

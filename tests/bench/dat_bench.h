@@ -1,5 +1,5 @@
-/* dat_bench.h - two processes of a node with an endpoint each, connected: what the tests of uDAPL
- * share. */
+/* dat_bench.h - two connected processes of a node with an endpoint each: shared by the tests of
+ * uDAPL. */
 #ifndef BENCH_DAT_H
 #define BENCH_DAT_H
 
@@ -30,7 +30,7 @@ typedef struct side {
 void dat_check(DAT_RETURN result, const char *call);
 #define DAT(call) dat_check((call), #call)
 
-/* Looks until an event is there. */
+/* Polls until an event is there. */
 void side_poll(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 /* Waits for an event of that number. */
 DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);

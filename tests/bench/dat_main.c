@@ -1,5 +1,5 @@
-/* dat_main.c - the benchmark program that uses uDAPL. Its two sides are started by lapirun, which
- * tells them who they are; LAPI they do not use. */
+/* dat_main.c - the benchmark program that uses uDAPL. lapirun starts its two sides and gives them
+ * their numbers; they do not use LAPI. */
 #include "dat_bench.h"
 
 #include <netinet/in.h>
@@ -136,7 +136,7 @@ static void register_memory(side *s)
 	DAT(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * half, s->pz,
 	                   DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &s->lmr, &s->local, &remote,
 	                   &length, &address));
-	/* the sides tell each other where they may write */
+	/* the sides exchange the addresses to which they may write */
 	s->b->task[s->id].begin = (uintptr_t)memory;
 	s->b->task[s->id].end = remote;
 }

@@ -1,4 +1,4 @@
-/* dat_wait.c - what waiting costs: processor time while nothing comes, the way of a wake-up, and
+/* dat_wait.c - the cost of waiting: processor time while nothing comes, the time of a wake-up, and
  * connections. */
 #define _GNU_SOURCE
 #include "dat_bench.h"
@@ -23,7 +23,7 @@ static double processor_ms(void)
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
-/* Of a connected process that waits a second for nothing. */
+/* The processor time of a connected process that waits a second for nothing. */
 void dat_idle(side *s)
 {
 	double used = processor_ms();

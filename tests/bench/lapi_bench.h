@@ -1,4 +1,4 @@
-/* lapi_bench.h - what the benchmark programs that use LAPI share: the task, its addresses, the
+/* lapi_bench.h - shared by the benchmark programs that use LAPI: the task, its addresses, the
  * measuring of rounds. */
 #ifndef LAPI_BENCH_H
 #define LAPI_BENCH_H
@@ -7,7 +7,7 @@
 
 #include "measure.h"
 
-/* A LAPI call that must succeed: what it returned otherwise ends the task, and with it the job. */
+/* A LAPI call that must succeed: an error ends the task, and with it the job. */
 #define CHECK(call) check((call), #call)
 void check(int code, const char *call);
 

@@ -1,4 +1,4 @@
-/* lapi_gfence.c - LAPI_Gfence among all tasks with nothing under way, and what a call costs that
+/* lapi_gfence.c - LAPI_Gfence among all tasks with nothing under way, and the cost of a call that
  * sends nothing. */
 #include "lapi_bench.h"
 

@@ -1,4 +1,5 @@
-/* lapi_main.c - the benchmark programs that use LAPI: picks the test, and what the tests share. */
+/* lapi_main.c - the benchmark programs that use LAPI: picks the test; functions that the tests
+ * share. */
 #include "lapi_bench.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* lapi_startup.c - what a job costs before it does anything: time from LAPI_Init to LAPI_Term,
- * memory of idle tasks. */
+/* lapi_startup.c - the cost of a job that does nothing: time from LAPI_Init to LAPI_Term, memory of
+ * idle tasks. */
 #define _GNU_SOURCE
 #include "lapi_bench.h"
 
@@ -73,7 +73,7 @@ void test_memory(board *b, const bench_options *o)
 	CHECK(LAPI_Gfence(t.handle));
 	usleep(300000); /* idle: what start-up needed only for a moment is over */
 	b->task[t.id].value = proportional_memory();
-	/* everybody reads before anybody leaves: the shares depend on how many there are */
+	/* all tasks read before any leaves: the shares depend on the number of tasks */
 	CHECK(LAPI_Gfence(t.handle));
 	if (t.id == 0) {
 		for (i = 0; i < t.num_tasks; i++)

@@ -14,7 +14,7 @@ typedef struct measurement {
 	 * numbers, and work in step. */
 	void (*rounds)(void *arg, uint64_t n);
 	/* Ends a stretch of rounds in which side 1 does none: side 1 waits in it for side 0, which
-	 * tells it. */
+	 * notifies it. */
 	void (*over)(void *arg);
 	/* Called while a side waits for the other between stretches; may be NULL. */
 	board_progress *progress;

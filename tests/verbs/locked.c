@@ -1,6 +1,6 @@
 /*
- * locked.c - uDAPL on an RDMA adapter where 64 KiB of memory may be locked (ulimit -l 64): what
- * fits can be registered, what does not is refused, and what is given back counts no more.
+ * locked.c - uDAPL on an RDMA adapter where 64 KiB of memory may be locked (ulimit -l 64): memory
+ * that fits can be registered, more is refused, and deregistered memory no longer counts.
  *
  * usage: locked -P ADAPTER
  */

@@ -1,5 +1,5 @@
 /*
- * perf.c - what `bench` compares with perftest's programs, between two tasks.
+ * perf.c - the measurements that `bench` compares with perftest's programs, between two tasks.
  *
  * usage: lapirun ... perf WHAT BYTES ROUNDS
  *
@@ -124,7 +124,7 @@ static int in_order(const void *a, const void *b)
 	return (d > 0) - (d < 0);
 }
 
-/* Ticks of a clock that costs little: where the kernel is asked for the time it may cost a round. */
+/* Ticks of a cheap clock: a call of the kernel for the time may cost as much as a round. */
 static double ticks(void)
 {
 #ifdef __x86_64__
@@ -134,7 +134,8 @@ static double ticks(void)
 #endif
 }
 
-/* Of a round. As perftest's t_typical, which others on the processor change little. */
+/* The median of a round. Like perftest's t_typical, it hardly depends on other programs on the
+ * processor. */
 static double median(void (*one)(int how, size_t bytes), int how, size_t bytes, int rounds)
 {
 	double *took = calloc((size_t)rounds, sizeof *took), begin = now(), first = ticks();

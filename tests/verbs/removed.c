@@ -1,6 +1,6 @@
 /*
- * removed.c - what the kernel reports to a process that has an adapter open while `rdma link delete`
- * takes it away, by libibverbs alone; with an address also of librdmacm.
+ * removed.c - the kernel's reports to a process that has an adapter open while `rdma link delete`
+ * removes it, by libibverbs alone; with an address also by librdmacm.
  *
  * usage: removed ADAPTER [ADDRESS]
  */

@@ -1,8 +1,8 @@
 /*
  * resume.c - messages both ways between two processes over RDMA adapters that fail meanwhile. When
- * a connection ends they make another, if need be on an adapter that is opened again, and go on
- * where each has got to: no message may be lost or come twice, each request completes once, and
- * both go on.
+ * a connection ends they make another, if need be on an adapter that is opened again, and continue
+ * after the last message received: no message may be lost or come twice, each request completes
+ * once, and both go on.
  *
  * usage: resume -P ADAPTER [-h SERVER] [-s SECONDS]
  *        resume -P ADAPTER -l      memory of 64 KiB at most may be locked: what fits can be
@@ -187,7 +187,7 @@ static void free_endpoint(void)
 	}
 }
 
-/* With another process than before both begin again. */
+/* With a peer that is another process than before, both begin again. */
 static void meet(void)
 {
 	if (own.knows != peer.life) {
@@ -198,7 +198,7 @@ static void meet(void)
 		peer.next = 0;
 }
 
-/* Both go on with the first message that the peer has not. */
+/* Both go on with the first message that the peer does not have. */
 static void resume(void)
 {
 	if (!peer.lost)
@@ -425,7 +425,7 @@ static void fork_some(void)
 
 /* ---- Both ---- */
 
-/* A connection from its begin to its end; everything that was posted completes. */
+/* A connection from begin to end; every posted request completes. */
 static void use_connection(uint64_t stop)
 {
 	uint64_t limit = now_ms() + HANG_MS, before = 0;

@@ -2,7 +2,8 @@
  * windows.c - memory windows, sends that invalidate, and solicited waits on RDMA adapters, between
  * two machines. The server has memory and opens parts of it; the client accesses them, also where
  * it may not: each of these attempts is on a connection of its own, which it breaks. Both do the
- * same steps; over the first connection they tell each other of contexts, and that a step is done.
+ * same steps; over the first connection they send each other contexts, and notes that a step is
+ * done.
  *
  * usage: windows -P ADAPTER [-h SERVER]
  */
@@ -239,7 +240,7 @@ static void windows_of_zone(side *s)
 		MUST(dat_rmr_free(rmr));
 }
 
-/* A window of one endpoint's, which the peer gives back with a send. */
+/* A window of one endpoint, which the peer invalidates with a send. */
 static void windows_of_endpoint(side *s)
 {
 	DAT_LMR_TRIPLET empty = pair_local(&p, 0, 4);

@@ -50,7 +50,7 @@ func planOf(o *options) plan {
 	return p
 }
 
-// group is what is measured in turn.
+// group is a set of measurements that are made in turn.
 type group struct {
 	name  string
 	sizes []int  // bytes; nil: the programs know, and nothing is measured again
@@ -131,7 +131,7 @@ func (c *campaign) run(ctx context.Context) error {
 	return nil
 }
 
-// measure lets everybody do a group's operation.
+// measure has all participants do a group's operation.
 func (c *campaign) measure(ctx context.Context, g *group, round int) {
 	turns := slices.Clone(g.turns)
 	if round%2 == 0 {
@@ -210,7 +210,8 @@ func (c *campaign) state(ctx context.Context) float64 {
 	return rows[0].Value
 }
 
-// complete is an error if something of ours has no results: peers may be missing, ours may not.
+// complete returns an error if one of our series has no results: peers may be missing, ours may
+// not.
 func (c *campaign) complete(chosen []comparison) error {
 	var missing []string
 	for label, n := range c.ours {

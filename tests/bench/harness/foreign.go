@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Programs that know nothing of this harness: a server and a client, which pair.sh starts on a core
-// each.
+// Programs that are not made for this harness: a server and a client, which pair.sh starts on a
+// core each.
 
 // pairScript is where the harness finds pair.sh: in the tree, from which make runs it.
 const pairScript = "tests/bench/pair.sh"

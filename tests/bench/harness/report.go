@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 )
 
-// compared is a row of the table: what the run says about a comparison.
+// compared is a row of the table: the run's result of a comparison.
 type compared struct {
 	comparison
 	ours   *Summary

@@ -8,7 +8,7 @@ import (
 )
 
 // comparison is one row of the table of make bench-peers or make bench-udp: an operation of ours,
-// its size, and what stands beside it.
+// its size, and the results that it is compared with.
 type comparison struct {
 	name string // as ROWS names it
 	what string
@@ -21,7 +21,7 @@ type comparison struct {
 	// as names the setting under which ours is measured, a participant beside "lapi"; "": the
 	// usual one.
 	as string
-	// beside names what ours stands beside instead of the best peer: a raw limit, or "lapi",
+	// beside names what ours is compared with instead of the best peer: a raw limit, or "lapi",
 	// ours in the usual setting; "": the peers.
 	beside string
 }
@@ -235,7 +235,7 @@ func sweep(op string) []int {
 	return sizes
 }
 
-// operation is what a group of a comparison measures.
+// operation is the operation that a group of a comparison measures.
 type operation struct {
 	op    string
 	ours  []string // operations of ours that stand beside op

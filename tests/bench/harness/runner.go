@@ -111,7 +111,7 @@ func (pr program) realtime(o *options) bool {
 	return o.realtime && !pr.ordinary && pr.tasks <= runtime.NumCPU()
 }
 
-// output is what a program has written.
+// output is the output of a program.
 type output struct{ printed, errors string }
 
 // execute runs a program to its end and returns what it wrote and the processor time that it and
@@ -193,7 +193,7 @@ func accounted(board string) time.Duration {
 	return time.Duration(binary.NativeEndian.Uint64(content))
 }
 
-// cleanEnvironment is ours without what would change the measured libraries' behaviour.
+// cleanEnvironment is ours without variables that would change the measured libraries' behaviour.
 func cleanEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool {
 		for _, prefix := range []string{"MP_", "LAPI_", "UCX_", "OMPI_", "PMIX_", "MPIR_", "MPICH_",

@@ -9,7 +9,7 @@ import (
 // state.
 const defaultStateLimit = 110
 
-// Summary is what the rounds say about one Key.
+// Summary is the result of the rounds for one Key.
 type Summary struct {
 	Key
 	Unit      string

@@ -43,7 +43,7 @@ void rig_async_forget(struct ibv_context *c, enum rig_element element, uint32_t 
 	                &gone);
 }
 
-/* The program's object that an event is about; 0: it is destroyed. */
+/* The program's object of an event; 0: it is destroyed. */
 static int fill(const struct rig_async *from, struct ibv_async_event *e)
 {
 	struct rig_world *w = rig_mapped();

@@ -9,7 +9,7 @@
 
 enum { LAST = 8, SEGMENTS = RIG_MAX_SGE + 2 };
 
-/* Whether a process has all of that memory, by a byte of each page. */
+/* Whether all of that memory is mapped in a process: tests a byte of each page. */
 static int accessible(uint32_t process, const struct rig_memory *m)
 {
 	char byte;
@@ -28,8 +28,8 @@ static int accessible(uint32_t process, const struct rig_memory *m)
 }
 
 /*
- * The last bytes of longer data go by a step of their own, so that who waits for these by looking
- * at memory has the others: adapters write in the order of addresses, one copy need not.
+ * The last bytes of longer data are copied in a step of their own, so that a program that polls
+ * these in memory has the others: adapters write in the order of addresses, a single copy need not.
  */
 static int split(const struct rig_memory *m, struct iovec *to)
 {

@@ -1,5 +1,5 @@
 /*
- * cost.c - what the rig itself costs: ibv_post_send and ibv_poll_cq alone, between two processes,
+ * cost.c - the cost of the rig itself: ibv_post_send and ibv_poll_cq alone, between two processes,
  * in nanoseconds, the medians of rounds. The other process sleeps, so that no processor is shared.
  *
  * usage: cost      under `with`

@@ -1,4 +1,4 @@
-/* deliver.c - what a request does at its responder, whose checks are made here. */
+/* deliver.c - the part of a request at its responder, with the responder's checks. */
 #include "world.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* device.c - the adapters that there are, and what they say of themselves. */
+/* device.c - the adapters, and their attributes. */
 #include "world.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* memory.h - keys: memory regions and windows, who may access what. */
+/* memory.h - keys: memory regions and windows, and the right to access them. */
 #ifndef RIG_MEMORY_H
 #define RIG_MEMORY_H
 
@@ -10,7 +10,7 @@ enum rig_key_type { RIG_K_REGION = 1, RIG_K_WINDOW1, RIG_K_WINDOW2 };
 
 /*
  * value is what programs have: the index, and 8 bits that change. `lock` is held while a peer's
- * request accesses the memory, so that who deregisters waits for it.
+ * request accesses the memory, so that a thread that deregisters it waits.
  */
 struct rig_key {
 	struct rig_slot slot;

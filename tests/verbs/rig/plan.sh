@@ -27,7 +27,7 @@ plan() {
 	done
 }
 
-# follow: does what plan has written. An event of an object that is not there is none.
+# follow: executes the lines of plan. Events of objects that do not exist are skipped.
 follow() {
 	local pause words
 	while read -r pause words; do

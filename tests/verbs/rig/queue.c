@@ -192,7 +192,7 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 	return p->ex.wr_start ? &p->ex : NULL;
 }
 
-/* The locks make sure that nobody delivers to it, or carries out its requests, any more. */
+/* The locks make sure that no process still delivers to it, or carries out its requests. */
 void rig_qp_free(struct rig_qp *q)
 {
 	rig_lock(&q->send_lock);

@@ -1,5 +1,5 @@
 /*
- * raise.c - asynchronous events that a test asks for, with what they mean on an adapter:
+ * raise.c - asynchronous events that a test asks for, with their effects on an adapter:
  *
  *	event DEVICE NAME [WHICH]
  *

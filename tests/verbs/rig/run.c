@@ -1,7 +1,7 @@
 /*
- * run.c - carries out requests, in their order. The poster's call does it; what has to wait for its
- * responder is carried out by the responder's call that ends the wait (a receive, a state), or by
- * the agent of the queue pair's process when its time is over.
+ * run.c - carries out requests, in their order. The poster's call does it; a request that has to
+ * wait for its responder is carried out by the responder's call that ends the wait (a receive, a
+ * state), or by the agent of the queue pair's process when its time is over.
  */
 #include "world.h"
 
@@ -18,7 +18,7 @@ static struct rig_qp *responder_of(const struct rig_qp *q)
 	return to;
 }
 
-/* Whether what comes from q is for it: its receive_lock is held. */
+/* Whether it is the responder for requests of q: its receive_lock is held. */
 static int connected(const struct rig_qp *to, const struct rig_qp *q)
 {
 	return to->qpn == q->attr.dest_qp_num && to->type == IBV_QPT_RC &&
@@ -191,7 +191,7 @@ void rig_run_senders(struct rig_qp *responder)
 {
 	struct rig_qp *q = rig_qp_find(responder->attr.dest_qp_num);
 
-	/* Whether it waits is known under its lock: it may just have found that it has to. */
+	/* Whether it waits is known only under its lock: it may just have begun to wait. */
 	if (q && !rig_dead(q->slot.process) && q->attr.dest_qp_num == responder->qpn)
 		rig_run(q);
 }

@@ -80,7 +80,7 @@ static uint64_t started(pid_t pid)
 	return ticks;
 }
 
-/* One slot after the other, so that a number is not soon another's. */
+/* Takes the slots in turn, so that a number is not reused soon. */
 void *rig_take(enum rig_table table, void *first, size_t size, uint32_t count)
 {
 	uint32_t *cursor = &world->cursors[table];
@@ -118,7 +118,7 @@ static int world_file(int flags)
 	return open(name, flags | O_RDWR | O_CLOEXEC, 0600);
 }
 
-/* Pages that nobody had yet first, so that what dead processes still write to harms nobody. */
+/* Takes pages that were never used first, so that late writes of dead processes do no harm. */
 uint64_t rig_alloc(size_t n)
 {
 	uint32_t pages = (uint32_t)((n + RIG_PAGE - 1) / RIG_PAGE), run = 0;
@@ -220,7 +220,7 @@ static int map(void)
 	return err;
 }
 
-/* Processes that died when nobody was left to see it. */
+/* Processes that died when no other process was left to notice. */
 static void bury(void)
 {
 	for (uint32_t i = 1; i < RIG_PROCESSES; i++) {

@@ -1,13 +1,13 @@
 /*
- * world.h - the memory that all processes of a rig map, and what lies in it; processes, their
- * deaths, and events from one to another.
+ * world.h - the memory that all processes of a rig map, and its contents; processes, their deaths,
+ * and events from one to another.
  *
  * The folder that RIG names holds the file `world`, mapped by each process, and a FIFO for each
  * descriptor that a program waits at. The first process lays the world out, by RIG_DEVICES.
  *
  * Locks. All that are in the world are robust: the next to lock one of a process that died takes it
- * over. So whatever is written under a lock is written such that it may stop at any point: first
- * the entry, then the index that makes it count. The order, outermost first:
+ * over. So code under a lock writes such that it may stop at any point: first the entry, then the
+ * index that makes it count. The order, outermost first:
  *
  *	a queue pair's send_lock, a queue pair's receive_lock (of the responder), then one of
  *	a key's, an SRQ's, a CQ's, a device's (atomics); rig_world()->lock is never taken within
@@ -138,7 +138,7 @@ void rig_fifo_filter(enum rig_table, uint32_t index, uint32_t generation, size_t
                      int (*keep)(const void *record, const void *what), const void *what);
 
 /*
- * agent.c: one thread in each process, asleep but for what has a time, and for deaths.
+ * agent.c: one thread in each process, which wakes for deadlines and for deaths.
  */
 int rig_agent_start(uint32_t self);
 void rig_agent_wake(uint32_t process); /* it looks at all of its process */

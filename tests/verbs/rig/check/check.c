@@ -1,5 +1,5 @@
 /*
- * check.c - the promises of the rig, each tried. Runs under `with`, on rig1 and rig2.
+ * check.c - tests of the rig's promises. Runs under `with`, on rig1 and rig2.
  *
  * usage: check [NAME...]
  */
@@ -13,7 +13,7 @@ static int wanted(const char *name, int n, char **names)
 	return n == 0;
 }
 
-/* In a process of its own, which a deadlock does not outlive. */
+/* Each runs in a process of its own, so that a deadlock ends with it. */
 static int passes(const struct check *c)
 {
 	int status;

@@ -1,6 +1,6 @@
 /*
- * check.h - what the checks of the rig share: ends of connections, requests by one line, and a
- * frame that runs each check in a process of its own.
+ * check.h - shared by the checks of the rig: ends of connections, requests by one line, and a frame
+ * that runs each check in a process of its own.
  */
 #ifndef RIG_CHECK_H
 #define RIG_CHECK_H
@@ -44,7 +44,7 @@ struct end {
 	union ibv_gid gid;
 };
 
-/* How ends differ from the usual ones. */
+/* Options of ends that differ from the usual ones. */
 struct kind {
 	int datagrams, shared, entries /* of completion queues */, unsignaled;
 	unsigned access; /* of the queue pair; 0: ALL but binding; else that */
@@ -57,7 +57,7 @@ void end_close(struct end *);
 int to_init(struct end *, const struct kind *);
 int to_rtr(struct end *, uint32_t qpn, const union ibv_gid *, const struct kind *);
 int to_rts(struct end *, const struct kind *);
-/* Both, of this process, connected. */
+/* Opens and connects both ends in this process. */
 void pair_open(struct end *, struct end *, const struct kind *);
 
 struct ibv_sge at(struct end *, uint32_t offset, uint32_t n);

@@ -1,4 +1,4 @@
-/* data.c - what requests move, and what their completions say. */
+/* data.c - the data that requests move, and their completions. */
 #include "check.h"
 
 static const struct kind usual;

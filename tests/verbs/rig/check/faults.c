@@ -1,4 +1,4 @@
-/* faults.c - what tests have the rig do, and processes that are killed. */
+/* faults.c - faults that tests ask the rig for, and processes that are killed. */
 #include "check.h"
 
 #include <sys/mman.h>

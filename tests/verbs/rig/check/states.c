@@ -1,4 +1,4 @@
-/* states.c - the states of a queue pair, and what posting refuses. */
+/* states.c - the states of a queue pair, and requests that posting refuses. */
 #include "check.h"
 
 static const struct kind usual;
@@ -16,7 +16,7 @@ static int set(struct end *e, enum ibv_qp_state state, int mask)
 	return ibv_modify_qp(e->qp, &a, mask | IBV_QP_STATE);
 }
 
-/* Each attribute that a step needs is missed if it is not there, and no other is taken. */
+/* A step fails without an attribute that it needs, and with any other attribute. */
 static void step(struct end *e, enum ibv_qp_state to, int needs, int stranger)
 {
 	for (int bit = 1; bit < 1 << 21; bit <<= 1)

@@ -6,7 +6,7 @@
 
 static const struct kind usual;
 
-/* The pair after something bad: both ends have failed, and what is posted then is flushed. */
+/* The pair after an error: both ends have failed, and later requests are flushed. */
 static void over(struct end *a, struct end *b, enum ibv_wc_status status)
 {
 	struct ibv_wc wc = completion(a->sends);
@@ -196,7 +196,7 @@ static void no_responder(void)
 	end_close(&b);
 }
 
-/* A failure completes whatever is posted, signaled or not, in its order. */
+/* A failure completes all posted requests, signaled or not, in order. */
 static void failures_complete(void)
 {
 	struct kind quiet = {.unsignaled = 1};

@@ -1,6 +1,6 @@
-// Scale is one task with many peers over an adapter of the rig: what it costs in memory when they
-// have connected, when all have sent as far ahead as they may, and when little comes again. Its
-// process is the task; another holds the peers. With more than 16 KiB a peer beyond the pool of
+// Scale is one task with many peers over an adapter of the rig. It measures the task's memory when
+// they have connected, when all have sent as far ahead as they may, and when little comes again.
+// Its process is the task; another holds the peers. With more than 16 KiB a peer beyond the pool of
 // packets, or 64 MiB in all, it fails.
 //
 // usage: scale PEERS    in tests/verbs/rig/with
@@ -85,8 +85,8 @@ func until(what string, links []*verbs.Link, done func() bool) error {
 	return nil
 }
 
-// crowd is peers 1 to n. It answers each line of its owner: first the address, which connects all;
-// then how many messages how many of the peers are to send at once.
+// crowd is peers 1 to n. It answers each line of its owner: first the address, to which all
+// connect; then the number of messages, and of the peers that are to send them at once.
 func crowd(n int, in *bufio.Reader) error {
 	links := make([]*verbs.Link, n)
 	answered := make([]int, n)
@@ -213,7 +213,8 @@ func task(n int) error {
 	fmt.Fprintln(in, base64.StdEncoding.EncodeToString(l.Address().Bytes))
 	alone, _ := resident()
 
-	// round has some peers send k messages each at once, while this task looks at nothing for wait.
+	// round has some peers send k messages each at once, while this task does not poll for
+	// wait.
 	round := func(what string, k, of int, wait time.Duration) error {
 		fmt.Fprintln(in, k, of)
 		time.Sleep(wait)
