@@ -8,8 +8,8 @@ import (
 	core "lapi/core/job"
 )
 
-// TestByHand: two tasks started by hand talk to each other at every level, if they agree, and only
-// at none or without a key do they complain.
+// TestByHand: two tasks started by hand communicate at every level on which they agree; they print
+// a warning only at level none or without a key.
 func TestByHand(t *testing.T) {
 	key := core.KeyFileVariable + "=" + keyFile(t, []byte("sixteen bytes or more"))
 	for _, c := range []struct {

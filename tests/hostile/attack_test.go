@@ -19,10 +19,10 @@ const attackTime = time.Second
 const fewest = 200
 
 // attack sends for a while and lets the job end. The job checks its own memory. A task must have
-// counted what was sent to it, as ghosts or, if it is genuine, as duplicates, but for what the
-// kernel had no room for. In a job of two their sockets are connected: of an address that is not
-// the other task's the kernel lets nothing through. With more tasks it lets everything through, and
-// the library is alone.
+// counted the packets sent to it, as ghosts or, if they are genuine, as duplicates, except for
+// those that the kernel dropped for lack of room. In a job of two the sockets are connected: the
+// kernel passes no packet from an address other than the peer's. With more tasks it passes all
+// packets, and only the library checks them.
 func attack(t *testing.T, a *Attacker, tasks, perSecond int, send func(j *job, r *rand.Rand),
 	env ...string) {
 	t.Helper()
@@ -70,7 +70,7 @@ func forger(t *testing.T) *Attacker {
 
 var kinds = []wire.Kind{wire.KindHello, wire.KindData, wire.KindAck, wire.KindBye}
 
-// levels are the values of LAPI_AUTH that promise anything against attackers.
+// levels are the values of LAPI_AUTH that protect against attackers.
 var levels = []string{"LAPI_AUTH=cookie", "LAPI_AUTH=mac"}
 
 // TestStrangersPort: random and forged packets from an address that is no task's.
@@ -149,7 +149,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// replay attacks a job with what it has sent itself, as change has made it.
+// replay attacks a job with the job's own packets, modified by change.
 func replay(t *testing.T, a *Attacker, tasks int, change func(r *rand.Rand, d *Datagram),
 	level string) {
 	t.Helper()

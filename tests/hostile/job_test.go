@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// patience is how long anything may take that needs no time.
+// patience bounds waits that should end at once.
 const patience = 2 * time.Minute
 
 // job is a job under lapirun, of two tasks if nothing else is said, that runs traffic.c.
@@ -49,7 +49,7 @@ func newJob(t testing.TB, tasks int) *job {
 		ports: make([]uint16, tasks)}
 }
 
-// start is startTasks with two.
+// start calls startTasks with two tasks.
 func start(t testing.TB, mode string, d time.Duration, env ...string) *job {
 	t.Helper()
 	return startTasks(t, 2, mode, d, env...)
@@ -114,8 +114,8 @@ func freePort(t testing.TB) uint16 {
 	return c.LocalAddr().(*net.UDPAddr).AddrPort().Port()
 }
 
-// freeze stops all processes of the job, so that it does not end while they are looked at; they go
-// on when the function that it returns is called, or the test ends.
+// freeze stops all processes of the job, so that it does not end while the test reads them; they go
+// on when the returned function is called, or the test ends.
 func (j *job) freeze() (thaw func()) {
 	all := slices.Clone(j.tasks)
 	if j.launch != 0 {
@@ -219,8 +219,7 @@ func (j *job) await(text string) {
 	}
 }
 
-// finish waits for the end of the job, which must be a good one, without a word more than it has to
-// say.
+// finish waits for the end of the job, which must succeed and print only its own lines.
 func (j *job) finish() {
 	j.t.Helper()
 	for _, err := range j.wait() {
@@ -263,7 +262,7 @@ func (j *job) rate() (rate float64) {
 	return 0
 }
 
-// find looks for the tasks' processes and UDP ports, as anybody may who can read /proc.
+// find looks for the tasks' processes and UDP ports in /proc, as any user may.
 func (j *job) find() {
 	j.t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")
@@ -327,7 +326,7 @@ func portOf(pid int) uint16 {
 	return 0
 }
 
-// linksOf is what the descriptors of a process lead to, given its folder in /proc.
+// linksOf are the targets of a process's descriptors, given its folder in /proc.
 func linksOf(dir string) (links []string) {
 	names, _ := filepath.Glob(dir + "/fd/*")
 	for _, name := range names {

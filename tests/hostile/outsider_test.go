@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tried says what an attempt came to.
+// tried prints the result of an attempt.
 func tried(what string, reached bool) {
 	if reached {
 		fmt.Println("reached:", what)
@@ -155,9 +155,9 @@ func tryFiles() {
 	}
 }
 
-// TestOutsider: a process of another user gets at no task's memory, segment, socket or trace, be
-// the job launched or started by hand, and the job does not notice. A peer of another user's job is
-// such a process. Another job on the node, here one socket, changes nothing.
+// TestOutsider: a process of another user cannot access any task's memory, segment, socket or
+// trace, whether the job was launched or started by hand, and the job is undisturbed. A task of
+// another user's job is such a process. Another job on the node, here one socket, changes nothing.
 func TestOutsider(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("becoming another user needs root")
@@ -223,7 +223,7 @@ func anotherJob(t *testing.T) {
 	}()
 }
 
-// copyOfThis is this program where another user may run it.
+// copyOfThis copies this program to a place where another user may run it.
 func copyOfThis(t *testing.T) string {
 	t.Helper()
 	dir := open(t, t.TempDir())

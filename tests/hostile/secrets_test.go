@@ -56,7 +56,7 @@ func mappings(t *testing.T, pid int) (all []mapping) {
 	return all
 }
 
-// read is the contents of a mapping; what cannot be read any more is left out.
+// read is the contents of a mapping, without pages that can no longer be read.
 func (m mapping) read(t *testing.T, pid int) []byte {
 	t.Helper()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
@@ -94,7 +94,7 @@ func keyIn(t *testing.T, pid int) (key []byte) {
 	return key
 }
 
-// parts are what a search looks for: any quarter of the key, as it is or as text.
+// parts are the byte strings that a search looks for: any quarter of the key, as it is or as text.
 func parts(key []byte) (all [][]byte) {
 	for i := 0; i < len(key); i += 16 {
 		q := key[i : i+16]
@@ -147,7 +147,7 @@ func searchMemory(t *testing.T, who string, pid int, key []byte) {
 	t.Logf("%s: %d MiB searched", who, searched>>20)
 }
 
-// searchProc looks for it where everybody, or every process of the user, may look.
+// searchProc looks for the key where every user, or every process of the user, may read.
 func searchProc(t *testing.T, who string, pid int, key []byte) {
 	t.Helper()
 	for _, name := range []string{"environ", "cmdline", "comm", "maps"} {
@@ -200,7 +200,7 @@ func TestSecretsOfLaunchedJob(t *testing.T) {
 	}
 }
 
-// TestForgottenKey: when all tasks share memory nobody needs the key, and no task keeps it.
+// TestForgottenKey: when all tasks share memory the key is not needed, and no task keeps it.
 func TestForgottenKey(t *testing.T) {
 	k := start(t, "check", time.Second, "LAPI_USE_SHM=only")
 	thaw := k.freeze()

@@ -1,7 +1,7 @@
-# Cases of programs started by launchers: what they are to end with and to say. Sourced by
-# tests/launch/run. Prints a line a case; tally prints "launch: N passed, N failed, N skipped".
-# Logs are in $BUILD/launch/logs. LIMIT: seconds that a case may take, against hangs.
-# shellcheck shell=bash
+# Cases of programs started by launchers: their expected status and output. Sourced by
+# tests/launch/run. Prints a line a case; tally prints "launch: N passed, N failed, N skipped". Logs
+# are in $BUILD/launch/logs. LIMIT: seconds that a case may take, against hangs. shellcheck
+# shell=bash
 
 BUILD=${BUILD:-build}
 LOGS=$BUILD/launch/logs
@@ -9,7 +9,7 @@ LIMIT=${LIMIT:-120}
 mkdir -p "$LOGS"
 passed=0 failed=0 skipped=0
 
-# Nobody but the launcher shall say who the tasks are.
+# Only the launcher may give the tasks their numbers.
 for variable in $(compgen -e | grep -E '^(MP_|LAPI_|PMI|SLURM_)'); do unset "$variable"; done
 
 say() { printf '%-7s %s\n' "$1" "$2"; }
@@ -61,7 +61,7 @@ joined() {
 	cat "$LOGS/meanwhile"
 }
 
-# tally: what all cases have come to
+# tally: prints the result of all cases
 tally() {
 	echo "launch: $passed passed, $failed failed, $skipped skipped"
 	[ $failed = 0 ]

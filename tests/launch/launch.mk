@@ -1,4 +1,4 @@
-# Programs started by launchers of the field (docs/launchers.md). Included by the top Makefile.
+# Programs started by the usual launchers (docs/launchers.md). Included by the top Makefile.
 #
 #   make launch-test       samples, conformance programs and ends of jobs under mpiexec.hydra, mpirun and
 #                          srun, on this host and on several nodes that are namespaces

@@ -57,7 +57,7 @@ sample() {
 		"$(hosts "$nodes" "$tasks")" -- "$@" "$BUILD/samples/$program"
 }
 
-# Tasks of a node share memory, and talk to others by UDP.
+# Tasks of a node share memory, and reach others by UDP.
 programs_over_nodes() {
 	on 2 2 put
 	on 2 2 amsend LAPI_UDP_LOSS=1:7
@@ -78,9 +78,9 @@ further_programs_over_nodes() {
 }
 
 # Each task in turn has its node's hub, and is killed. $lenient is the command that lets the others
-# live. Hydra throws away what a task has said when another was
-# killed by a signal, and writes to a proxy that has ended: so there a shell outlives each task until
-# all are over. Its status is of no interest: sometimes its own processes fail then.
+# live. Hydra drops a task's output when another was killed by a signal, and writes to a proxy that
+# has ended: so there a shell outlives each task until all are over. Hydra's status is ignored:
+# sometimes its own processes fail then.
 successors_over_nodes() {
 	local remote=$lenient hosts over=$LOGS/over
 	case $launcher in
@@ -95,7 +95,7 @@ successors_over_nodes() {
 	esac
 }
 
-# Many tasks: of the one launcher that starts them fast.
+# Many tasks: only with the launcher that starts them fast.
 many_over_nodes() {
 	local LIMIT=900
 	over 8 1 0 1 '^pairs: 128 tasks' "$(hosts 8 16)" -- "$pairs"
@@ -177,7 +177,7 @@ cases_over_nodes() {
 	if [ -n "${FULL-}" ] && wanted "more-${kind:-$part}"; then more_programs_over_nodes; fi
 }
 
-# one_host_in_slurm: what Slurm does not need several nodes for
+# one_host_in_slurm: cases of Slurm that do not need several nodes
 one_host_in_slurm() {
 	over 1 1 0 4 '^end of LBl$' n0:4 -- "$ends" LBl
 	over 1 1 0 4 '^end of LlLl$' n0:4 -- LAPI_USE_SHM=no "$ends" LlLl
@@ -186,9 +186,9 @@ one_host_in_slurm() {
 		sh -c "[ \$SLURM_PROCID != 1 ] || exit 0; exec $ends L"
 }
 
-# daemons_of_slurm: a node has one for all jobs, without which a job goes on, and one for each step,
-# whose tasks end with it, and with them all others, also where both are killed at once. srun waits
-# for that step nevertheless, until it is interrupted.
+# daemons_of_slurm: a node has one daemon for all jobs, without which a job goes on, and one for
+# each step, whose tasks end with it, and with them all other tasks, also if both daemons are killed
+# at once. srun waits for that step nevertheless, until it is interrupted.
 daemons_of_slurm() {
 	local waits='task [0-3] waits'
 	steady_over 1 kill-slurmd
@@ -259,7 +259,7 @@ delegated_to_srun() {
 	expect 'lapirun by srun, exit 21' '21|137' 0 '^end of' "${node[@]}" -nodes 2 -procs 4 "$ends" LlX
 }
 
-# Munge seals the job key. Its daemon is the same one for all nodes, but where its socket is hidden.
+# Munge seals the job key. One daemon serves all nodes, except where its socket is hidden.
 sealed_keys() {
 	local job="$remote n0:2,n1:2" sealed=(tests/launch/nodes 2 1 with-munge)
 	if ! timeout 60 "${sealed[@]}" munge -n > "$LOGS/munge.log" 2>&1; then

@@ -1,6 +1,6 @@
 /*
- * pairs.c - each task puts a word to every task and looks that all words have come. The last line,
- * of task 0: what it took. usage: pairs
+ * pairs.c - each task puts a word to every task and checks that all words have come. The last line,
+ * of task 0: the time it took. usage: pairs
  */
 #include <lapi.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A word that says who has sent it to whom. */
+/* A word that encodes its sender and its target. */
 static long word(int from, int to)
 {
 	return (long)from << 32 | (to + 1);

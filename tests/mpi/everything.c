@@ -1,7 +1,7 @@
 /*
- * everything.c - an MPI program that uses much of what an MPI asks of its transport: messages of all
- * lengths each way, collectives, one-sided operations on memory of the program, in several threads.
- * Rank 0 prints "passed".
+ * everything.c - an MPI program that uses most functions of its transport: messages of all lengths
+ * each way, collectives, one-sided operations on memory of the program, in several threads. Rank 0
+ * prints "passed".
  *
  * usage: everything [die|die-MEANS|plain|wait|loop]    die: the last rank kills itself in the middle, while
  * the others send to it, put, get or add, as MEANS says: send, put, get, add; plain:

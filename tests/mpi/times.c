@@ -1,6 +1,6 @@
 /*
- * times.c - what MPI's calls take, in microseconds: a line a row, name and time, the best of some
- * tries. Rank 0 prints.
+ * times.c - the times of MPI's calls, in microseconds: a line a row, name and time, the best of
+ * some tries. Rank 0 prints.
  *
  * usage: times node|net|allreduce|start    node: between two ranks of a node, one-sided too;
  * net: between two hosts, with the bandwidth in MB/s; start: nothing but MPI_Init and a barrier, and

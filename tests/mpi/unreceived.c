@@ -1,6 +1,6 @@
 /*
- * unreceived.c - rank 0 sends messages to the others that nobody receives, and all end. MPI does not say
- * that it works; over Open MPI's own components it does. Rank 0 prints "passed".
+ * unreceived.c - rank 0 sends messages to the others that no rank receives, and all end. MPI does
+ * not promise that this works; over Open MPI's own components it does. Rank 0 prints "passed".
  */
 #include <mpi.h>
 #include <stdio.h>

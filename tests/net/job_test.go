@@ -17,7 +17,7 @@ import (
 	"lapi/tests/net/world"
 )
 
-// hang is only against hangs.
+// hang is a limit against hangs only.
 const hang = 5 * time.Minute
 
 // job is a run of lapirun. Its output is kept, and shown if the test fails.
@@ -84,7 +84,7 @@ func steady(t *testing.T, w *world.World, tasks []int, environ ...string) *job {
 	return j
 }
 
-// goesOn waits until each driver of a job of steady has said several times more how far it is: so
+// goesOn waits until each driver of a job of steady has reported its round several more times: so
 // it makes progress now, however long that takes on a busy machine. The first of these lines may be
 // older.
 func (j *job) goesOn(drivers int) {
@@ -116,13 +116,13 @@ func (j *job) wait() string {
 	return j.out()
 }
 
-// waitFor waits until the job has said something.
+// waitFor waits until the job has printed something.
 func (j *job) waitFor(text string) {
 	j.t.Helper()
 	j.waitUntil(func(out string) bool { return strings.Contains(out, text) }, strconv.Quote(text))
 }
 
-// waitUntil waits until what the job has said is enough.
+// waitUntil waits until the job's output is enough.
 func (j *job) waitUntil(enough func(out string) bool, what string) {
 	j.t.Helper()
 	for limit := time.Now().Add(hang); !enough(j.out()); time.Sleep(5 * time.Millisecond) {

@@ -57,7 +57,8 @@ func counted(t *testing.T) {
 	})
 }
 
-// probe says what keeps this machine from making a network. Whatever fails later is a failure.
+// probe returns the reason why this machine cannot make a network. Any later error is a failure of
+// the test.
 func probe() error {
 	w, err := world.Build(world.Shape{Nodes: 1, Links: 1})
 	if err == nil {

@@ -8,9 +8,9 @@ import (
 	"lapi/tests/net/world"
 )
 
-// A router's link gets narrower than the nodes' while a job runs. Towards it the router says so,
-// unless that is kept from the origin; the other way what is too long just vanishes. Everything
-// arrives, and neither a node nor a router cuts a packet.
+// A router's link gets narrower than the nodes' while a job runs. Towards it the router reports
+// packets that are too long, unless its reports are kept from the origin; the other way such
+// packets just vanish. Everything arrives, and neither a node nor a router cuts a packet.
 func TestNarrowRouter(t *testing.T) {
 	for _, ipv6 := range []bool{false, true} {
 		for _, told := range []bool{true, false} {

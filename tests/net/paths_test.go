@@ -82,8 +82,8 @@ func TestStriping(t *testing.T) {
 	}
 }
 
-// What MP_EUIDEVICE and MP_INSTANCES make of the networks that the nodes have in common, as tasks
-// see it.
+// The effect of MP_EUIDEVICE and MP_INSTANCES on the networks that the nodes have in common, as
+// tasks see it.
 func TestAddresses(t *testing.T) {
 	w := newWorld(t, world.Shape{Nodes: 2, Links: 2})
 	const one, other = "@1:10.77.0.%,eth0", "@1:10.77.1.%,eth1"

@@ -1,5 +1,5 @@
-/* addresses.c - of several operations that are under way at once one names an address that is not
- * there, here or at the target: that one ends with an error, the others are complete. */
+/* addresses.c - several operations are under way at once, and one names an unmapped address, here
+ * or at the target: it ends with an error, the others complete. */
 #include "link_test.h"
 
 enum { MOST = 1 << 20, EACH = 6, BAD = 2, NOWHERE = 4096, TAG = 7 };
@@ -20,7 +20,7 @@ static void done(lapi_link_t *link, lapi_link_endpoint_t *ep, void *at, lapi_lin
 	ended++;
 }
 
-/* Of peers' operations too. */
+/* The error callback, also called for errors of peers' operations. */
 static void error(lapi_link_t *link, lapi_link_endpoint_t *ep, int status, const char *text,
                   void *context)
 {
@@ -88,7 +88,7 @@ static void with_callbacks(what kind, uint32_t to, int here, size_t n)
 		                                  : 99));
 }
 
-/* A flush reports it, once; what is without fault is complete then. */
+/* A flush reports the error, once; the valid operations are complete then. */
 static void without(what kind, uint32_t to, int here, size_t n)
 {
 	uint64_t *word = (uint64_t *)(void *)memory;

@@ -1,4 +1,5 @@
-/* bench.c - what operations of lapi_link.h cost between two tasks, in microseconds: `make bench-link`. */
+/* bench.c - the times of lapi_link.h's operations between two tasks, in microseconds: `make
+ * bench-link`. */
 #include "link_test.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
 /* beside.c - a program that uses LAPI, and a link in the same process: both move data in turn, and
- * the program's handle is what it is without a link. */
+ * the program's handle works as without a link. */
 #include <lapi.h>
 
 #include "link_test.h"

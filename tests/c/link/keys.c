@@ -1,6 +1,6 @@
 /*
- * keys.c - over adapters: puts and gets with the handle of a region ask the target for nothing, so it
- * sends no packet for them. run.sh reads what the library counts (MP_INFOLEVEL=3).
+ * keys.c - over adapters: puts and gets with the handle of a region send no request to the target,
+ * so it sends no packet for them. run.sh reads the library's counts (MP_INFOLEVEL=3).
  *
  * usage: keys with | without | stale
  */

@@ -1,4 +1,4 @@
-/* link_test.h - what the programs share. */
+/* link_test.h - shared by the programs. */
 #ifndef LINK_TEST_H
 #define LINK_TEST_H
 

@@ -33,7 +33,7 @@ static char value(uint32_t from, size_t i, size_t n)
 	return (char)(from * 31 + i * 7 + n);
 }
 
-/* Each task writes to the next, which looks, and reads from the one behind that. */
+/* Each task writes to the next one, which checks that, and reads from the one after that. */
 static void move(size_t n, int callback)
 {
 	uint32_t next = (attr.task + 1) % attr.tasks, before = (attr.task + attr.tasks - 1) % attr.tasks;
@@ -71,7 +71,7 @@ static void move(size_t n, int callback)
 	barrier();
 }
 
-/* More than may be under way, without waiting in between. */
+/* Starts more operations than may be under way, without waiting in between. */
 static void many(void)
 {
 	uint64_t *words = (uint64_t *)(void *)local;
@@ -113,7 +113,7 @@ static void full(void)
 	barrier();
 }
 
-/* A child has no link: each call says so, and none waits. */
+/* A child has no link: each call returns an error, and none waits. */
 static void forked(void)
 {
 	lapi_link_handle_t *handle;

@@ -37,7 +37,7 @@ var (
 		"beside: nodes hand the switch up to 64 KiB in one piece, ours and TCP's alike")
 )
 
-// aloneSeconds are enough without a competitor.
+// aloneSeconds is enough time without a competitor.
 const aloneSeconds = 3
 
 // end runs as one end of a TCP connection, if the arguments say so. False: they do not.

@@ -1,6 +1,6 @@
-// Command bench measures over networks of its own (docs/network.md) what several links are worth:
-// the bandwidth of large puts over two links against one, each shaped to the same rate, and beside
-// a TCP connection over one, and the longest pause of a put ping-pong when links fail.
+// Command bench measures the gain of several links over networks of its own (docs/network.md): the
+// bandwidth of large puts over two links against one, each shaped to the same rate, and beside a
+// TCP connection over one, and the longest pause of a put ping-pong when links fail.
 //
 //	bench [-build FOLDER] [-trials N] [-rate MBIT] [-cut DURATION] [-priority N] [-hogs N] [-fault NAME]
 package main
@@ -144,7 +144,7 @@ func streamOf(w *world.World, device string, megabytes int, more ...string) (flo
 	return bytes * 8 / micros, nil
 }
 
-// bandwidth prints what two links are worth.
+// bandwidth prints the bandwidth of two links against one.
 func bandwidth() error {
 	if *only != "" && *only != "bandwidth" {
 		return nil
@@ -211,8 +211,8 @@ func failover() error {
 	return nil
 }
 
-// pause is the longest pause in ms. A world is used once: what a fault leaves behind in the kernel,
-// such as neighbours that were not found, shall not be measured twice.
+// pause is the longest pause in ms. A world is used once: a fault's remains in the kernel, such as
+// neighbours that were not found, must not affect the next measurement.
 func pause(fault world.Fault) (float64, error) {
 	w, err := world.Build(world.Shape{Nodes: 2, Links: 2})
 	if err != nil {

@@ -118,7 +118,7 @@ static int let_go(void)
 	return !until || access(until, F_OK) == 0;
 }
 
-/* Says how far it is, if somebody is to see that. */
+/* Prints its round, if STEADY_UNTIL is set. */
 static void tell(uint64_t round, int64_t now)
 {
 	static int64_t told;

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// insideVariable says to a process that it is the first of an enclave.
+// insideVariable is set in the first process of an enclave.
 const insideVariable = "LAPI_NET_INSIDE"
 
 // Enter makes the program run in an enclave. In the first process it starts the program once more,

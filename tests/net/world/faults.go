@@ -21,7 +21,7 @@ var Faults = []Fault{
 	{"unplugged", (*World).unplug, (*World).plug}, // the device has no carrier
 	// the switch forwards nothing, and sends no error
 	{"black hole", (*World).isolate, (*World).rejoin},
-	// nothing arrives, though what is sent does
+	// nothing arrives at the node, though its own packets reach the others
 	{"deaf", (*World).deafen, (*World).hear},
 	{"speechless", (*World).silence, (*World).unsilence}, // nothing that is sent arrives
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Narrow gives the router's, or switch's, end of a link another MTU than the node's: what is longer
-// does not pass towards the node, and a router says so; what the node sends vanishes if it is
-// longer, but for packets that are still to be segmented.
+// Narrow gives the router's, or switch's, end of a link another MTU than the node's: a longer
+// packet does not pass towards the node, and a router reports that; a longer packet of the node
+// vanishes, except for packets that are still to be segmented.
 func (w *World) Narrow(node, link, mtu int) error {
 	return run("ip", "link", "set", w.port(node, link), "mtu", strconv.Itoa(mtu))
 }
 
-// Silence keeps from a node what routers say of packets that are too long.
+// Silence keeps from a node the routers' reports of packets that are too long.
 func (w *World) Silence(node int) error {
 	if err := w.In(node, "iptables", "-A", "INPUT", "-p", "icmp", "--icmp-type",
 		"fragmentation-needed", "-j", "DROP"); err != nil {
@@ -23,7 +23,7 @@ func (w *World) Silence(node int) error {
 		"-j", "DROP")
 }
 
-// Fragments is what a node's kernel has counted, over IPv4 and IPv6.
+// Fragments has the counts of a node's kernel, over IPv4 and IPv6.
 type Fragments struct {
 	Created, Received int // fragments
 	// messages that something was not to be reached, for too long a packet among other reasons

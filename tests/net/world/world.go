@@ -18,8 +18,8 @@ type World struct {
 
 var worlds atomic.Int32
 
-// Shape says how to build a world. The zero values of all but Nodes and Links are what Linux does
-// by itself.
+// Shape says how to build a world. The zero values of all fields but Nodes and Links are Linux's
+// defaults.
 type Shape struct {
 	Nodes, Links int
 	OnlyIPv6     bool
@@ -65,7 +65,7 @@ func (w *World) awaitRunning(n, l int) error {
 	})
 }
 
-// await waits until what is said of a device of node n has this in it.
+// await waits until the text of said, about a device of node n, contains want.
 func await(device string, n int, want string, said func() (string, error)) error {
 	var state string
 	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(5 *
@@ -196,7 +196,7 @@ func (w *World) Output(node int, command ...string) (string, error) {
 func (w *World) Close() {
 	for n := range w.Nodes {
 		for l := range w.Links {
-			// at once, and with it the other end; that of a namespace takes its time
+			// at once, and with it the other end; the end of a namespace takes longer
 			_ = run("ip", "link", "del", w.port(n, l))
 		}
 		_ = run("ip", "netns", "del", w.node(n))

@@ -66,7 +66,8 @@ static struct rig_id *find_listener(const struct rig_id *i)
 	return NULL;
 }
 
-/* Terms as the other side sees them: what one may ask for the other answers. */
+/* Terms as the other side sees them: one side's initiator depth is the other's responder
+ * resources. */
 static struct rig_terms turned(const struct rig_terms *t)
 {
 	struct rig_terms o = *t;
