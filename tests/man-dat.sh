@@ -12,7 +12,7 @@
 dat_calls() { sed -n 's/^T [^ ]* //p' cshim/dat/exports.txt; }
 dat_others="dat_ia_open dat_ib_post_recv_ud dat_strerror_extension dat_strerror_ext_status"
 
-# The page that a name leads to.
+# Prints the page that a name leads to.
 dat_page_of() {
 	local page=man/man3/$1.3 target
 	target=$(sed -n 's/^\.so //p' "$page")
@@ -50,7 +50,7 @@ dat_prototype() {
 		printf '%s\n' "header: $theirs" "page:" "$(dat_page_prototypes "$1" | grep "$2(")"
 }
 
-# A page is of calls that there are, and what its synopsis includes is enough to declare them.
+# A page's calls exist, and the headers of its synopsis are enough to declare them.
 dat_synopsis() {
 	local page=$1 call
 	for call in $(dat_page_prototypes "$page" | sed -n 's/^DAT_RETURN\([a-z0-9_]*\)(.*/\1/p'); do
@@ -64,7 +64,7 @@ dat_synopsis() {
 	"$cc" -std=gnu11 -Wall -Wextra -Werror -Iinclude -fsyntax-only "$scratch/synopsis.c" 2>&1
 }
 
-# As LAPI's, but that not each page has an example.
+# As LAPI's, except that not each page has an example.
 dat_headings() {
 	local found wanted="NAME SYNOPSIS DESCRIPTION PARAMETERS RETURN_VALUES NOTES SEE_ALSO " heading
 	found=$(sed -n 's/^\.SH //p' "$1" | grep -vx EXAMPLE | tr ' ' '_' | tr '\n' ' ')
@@ -74,7 +74,7 @@ dat_headings() {
 	done
 }
 
-# Every parameter is described under its name, and nothing else is.
+# Every parameter is described under its name, and there are no further descriptions.
 dat_parameters() {
 	local names described
 	names=$(section "$1" SYNOPSIS | sed -n 's/^\.BI //p' | sed 's/"[^"]*"/ /g' | tr -s ' ' '\n' |
@@ -128,7 +128,7 @@ dat_results() {
 	done
 }
 
-# run_dat PROGRAM EXPECTED: what is wrong, if anything.
+# run_dat PROGRAM EXPECTED: prints errors, if any.
 run_dat() {
 	local output status line
 	output=$(timeout -k 5 "${LIMIT:-300}" "$1" 2>&1 </dev/null)
@@ -169,7 +169,7 @@ dat_examples() {
 	done
 }
 
-# Every call, those for collectives aside, is in the overview.
+# Every call, except those for collectives, is in the overview.
 dat_overview() {
 	local call
 	for call in $(dat_calls | grep -v _collective_); do

@@ -1,7 +1,7 @@
 /*
- * mpi_compare.c - what lapi_compare.c does, with MPI: for make bench-peers, compiled once for each
- * MPI on the machine. User memory (MPI_Win_create), passive target, MPI_Win_flush after each
- * operation or window; the target waits in MPI_Barrier meanwhile.
+ * mpi_compare.c - the operations of lapi_compare.c with MPI: for make bench-peers, compiled once
+ * for each MPI on the machine. User memory (MPI_Win_create), passive target, MPI_Win_flush after
+ * each operation or window; the target waits in MPI_Barrier meanwhile.
  *
  *   mpirun -n 2 mpi_compare compare --board=file --ops=put-completed,am --sizes=8,4096
  */

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs a server and, when it listens, its client, on a core each, and prints what the client says.
+# Runs a server and, when it listens, its client, on a core each, and prints the client's output.
 #
 # usage: pair.sh NAME SERVER CLIENT     commands; @ in them stands for a port
 set -u
@@ -12,7 +12,7 @@ eval "exec taskset -c ${cores[1]:-${cores[0]}} ${2//@/$port}" > "$words" 2>&1 &
 server=$!
 trap 'kill $server 2> /dev/null; rm -f "$words"' EXIT
 
-# The kernel's table tells who listens; a connection would be taken for the client's.
+# The kernel's table shows the listener; a test connection would be taken for the client's.
 listens() {
 	grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X $port) [0-9A-F:]+ 0A " \
 		/proc/net/tcp /proc/net/tcp6 2> /dev/null

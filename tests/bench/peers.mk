@@ -8,7 +8,7 @@
 #                                      bench-programs there first)
 #   make bench-udp                     over UDP/IP beside TCP; QUICK=1, ROWS= as above
 #
-# Peers come from Debian; what cannot be installed is named and left out.
+# Peers come from Debian; packages that cannot be installed are named and left out.
 
 PEERS := $(BENCH)/peers
 PEER_PACKAGES := ucx_perftest=ucx-utils mpicc.openmpi=libopenmpi-dev mpirun.openmpi=openmpi-bin \

@@ -39,13 +39,13 @@ picture() {
 }
 
 n=0 blocks='' plots=''
-# Operations compared with peers: a curve for everybody.
+# Operations compared with peers: a curve for each participant.
 awk -F, 'NR > 1 && $2 !~ "/" { print $2, $7 }' results.csv | sort -u | while read -r op unit; do
 	while IFS= read -r who; do curve "$who" "$op" 1 "$who"; done < <(
 		awk -F, -v op="$op" '$2 == op { print $1 }' results.csv | uniq)
 	picture "peers-$op" "$op, user memory, both poll" "$unit"
 done
-# What make bench measures: a curve for each operation of ours, and the raw limits.
+# The operations of make bench: a curve for each operation of ours, and the raw limits.
 for medium in shm udp; do
 	for test in latency bandwidth; do
 		while IFS= read -r op; do curve $medium "$op" 1 "${op#*/}"; done < <(

@@ -299,7 +299,7 @@ void raw_writev_computing(board *b, const bench_options *o)
 	raw_spawn(b, o, 2, copy_body, &kind);
 }
 
-/* ---- a write to a target that looks at memory, to and fro ---- */
+/* ---- a write to a target that polls memory, to and fro ---- */
 
 typedef struct turns {
 	volatile uint64_t *in; /* the other side writes it */

@@ -1,7 +1,7 @@
 /*
- * raw_routes.c - the bare routes of data between two tasks that both poll, in user memory: what the
- * library's own (docs/dev/bulk.md, "Routes") cannot be faster than. each-*: the time of one transfer
- * until the origin knows that it is complete; many-*: the bandwidth of one after the other.
+ * raw_routes.c - the bare routes of data between two tasks that both poll, in user memory: limits
+ * for the library's own routes (docs/dev/bulk.md, "Routes"). each-*: the time of one transfer until
+ * the origin knows that it is complete; many-*: the bandwidth of one after the other.
  *
  *	pipeline  one side copies into a ring of chunks, the other out of it
  *	write     one process_vm_writev
@@ -24,8 +24,8 @@
 #define CHUNKS 32
 
 typedef struct shared {
-	/* The release store of each publishes what its side did before. Side 0: transfers that the
-	 * other is to take part in, or chunks filled; side 1: those that it is done with. */
+	/* The release store of each publishes its side's earlier writes. Side 0: transfers in which
+	 * the other takes part, or filled chunks; side 1: those that it has finished. */
 	board_line asked, done;
 	struct {
 		char *buffer; /* an address of that side */

@@ -41,7 +41,7 @@ static int bound_socket(struct sockaddr_in *a)
 	if (fd < 0 || bind(fd, (struct sockaddr *)a, sizeof *a) < 0 ||
 	    getsockname(fd, (struct sockaddr *)a, &n) < 0)
 		fail("UDP socket: %s", strerror(errno));
-	/* As much as we may have: the limit of the machine is wanted, not of a default. */
+	/* As much as the kernel allows: the limit of the machine is measured, not of a default. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 	return fd;

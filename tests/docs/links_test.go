@@ -1,4 +1,4 @@
-// Package docs holds no code: this test sees that the documents' links lead somewhere.
+// Package docs holds no code: its tests check that the documents' links lead somewhere.
 package docs
 
 import (

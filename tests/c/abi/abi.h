@@ -1,6 +1,6 @@
 /*
- * abi.h - the vocabulary of the ABI printer: one line of output for each thing that a compiled
- * program has built in.
+ * abi.h - the macros of the ABI printer: one line of output for each fact that a compiled program
+ * has built in.
  */
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H

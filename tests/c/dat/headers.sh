@@ -39,14 +39,15 @@ have() {
 	return 1
 }
 
-# run PROGRAM COMPILER ARGUMENTS...: compiles, and runs what comes out.
+# run PROGRAM COMPILER ARGUMENTS...: compiles PROGRAM, and runs it.
 run() {
 	local program=$build/$1
 	shift
 	"$@" -o "$program" && "$program"
 }
 
-# print_facts TABLE COMPILER FLAGS...: what the compiler makes of each name of the table, c++ too.
+# print_facts TABLE COMPILER FLAGS...: prints the compiler's facts for each name of the table, in
+# C++ too.
 print_facts() {
 	local table=$1 compiler=$2 cxx
 	shift 2
@@ -63,7 +64,7 @@ facts_are() { # EXPECTED TABLE COMPILER FLAGS...
 	print_facts "$@" > "$build/printed" && diff "$expected" "$build/printed"
 }
 
-# names FOLDER: the names that the headers there give to a program.
+# names FOLDER: prints the names that the headers there define.
 names() {
 	local ours='^(DAT|dat|DCNT|_?U?DAT|max_|[a-z]+_async|IN$|OUT$|INOUT$)'
 	gcc -w -E -dM "-I$1" "$build/all.c" > "$build/macros" &&
@@ -136,7 +137,7 @@ declared_is_exported() {
 		[ "$(grep -c '^T DAT_2.0 dat' cshim/dat/exports.txt)" -ge 74 ]
 }
 
-# A call with a number of arguments that neither form has must not compile.
+# A call with a number of arguments of neither form must not compile.
 wrong_count_fails() {
 	local way='gcc -x c -std=gnu11 -Iinclude -Wall -Werror -fsyntax-only -'
 	local start='#include <dat2/udat.h>
@@ -175,7 +176,7 @@ int main(void)
 printf '#include <%s>\n' netinet/in.h dat2/udat.h dat2/dat_registry.h dat2/dat_ib_extensions.h \
 	> "$build/all.c"
 grep -v '^#' $here/facts.txt > "$build/facts"
-# Lines of the table that are meant to be otherwise in the deployed headers.
+# Lines of the table that differ on purpose in the deployed headers.
 awk 'NR == FNR { if ($1 == "differs") out[$2 " " $3] = 1; next } !(($1 " " $2) in out)' \
 	$here/differences.txt "$build/facts" > "$build/facts-deployed"
 

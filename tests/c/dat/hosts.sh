@@ -1,7 +1,7 @@
 #!/bin/bash
-# hosts.sh BUILD [--inside] - uDAPL between two nodes, which are namespaces (tests/launch/nodes), over
-# UDP: Debian's programs, and tests/c/dat/programs/hosts.c by IPv4 and IPv6; with loss, with a link
-# that is cut for a while, with a server that is killed, or that nobody can reach any more.
+# hosts.sh BUILD [--inside] - uDAPL between two nodes, which are namespaces (tests/launch/nodes),
+# over UDP: Debian's programs, and tests/c/dat/programs/hosts.c by IPv4 and IPv6; with loss, with a
+# link that is cut for a while, with a server that is killed, or that can no longer be reached.
 set -u
 here=$(dirname "$0")
 build=$1
@@ -28,7 +28,7 @@ logs=$build/dat-hosts
 mkdir -p "$logs"
 programs=$build/dat-matrix/package/usr/bin
 
-# On the server's node; the process is the command's.
+# Runs the command on the server's node; the process is the command's.
 there() { exec nsenter -t "$(cat /run/lapi-nodes/n1)" -n -u -m -i --wd=. "$@"; }
 each() { "$@" && (there "$@"); }
 
@@ -43,7 +43,7 @@ verdict() { # NAME: by the last command's status
 	fi
 }
 
-# says FILE TEXT: in 20 seconds.
+# says FILE TEXT: waits up to 20 seconds for the text in the file.
 says() {
 	local i
 	for ((i = 0; i < 400; i++)); do
@@ -67,7 +67,7 @@ listening() {
 	return 1
 }
 
-# The two of hosts.c.
+# Server and client of hosts.c.
 transfers() { # ADDRESS
 	start "$build/dat/hosts" server
 	says "$logs/server" listens &&
@@ -76,7 +76,7 @@ transfers() { # ADDRESS
 	grep -q 'hosts: passed' "$logs/server" && grep -q 'hosts: passed' "$logs/client"
 }
 
-# The server goes by COMMAND while the client waits.
+# COMMAND ends the server, or the way to it, while the client waits.
 gone() { # COMMAND...
 	local client killed
 	rm -f "$logs/server" "$logs/client"
@@ -150,7 +150,7 @@ for address in $server fd00:78::2; do
 	transfers $address
 	verdict "transfers to $address"
 done
-# Where the kernel can lose datagrams it does; else the library does, of its data.
+# The kernel drops datagrams if it can; otherwise the library drops some of its data.
 if each tc qdisc add dev eth0 root netem loss 1% 2> /dev/null; then
 	how="netem"
 else

@@ -4,7 +4,7 @@ export DAT_OVERRIDE=/work/dat.conf
 ulimit -l unlimited
 address=10.9.8.1
 
-# use WHO: theirs, or ours by that provider, or ours over the adapter, or over UDP.
+# use WHO: selects their library, or ours by that provider, or ours over the adapter, or over UDP.
 use() {
 	unset LAPI_USE_SHM
 	name=ofa-v2-rxe
@@ -22,7 +22,7 @@ use() {
 	esac
 }
 
-# until FILE TEXT: for 20 seconds.
+# until FILE TEXT: waits up to 20 seconds.
 until_says() {
 	for i in $(seq 100); do
 		grep -q "$2" "$1" 2>/dev/null && return

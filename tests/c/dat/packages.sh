@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # packages.sh - Debian's packages for tests, unpacked in a folder, without installing them. Sourced.
 
-# can_unpack: whether there is a package manager with packages for this machine; else says why not.
+# can_unpack: true if there is a package manager with packages for this machine; else prints why
+# not.
 can_unpack() {
 	if ! command -v apt-get > /dev/null || ! command -v dpkg > /dev/null; then
 		echo "no apt-get"
@@ -13,8 +14,8 @@ can_unpack() {
 	return 1
 }
 
-# unpack FOLDER FILE PACKAGE...: packages into the folder, unless FILE of them is there; prints why
-# they cannot be had.
+# unpack FOLDER FILE PACKAGE...: packages into the folder, unless FILE of them is there; prints the
+# reason if they cannot be had.
 unpack() {
 	local folder=$1 file=$2
 	shift 2

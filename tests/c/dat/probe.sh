@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the probe of the DAT headers: a program that prints what a compiler makes of each name in a
+# Makes the probe of the DAT headers: a program that prints the compiler's fact for each name in a
 # table, in the table's own form, so that the output can be compared with the table.
 #
 # usage: probe.sh c|c++ TABLE > FILE

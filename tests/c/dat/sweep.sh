@@ -1,6 +1,6 @@
 #!/bin/bash
-# Writes what the program of tests/c/dat/sweep has of files. calls: a function for each call, which
-# takes its arguments as words, and the table of calls with the kind of each argument
+# Writes the generated sources of the program tests/c/dat/sweep. calls: a function for each call,
+# which takes its arguments as words, and the table of calls with the kind of each argument
 # (sweep/calls.txt); a call that is exported and not in the table is an error, and so is a wrong
 # number of arguments. documents: the documented codes (sweep/codes.txt), the differences between
 # engines (sweep/differences.txt), and the codes of each man page.

@@ -33,7 +33,7 @@ static char value(uint32_t from, size_t i, size_t n)
 	return (char)(from * 31 + i * 7 + n);
 }
 
-/* Each task writes to the next one, which checks that, and reads from the one after that. */
+/* Each task writes to the next one, which checks the data, and reads it back. */
 static void move(size_t n, int callback)
 {
 	uint32_t next = (attr.task + 1) % attr.tasks, before = (attr.task + attr.tasks - 1) % attr.tasks;

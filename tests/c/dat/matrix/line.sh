@@ -31,7 +31,7 @@ end() { # RESULT WHY
 	exit 0
 }
 
-# listens tcp|udp PORT: somebody does.
+# listens tcp|udp PORT: true if a process listens.
 listens() {
 	local hex state='0A'
 	hex=$(printf ':%04X' "$2")
@@ -81,7 +81,7 @@ wrong() {
 	grep -nE "$(words)" "$@" | grep -v 'Description:' | head -n 1
 }
 
-# must PATTERN LOG...: each log has it.
+# must PATTERN LOG...: each log must have it.
 must() {
 	local pattern=$1 log
 	shift

@@ -67,7 +67,7 @@ else
 	missing[built]=$why
 fi
 
-# expand: the lines that are wanted, with braces expanded.
+# expand: prints the selected lines, with braces expanded.
 expand() {
 	local row in with kind limit options one
 	while read -r row in with kind limit options; do
@@ -84,7 +84,7 @@ expand() {
 	done < "$here/rows.txt"
 }
 
-# A network of its own for each line needs a right, and then ports are nobody else's.
+# A network of its own for each line needs a privilege; then all ports are free.
 way=() lanes=1 alone=
 for try in 'unshare -n' 'unshare -rn'; do
 	if $try ip link set lo up 2> /dev/null; then
@@ -130,7 +130,7 @@ run_one() { # NUMBER
 	[ -e "$lines/$1/result" ] || echo "FAILED 0 the line broke off" > "$lines/$1/result"
 	show "$1"
 }
-# The lines go to whoever is free.
+# The next line goes to the next free worker.
 running=0
 for folder in "$lines"/1*; do
 	[ $running -lt "$lanes" ] || { wait -n; running=$((running - 1)); }

@@ -1,7 +1,8 @@
 /*
- * provided.c - providers in other libraries: which library of dat.conf is loaded when, with what;
- * that every call on a handle of its reaches its function with the same arguments, and returns what
- * that one has returned; and that the library's own adapters, and bad handles, are what they were.
+ * provided.c - providers in other libraries: which library of dat.conf is loaded, when, and with
+ * which parameters; that every call on a provider's handle reaches the provider's function with the
+ * same arguments, and returns its result; and that the library's own adapters, and bad handles,
+ * behave as before.
  */
 #define _GNU_SOURCE
 #include "pair.h"

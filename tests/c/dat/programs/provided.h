@@ -1,4 +1,4 @@
-/* provided.h - what provided_lib.c, a provider, and provided.c, which tests it, share. */
+/* provided.h - shared by provided_lib.c, a provider, and provided.c, which tests it. */
 #ifndef PROVIDED_H
 #define PROVIDED_H
 

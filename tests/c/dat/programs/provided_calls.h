@@ -1,6 +1,7 @@
 /*
- * provided_calls.h - the part of provided.c that makes every call on another provider's handles, and
- * sees that each argument reaches the provider as it is. Included once, behind what it uses.
+ * provided_calls.h - the part of provided.c that makes every call on another provider's handles,
+ * and checks that each argument reaches the provider unchanged. Included once, behind the
+ * declarations that it uses.
  */
 /* Values by the number of their word. */
 #define V(i) (0xabcd000000000000u + (i))

@@ -1,8 +1,8 @@
 /*
- * rules.c - what each call refuses of flags, types and lengths, by which number of argument; the
- * parts of an endpoint that dat_ep_modify changes and dat_ep_query shows; a CNO with an agent; what
- * is said where descriptors are short, and of a dat.conf that is wrong; names of results. With the
- * fast lane and without: the program runs itself again.
+ * rules.c - flags, types and lengths that each call refuses, with the number of the argument; the
+ * parts of an endpoint that dat_ep_modify changes and dat_ep_query shows; a CNO with an agent;
+ * messages when descriptors are short, and for a wrong dat.conf; names of results. With the fast
+ * lane and without: the program runs itself again.
  */
 #include "pair.h"
 

@@ -15,7 +15,7 @@ static DAT_CNO_HANDLE cno;
 static unsigned char sent[ALL], received[ALL]; /* how often each was reported */
 static int sent_all, received_all;
 
-/* A queue that is full is tried again. */
+/* A post to a full queue is tried again. */
 static int full(DAT_RETURN result)
 {
 	if (DAT_GET_TYPE(result) != DAT_INSUFFICIENT_RESOURCES) {
@@ -131,7 +131,7 @@ static void *take_each(void *argument)
 	return NULL;
 }
 
-/* Asks, all the while, for what the others change. */
+/* Queries, all the while, the states that the others change. */
 static void *look(void *argument)
 {
 	DAT_EP_PARAM ep;

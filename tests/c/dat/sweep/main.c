@@ -1,7 +1,7 @@
 /*
  * main.c - runs all calls over each engine, in processes of their own, and compares: all engines
- * have the same results but for differences.txt; results are as documented (codes.txt); each code
- * is in the call's man page.
+ * have the same results except for differences.txt; results are as documented (codes.txt); each
+ * code is in the call's man page.
  *
  * Arguments: none: that; "device NAME": compares the node's engine with the RDMA adapter of that
  * name; "run MODE [CALL]": prints the results over the engine that the environment
@@ -33,7 +33,7 @@ enum { ENGINES = sizeof engines / sizeof *engines };
 static lines results[ENGINES];
 static char used[sizeof justified / sizeof *justified];
 
-/* 1 if the engine's process has ended well; its lines are in l. */
+/* 1 if the engine's process has succeeded; its lines are in l. */
 static int collect(const struct engine *e, lines *l)
 {
 	FILE *to = tmpfile();
@@ -58,8 +58,8 @@ static int collect(const struct engine *e, lines *l)
 }
 
 /*
- * Where one side breaks a connection of an RDMA adapter the other learns of the end only by the
- * connection manager, which does not say why: that is no difference.
+ * If one side breaks a connection of an RDMA adapter, the other learns of the end only by the
+ * connection manager, which gives no reason: that does not count as a difference.
  */
 static void take_end_for_broken(lines *l)
 {

@@ -1,4 +1,4 @@
-/* objects.c - what arguments name: adapters, zones, regions, EVDs, one object of each kind. */
+/* objects.c - the objects that arguments name: adapters, zones, regions, EVDs, one of each kind. */
 #include "sweep.h"
 
 objects mine, other;

@@ -1,4 +1,4 @@
-/* report.c - compares what the engines have printed, with each other and with the documents. */
+/* report.c - compares the engines' output, with each other and with the documents. */
 #define _GNU_SOURCE
 #include "report.h"
 
@@ -84,7 +84,7 @@ int compare(const lines *a, const char *name_a, const lines *b, const char *name
 	return bad;
 }
 
-/* A result begins with what is documented, as a whole word. */
+/* A result begins with the documented code, as a whole word. */
 static int begins(const char *result, const char *expected)
 {
 	size_t n = strlen(expected);

@@ -1,4 +1,4 @@
-/* report.h - what the engines have printed, compared with each other and with the documents. */
+/* report.h - the engines' output, compared with each other and with the documents. */
 #ifndef SWEEP_REPORT_H
 #define SWEEP_REPORT_H
 
@@ -22,7 +22,7 @@ int run(int as_process, const char *only, FILE *to);
 
 void lines_read(lines *l, FILE *from);
 
-/* Each prints what is wrong, and says how much that is. */
+/* Each prints the errors, and returns their number. */
 int compare(const lines *a, const char *name_a, const lines *b, const char *name_b, row *justified,
             char *used); /* of justified: which lines were needed */
 int check_documented(const lines *l, row *documented);

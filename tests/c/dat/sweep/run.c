@@ -122,7 +122,7 @@ static void print_both_sides(DAT_EP_HANDLE ep, int failed)
 			        peer->lengths[i]);
 }
 
-/* 1 if the endpoint is as it was. */
+/* 1 if the endpoint is unchanged. */
 static int print_completion(const call *c, const word *w, DAT_EP_HANDLE connected)
 {
 	int at = is(c, "rmr_bind") ? 5 : 0;
@@ -153,7 +153,7 @@ static void release_results(const call *c, const word *w)
 		}
 }
 
-/* An object that was given is not what it was any more: another one is made when it is wanted. */
+/* An object that was passed has changed: another is made when needed. */
 static void drop_idle(objects *o, DAT_HANDLE handle)
 {
 	int type;

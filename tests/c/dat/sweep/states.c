@@ -85,7 +85,7 @@ void drop_endpoints(void)
 		drop(&made[i]);
 }
 
-/* A request from the peer, at a service point of the adapter, which is not there any more. */
+/* A request from the peer, at a service point of the adapter that is freed by now. */
 static DAT_CR_HANDLE request_at(objects *o, DAT_CONN_QUAL qualifier, int service)
 {
 	peer_do(service == DAT_SERVICE_TYPE_RC ? PEER_CALL : PEER_CALL_UD, qualifier);
@@ -183,7 +183,7 @@ static void configure(DAT_EP_HANDLE ep)
 	                   &param));
 }
 
-/* Accepts a request whose peer is stopped: the connection cannot stand. */
+/* Accepts a request whose peer is stopped: the connection cannot be established. */
 static int accept_of_stopped(struct made *m)
 {
 	DAT_CR_HANDLE cr;
