@@ -1,6 +1,6 @@
 # A clean Debian for tests: made once by debootstrap, with a temporary layer above it. Sourced. Both
-# functions need root and mount namespaces; if these are missing the reason is on stderr. shellcheck
-# shell=bash
+# functions need root and mount namespaces; if these are missing the reason is on stderr.
+# shellcheck shell=bash
 
 # make_debian SUITE BASE PACKAGE...: the smallest Debian of that suite in the folder BASE, with these
 # packages; nothing is done if it is there with the same ones.

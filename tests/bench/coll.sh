@@ -2,10 +2,10 @@
 # Collective operations with uDAPL, Open MPI and MPICH, in turn, whichever of these are here: a
 # table of microseconds, medians of the runs, and ours to the better of the others.
 #
-# usage: coll.sh FOLDER [MEMBERS...] default: 2 4 8. RUNS: repetitions, default 3. Members are bound
-# to processors, the same way with all (coll_ops.h); COLL_FREE=1: they are not. COLL_ROWS="barrier
-# alltoall-64K": these rows only. BEFORE: the same folder of another tree, whose figures are in the
-# column "before".
+# usage: coll.sh FOLDER [MEMBERS...]     default: 2 4 8.  RUNS: repetitions, default 3.
+# Members are bound to processors, the same way with all (coll_ops.h); COLL_FREE=1: they are not.
+# COLL_ROWS="barrier alltoall-64K": these rows only. BEFORE: the same folder of another tree, whose
+# figures are in the column "before".
 set -u
 bin=$1
 shift

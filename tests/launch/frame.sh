@@ -1,7 +1,7 @@
 # Cases of programs started by launchers: their expected status and output. Sourced by
 # tests/launch/run. Prints a line a case; tally prints "launch: N passed, N failed, N skipped". Logs
-# are in $BUILD/launch/logs. LIMIT: seconds that a case may take, against hangs. shellcheck
-# shell=bash
+# are in $BUILD/launch/logs. LIMIT: seconds that a case may take, against hangs.
+# shellcheck shell=bash
 
 BUILD=${BUILD:-build}
 LOGS=$BUILD/launch/logs

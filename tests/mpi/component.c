@@ -3,10 +3,9 @@
  * components: its flags; that atomic operations on a word and the processor's own do not lose one
  * another; that no lock is held while a callback runs. Rank 0 prints "passed".
  *
- * usage: component [absent|lost] absent: liblapi_r is not in the process, and the component not in
- * use; lost: the last rank is killed: in whichever way its loss is reported, the error callback
- * comes first. Then FILE.RANK is made, FILE as LOST_FILE says, and the ranks wait for mpirun to end
- * them.
+ * usage: component [absent|lost]   absent: liblapi_r is not in the process, and the component not in use;
+ * lost: the last rank is killed: in whichever way its loss is reported, the error callback comes first.
+ * Then FILE.RANK is made, FILE as LOST_FILE says, and the ranks wait for mpirun to end them.
  */
 #include <mpi.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
-# shellcheck shell=bash files.sh - the programs that machines of tests/verbs run. Sourced; `here` is
-# this folder. shellcheck source=tests/c/dat/packages.sh
+# shellcheck shell=bash
+# files.sh - the programs that machines of tests/verbs run. Sourced; `here` is this folder.
+# shellcheck source=tests/c/dat/packages.sh
 . "$here/../c/dat/packages.sh"
 
 # dat_files BUILD FOLDER: Debian's programs of uDAPL and windows, both libraries, dat.side and

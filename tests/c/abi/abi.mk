@@ -1,6 +1,6 @@
-# make abi: compares the facts that compiled programs have built in, and the library's symbols, with
-# goldens. make headers: the public headers compile alone and quietly in every dialect. make
-# abi-update: rewrites this machine's golden; look at the difference before you commit it.
+# make abi: compares the facts built into compiled programs, and the library's symbols, with goldens.
+# make headers: the public headers compile alone and quietly in every dialect.
+# make abi-update: rewrites this machine's golden; look at the difference before you commit it.
 # symbols.golden comes from cmd/gencalls.
 
 ABI         := tests/c/abi
