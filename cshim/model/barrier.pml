@@ -9,9 +9,9 @@
  * any time whether to look again or to sleep, so all sleeps are here that patience brings about.
  *
  * Found: a task that leaves a generation before all have arrived, or does not see what they had
- * stored before (assertions); one that sleeps for ever.
+ * stored before (assertions); a task that sleeps for ever.
  *
- * Left out: failure. What a task that leaves does to the others is in cshim/ctest.
+ * Left out: failure. cshim/ctest tests how a task that leaves affects the others.
  *
  * Defects: NO_MEMBARRIER. LOOK_FIRST: the task looks at `armed` before it stores the word.
  * ARM_LATE: the sleeper looks at the words before it arms. NO_SECOND_LOOK: it does not look at all

@@ -1,5 +1,5 @@
 /*
- * lane_sleep.pml - who tells a receiver that there is a message (cshim/node/send.h: node_publish,
+ * lane_sleep.pml - how a receiver learns that there is a message (cshim/node/send.h: node_publish,
  * send.c: node_append_wake, node_ring_bell; active.c: cold rings; arm.c: node_arm, node_disarm).
  *
  * Senders store a message's head word and then look at `cold` and `armed`. The receiver stores
@@ -7,10 +7,10 @@
  * back, sleeps and wakes, whenever it likes. Each sender does it in one of three ways: LANE, plain
  * stores and loads; FENCED, with a fence between, for a receiver that has no membarrier
  * (-DNO_MEMBARRIER); GO, sequentially consistent ones, for a sender that no barrier reaches. With
- * -DREFUSED the kernel no longer fences for a receiver that has told its senders that it does
- * (node_order_peers in cshim/node/arm.c): it gives no ring up any more, and wakes up by itself
+ * -DREFUSED the kernel no longer fences for a receiver that has announced to its senders that it
+ * does (node_order_peers in cshim/node/arm.c): it gives no ring up any more, and wakes up by itself
  * after a time in which all stores have come out. With -DSTOP sender 0 stops for ever after any
- * step, killed or not: nobody tells the receiver.
+ * step, killed or not: nobody notifies the receiver.
  *
  * `armed` holds the number of the sleep. A sender remembers it, writes the bell, and then takes
  * that sleep's `armed`. As numbers do not come again, the model has only whether a sender's is
@@ -23,9 +23,9 @@
  * LOOK_FIRST: the sender looks before it stores. COLD_FIRST: it looks at `cold` before it stores,
  * at `armed` behind. ARM_LATE: the receiver looks before it arms. KEEPS_PENDING: Arm does not look
  * at `pending`. KEEPS_COOLING, SLEEPS_LONG (-DREFUSED): rings are given up all the same; the sleep
- * is not bounded. TAKES_FIRST (-DSTOP): `armed` is taken before the bell is written, so who stops
- * between the two keeps the others' messages waiting. NO_NUMBER: `armed` does not say which sleep
- * it is: who was slow takes the next one's, for which it has not rung.
+ * is not bounded. TAKES_FIRST (-DSTOP): `armed` is taken before the bell is written, so a sender
+ * that stops between the two keeps the others' messages waiting. NO_NUMBER: `armed` does not say
+ * which sleep it is: a slow sender takes the `armed` of the next sleep, for which it has not rung.
  */
 #define LANE 0
 #define FENCED 1
@@ -294,7 +294,10 @@ proctype stop() {
 }
 #endif
 
-/* Nothing moves any more. What a stopped sender has not told of may stay where nobody looks. */
+/*
+ * Nothing moves any more. Messages that a stopped sender has not announced may stay where nobody
+ * looks.
+ */
 proctype judge() {
 #if defined(REFUSED) && !defined(SLEEPS_LONG)
 	timeout -> late = true;

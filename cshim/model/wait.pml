@@ -3,18 +3,18 @@
  * which makes progress calls for all, a poller, which sleeps on the descriptors, and followers.
  *
  * WAITERS threads wait for a counter each. Packets of the link, one for each counter, come at any
- * time; -DSETS: so many of the counters are changed by a thread of the user's instead
- * (LAPI_Setcntr). -DSERVICE: the service thread serves as well, where it finds the role free.
- * -DERROR: a progress call brings an error, whose handler the leader runs without the lock until
- * all others are done. lock.pml has the lock, which is a mutex here, and lane_sleep.pml what a peer
- * does with `armed`; what is under the lock or locked by itself is one step.
+ * time; -DSETS: a thread of the user's changes SETS of the counters instead (LAPI_Setcntr).
+ * -DSERVICE: the service thread serves as well, where it finds the role free. -DERROR: a progress
+ * call brings an error, whose handler the leader runs without the lock until all others are done.
+ * lock.pml has the lock, which is a mutex here, and lane_sleep.pml what a peer does with `armed`;
+ * what is under the lock or locked by itself is one step.
  *
  * Found: a thread that waits for ever, though its counter has changed.
  *
  * Defects: NO_HAND_OVER: a leader that is done wakes no follower. ERROR_KEEPS_LEADING: nor does one
  * that runs the error handler give its role up. SERVICE_KEEPS (SERVICE): nor the service thread its
  * followers to another, when it is no poller any more. NO_ARM_LOOK: the poller does not look at the
- * links once it has armed them. NOT_ASLEEP: who changes a counter does not kick the poller.
+ * links once it has armed them. NOT_ASLEEP: a change of a counter does not kick the poller.
  * ASLEEP_LATE: the poller says only without the lock that it is about to sleep. MARKED_LATE: a
  * follower marks itself when it has let go of the lock. BLIND: it sleeps without a look whether it
  * was woken. ALONE: a waiter follows though nobody leads or polls.
