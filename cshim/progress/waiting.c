@@ -6,7 +6,8 @@ static uint32_t without;      /* atomic */
 static cshim_waiting nowhere; /* stands for a record where none was free */
 
 #define GET(from, member) __atomic_load_n(&(from)->member, __ATOMIC_RELAXED)
-#define SET(to, member, value) __atomic_store_n(&(to)->member, value, __ATOMIC_RELAXED)
+#define SET(to, member, value) __atomic_store_n(&(to)->member, value, __ATOMIC_RELEASE)
+#define READ(from, member) __atomic_load_n(&(from)->member, __ATOMIC_ACQUIRE)
 
 /* A free record for thread tid: mostly its own of last time, which no other thread wants. */
 static cshim_waiting *claim(uint32_t tid)
@@ -35,9 +36,8 @@ cshim_waiting *cshim_waiting_begin(const cshim_progress *progress, const char *c
 	if (record == &nowhere)
 		return record;
 	changes = GET(record, changes);
-	/* Release fence: a reader that sees one of the members below sees changes odd or later. */
-	SET(record, changes, changes + 1);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	/* Release: a reader that sees one of the members below sees changes odd or later. */
+	__atomic_store_n(&record->changes, changes + 1, __ATOMIC_RELAXED);
 	SET(record, shows, shows);
 	SET(record, call, call);
 	SET(record, progress, progress);
@@ -71,15 +71,14 @@ int cshim_waiting_read(int i, cshim_waiting *copy)
 	for (tries = 0; tries < 100; tries++) {
 		uint32_t changes = __atomic_load_n(&record->changes, __ATOMIC_ACQUIRE);
 
-		copy->tid = GET(record, tid);
-		copy->shows = GET(record, shows);
-		copy->call = GET(record, call);
-		copy->progress = GET(record, progress);
-		copy->object = GET(record, object);
-		copy->wanted = GET(record, wanted);
-		copy->since_ns = GET(record, since_ns);
-		/* Acquire fence: the look at changes below comes after the members' loads. */
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		copy->tid = READ(record, tid);
+		copy->shows = READ(record, shows);
+		copy->call = READ(record, call);
+		copy->progress = READ(record, progress);
+		copy->object = READ(record, object);
+		copy->wanted = READ(record, wanted);
+		copy->since_ns = READ(record, since_ns);
+		/* Acquire: the look at changes below comes after the members' loads. */
 		if (changes % 2 == 0 && changes == GET(record, changes))
 			return copy->tid != 0 && copy->call != NULL;
 	}
