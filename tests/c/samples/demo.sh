@@ -76,7 +76,7 @@ $lapirun --timeout 2 -n 3 $out/demo/hang >"$log.hang" 2>&1 </dev/null
 cat "$log.hang"
 
 heading "What this machine offers to LAPI, and what is missing: lapi_info"
-$out/bin/lapi_info >"$log.info" 2>&1 || { cat "$log.info"; fail "that was not right"; }
+"${lapirun%/*}/lapi_info" >"$log.info" 2>&1 || { cat "$log.info"; fail "that was not right"; }
 sed -n '/^Links$/,/^$/p;/^Limits$/,/^$/p' "$log.info"
 
 heading "${green}All results were checked and right.${off}${bold} What next?"
