@@ -68,7 +68,7 @@ func take(c *Config, what string, patient bool) (fd int, err error) {
 	for slot := range nameSlots {
 		fd, err = wire.Listen(slotName(c, what, slot))
 		if err == nil {
-			// Of two processes that take different slots at one time, the one that listens later
+			// Of two processes that take different slots at one time, the later listener
 			// sees the other.
 			if err = nobodyBut(c, what, slot); err != nil {
 				unix.Close(fd)

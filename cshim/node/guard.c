@@ -17,7 +17,7 @@
 #include <ucontext.h>
 
 /*
- * The handlers of SIGSEGV and SIGBUS: the one that was there when the library came, and the one
+ * The handlers of SIGSEGV and SIGBUS: the program's from before the library's first call, and the one
  * behind it now, as programs install handlers later.
  */
 typedef struct others {

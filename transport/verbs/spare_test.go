@@ -197,7 +197,7 @@ func testLastAdapterFails(t *testing.T, name string, side int) {
 	}
 	for i := range reported {
 		if len(reported[i]) != 1 || !reported[i][0] {
-			t.Errorf("task %d is told %v", i, reported[i])
+			t.Errorf("task %d is notified of %v", i, reported[i])
 		}
 	}
 	if f.back == nil {

@@ -61,7 +61,7 @@ func TestCoalesced(t *testing.T) {
 	c.Forget(1)
 	*sent = nil
 	if c.Hold(false); len(*sent) != 0 {
-		t.Errorf("a task that is gone is told %v", *sent)
+		t.Errorf("a task that is gone is sent %v", *sent)
 	}
 }
 
